@@ -1,0 +1,147 @@
+//! A finding about a definition, as data: code, severity, message, place, help. Faces draw it.
+
+use serde::Serialize;
+
+use crate::source::Span;
+
+/// Whether a definition with this finding can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// It cannot.
+    Error,
+    /// It can, but something in it does not do what it seems to.
+    Warning,
+}
+
+/// One finding. All findings of a file are reported together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// A stable identifier such as `unknown-node`; `docs/diagnostics.md` has a paragraph for each.
+    pub code: &'static str,
+    /// Error or warning.
+    pub severity: Severity,
+    /// One lower-case sentence with the user's words in backticks.
+    pub message: String,
+    /// Where it stands; nothing when it concerns the whole file.
+    pub span: Option<Span>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// What lenient reading makes of it; an error without a repair stays one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<&'static str>,
+}
+
+impl Diagnostic {
+    /// An error without place or help.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, severity: Severity::Error, message: message.into(), span: None, help: None, repair: None }
+    }
+
+    /// A warning without place or help.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+    }
+
+    /// The same, at a place.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Diagnostic {
+        self.span = Some(span);
+        self
+    }
+
+    /// The same, with help.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, with what lenient reading makes of it.
+    #[must_use]
+    pub fn repaired(mut self, repair: &'static str) -> Diagnostic {
+        self.repair = Some(repair);
+        self
+    }
+
+    /// As lenient reading reports it: an error that has a repair becomes a warning.
+    #[must_use]
+    pub fn lenient(mut self) -> Diagnostic {
+        if self.is_error()
+            && let Some(repair) = self.repair
+        {
+            self.severity = Severity::Warning;
+            self.help = Some(match self.help {
+                Some(help) => format!("{help}; until then {repair}"),
+                None => format!("until it is mended, {repair}"),
+            });
+        }
+        self
+    }
+
+    /// The same, with `did you mean …?` as help when one of `known` is close to `word`.
+    #[must_use]
+    pub fn did_you_mean<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        match closest(word, known) {
+            Some(near) => self.help(format!("did you mean `{near}`?")),
+            None => self,
+        }
+    }
+
+    /// Whether this is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// The word of `known` that `word` was most likely meant to be; nothing when none is near.
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing costs the product of the lengths; a word of a megabyte is no typing error.
+    if word.len() > 200 {
+        return None;
+    }
+    let folded = fold(word);
+    known
+        .into_iter()
+        .filter(|candidate| candidate.len() <= 200)
+        .map(|candidate| (strsim::jaro_winkler(&folded, &fold(candidate)), candidate))
+        .filter(|(likeness, _)| *likeness > 0.82)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// `lint-format`, `lint_format` and `lintFormat` are the same word to a person.
+fn fold(word: &str) -> String {
+    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// `a`, `b` and `c`, each in backticks.
+pub(crate) fn list(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// At most 80 characters of a word, so that a message stays a sentence whatever a file holds.
+pub(crate) fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(80).collect();
+    if clipped.len() < text.len() {
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn spelling_variants_are_close_and_other_words_are_not() {
+        assert_eq!(closest("lint-format", ["commit", "lint_format"]), Some("lint_format"));
+        assert_eq!(closest("exitt", ["start", "exit"]), Some("exit"));
+        assert_eq!(closest("banana", ["start", "exit"]), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! From the picture of a Navigator file to the graph.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use super::syntax::{self, File, NodeType, Work};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::Strictness;
+use crate::dialect::reader::Faults;
+use crate::graph::{
+    Brief, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Edge, EndResult, Escalation, Graph, Kind, MAX_TIMEOUT_SECONDS,
+    Node, Trigger,
+};
+use crate::source::{Source, Span, Spanned, Tree};
+use crate::value::{NodeId, Outcome};
+
+/// The most checks on one node.
+const MAX_CHECKS: usize = 32;
+
+/// Lowers a parsed Navigator file.
+///
+/// The graph is there whenever `nodes` and `edges` could be read, faults or not.
+pub fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
+    let mut faults = Faults::default();
+    let graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
+    let faults = match strictness {
+        Strictness::Strict => faults.0,
+        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
+    };
+    (graph, faults)
+}
+
+fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
+    let id = workflow_id(source, &file, faults);
+    let leaving: BTreeSet<String> = file.edges.iter().map(|edge| edge.from.value.clone()).collect();
+    let mut edges: Vec<Edge> = file.edges.into_iter().map(|edge| lower_edge(edge, faults)).collect();
+    for node in &file.nodes {
+        edges.extend(edges_of_branches(node, &edges));
+    }
+    let nodes = file.nodes.into_iter().filter_map(|node| lower_node(node, &leaving, faults)).collect();
+    Graph {
+        name: file.name.map_or_else(|| id.value.clone(), |name| name.value),
+        description: file.description.map(|text| text.value).unwrap_or_default(),
+        id,
+        nodes,
+        edges,
+    }
+}
+
+/// The id that the file gives, which must be the name of the file: that is what `Init` finds it by.
+fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+    let stem = source.stem().map(str::to_owned);
+    match (&file.id, stem) {
+        (Some(id), Some(stem)) if id.value != stem => {
+            faults.push(
+                Diagnostic::error(
+                    "id-file-name",
+                    format!(
+                        "the workflow calls itself `{}`, but its file is called `{}`",
+                        clip(&id.value),
+                        clip(&stem)
+                    ),
+                )
+                .at(id.span)
+                .help("give both the same name: a workflow is found by the name of its file")
+                .repaired("the name of the file counts"),
+            );
+            Spanned { value: stem, span: id.span }
+        }
+        (Some(id), _) => id.clone(),
+        (None, stem) => Spanned { value: stem.unwrap_or_else(|| "workflow".to_owned()), span: Span::default() },
+    }
+}
+
+fn lower_edge(edge: syntax::Edge, faults: &mut Faults) -> Edge {
+    if let Some(condition) = &edge.condition {
+        faults.push(
+            Diagnostic::warning(
+                "inert-field",
+                "`condition` of an edge is for readers: this format does not evaluate it",
+            )
+            .at(condition.span)
+            .help("let the node declare `outputs` and give the edge the `on` that it is for"),
+        );
+    }
+    Edge {
+        from: node_id(edge.from),
+        to: node_id(edge.to),
+        on: match edge.on {
+            Some(on) => Trigger::Outcome(Spanned { value: Outcome::from(on.value), span: on.span }),
+            None => Trigger::Done,
+        },
+        label: edge.label.map(|label| label.value),
+        span: edge.span,
+    }
+}
+
+/// A fork may list its branches instead of drawing an edge to each.
+fn edges_of_branches(node: &syntax::Node, drawn: &[Edge]) -> Vec<Edge> {
+    let NodeType::Fork { branches, .. } = &node.kind else { return Vec::new() };
+    let drawn_to = |step: &str| drawn.iter().any(|edge| edge.from.value == *node.id.value && edge.to.value == *step);
+    branches
+        .iter()
+        .filter(|branch| !drawn_to(&branch.entry_step.value))
+        .map(|branch| Edge {
+            from: node_id(node.id.clone()),
+            to: node_id(branch.entry_step.clone()),
+            on: Trigger::Done,
+            label: branch.description.as_ref().map(|text| text.value.clone()),
+            span: branch.entry_step.span,
+        })
+        .collect()
+}
+
+fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Faults) -> Option<Node> {
+    let mut brief = Brief { description: node.description.map(|text| text.value), ..Brief::default() };
+    let mut accept = Vec::new();
+    let mut max_retries = None;
+    let kind = match node.kind {
+        NodeType::Start => Kind::Start,
+        NodeType::End { result, escalation } => lower_end(&node.id, result, escalation, leaving, faults),
+        NodeType::Fork { join, max_concurrency, .. } => Kind::Fork {
+            join: node_id(join?),
+            max_concurrency: max_concurrency.and_then(|count| NonZeroU32::new(count.value)),
+        },
+        NodeType::Join { fork, strategy, max_retries: retries } => {
+            max_retries = retries;
+            Kind::Join { fork: node_id(fork?), strategy: strategy.unwrap_or_default() }
+        }
+        NodeType::Work(mut work) => {
+            accept = lower_checks(std::mem::take(&mut work.accept), faults);
+            max_retries = work.max_retries.take();
+            let outputs = std::mem::take(&mut work.outputs).into_iter().map(spanned).collect();
+            let gate = work.gate;
+            tell(&mut brief, *work);
+            Kind::Work { gate, outputs }
+        }
+        NodeType::Subflow { workflow, mut work } => {
+            max_retries = work.max_retries.take();
+            refuse_on_subflow(&work, faults);
+            tell(&mut brief, *work);
+            Kind::Subflow { workflow: workflow? }
+        }
+    };
+    Some(Node {
+        name: node.name.map_or_else(|| node.id.value.clone(), |name| name.value),
+        span: node.id.span,
+        id: NodeId::from(node.id.value),
+        brief,
+        kind,
+        accept,
+        max_retries,
+    })
+}
+
+/// An end for a person that has a way on is a question, not an end. Of other ends, a way on is a mistake.
+fn lower_end(
+    id: &Spanned<String>,
+    result: Option<EndResult>,
+    escalation: Option<Escalation>,
+    leaving: &BTreeSet<String>,
+    faults: &mut Faults,
+) -> Kind {
+    let goes_on = leaving.contains(&id.value);
+    if goes_on && escalation != Some(Escalation::Hitl) {
+        faults.push(
+            Diagnostic::error("edge-from-end", format!("an edge leaves `{}`, which is an end", clip(&id.value)))
+                .at(id.span)
+                .help("remove the edge, or make it an end with `\"escalation\": \"hitl\"`, which asks a person and goes on")
+                .repaired("it asks a person and goes on"),
+        );
+    }
+    if goes_on {
+        return Kind::Checkpoint { escalation };
+    }
+    if result.is_none() {
+        faults.push(
+            Diagnostic::error("missing-field", format!("node `{}` is an end without a `result`", clip(&id.value)))
+                .at(id.span)
+                .help("write `\"result\": \"success\"`, or `failure`, `blocked` or `cancelled`")
+                .repaired("it counts as a failure"),
+        );
+    }
+    Kind::End { result: result.unwrap_or(EndResult::Failure), escalation }
+}
+
+fn tell(brief: &mut Brief, work: Work) {
+    brief.instructions = work.instructions.map(|text| text.value);
+    brief.agent = work.agent.map(|text| text.value);
+    brief.stage = work.stage.map(|text| text.value);
+    brief.emoji = work.emoji.map(|text| text.value);
+    brief.context_files = work.context_files.into_iter().map(|file| file.value).collect();
+}
+
+fn refuse_on_subflow(work: &Work, faults: &mut Faults) {
+    if let Some(check) = work.accept.first() {
+        faults.push(
+            Diagnostic::error("unknown-field", "a subflow has no `accept`: its own nodes carry the checks")
+                .at(check.span)
+                .help("move the checks to the last task or gate of the workflow that it runs"),
+        );
+    }
+    if let Some(output) = work.outputs.first() {
+        faults.push(
+            Diagnostic::error(
+                "unknown-field",
+                "a subflow has no `outputs`: it passes or fails as the workflow that it runs",
+            )
+            .at(output.span)
+            .repaired("it is ignored"),
+        );
+    }
+}
+
+fn lower_checks(checks: Vec<syntax::Check>, faults: &mut Faults) -> Vec<Check> {
+    if let Some(extra) = checks.get(MAX_CHECKS) {
+        let message = format!("a node has {} checks, more than the {MAX_CHECKS} it may have", checks.len());
+        faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
+    }
+    let mut lowered: Vec<Check> = Vec::new();
+    for check in checks.into_iter().take(MAX_CHECKS) {
+        let Some(id) = check.id.clone() else { continue };
+        if lowered.iter().any(|earlier| earlier.id.as_str() == id.value) {
+            let message = format!("two checks of the node are called `{}`", clip(&id.value));
+            faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("give one of them another id"));
+            continue;
+        }
+        if let Some(by) = lower_check(&check, &id.value, faults) {
+            lowered.push(Check { id: id.value.into(), span: check.span, by });
+        }
+    }
+    lowered
+}
+
+fn lower_check(check: &syntax::Check, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+    let wrong = |message: String, help: &str| Some(Diagnostic::error("bad-check", message).at(check.span).help(help));
+    let fault = match (&check.run, &check.file) {
+        (Some(argv), None) if argv.first().is_some_and(|program| !program.value.is_empty()) => {
+            let timeout_seconds =
+                check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| u64::from(limit.value));
+            if timeout_seconds <= MAX_TIMEOUT_SECONDS {
+                let argv = argv.iter().map(|word| word.value.clone()).collect();
+                return Some(CheckBy::Run { argv, timeout_seconds });
+            }
+            wrong(
+                format!("check `{}` may run for {timeout_seconds} seconds", clip(id)),
+                "the longest `timeoutSeconds` is 86400, a day",
+            )
+        }
+        (Some(_), None) => wrong(
+            format!("check `{}` runs nothing", clip(id)),
+            "write the program and its arguments, as in `\"run\": [\"cargo\", \"test\"]`; no shell reads them",
+        ),
+        (None, Some(file)) if stays_inside(&file.value) && check.timeout_seconds.is_none() => {
+            return Some(CheckBy::File { path: file.value.clone() });
+        }
+        (None, Some(file)) if stays_inside(&file.value) => wrong(
+            format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
+            "remove it: looking at a file takes no time",
+        ),
+        (None, Some(file)) => wrong(
+            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&file.value)),
+            "write a path relative to the project, without `..`",
+        ),
+        _ => wrong(
+            format!("check `{}` must have either `run` or `file`", clip(id)),
+            "write `\"run\": [\"program\", \"argument\"]` or `\"file\": \"path\"`",
+        ),
+    };
+    faults.0.extend(fault);
+    None
+}
+
+/// Whether a path, as written, is relative and does not climb. What it resolves to is looked at when it is used.
+fn stays_inside(path: &str) -> bool {
+    let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
+    !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
+}
+
+fn node_id(text: Spanned<String>) -> Spanned<NodeId> {
+    spanned(text)
+}
+
+fn spanned<T: From<String>>(text: Spanned<String>) -> Spanned<T> {
+    Spanned { value: T::from(text.value), span: text.span }
+}

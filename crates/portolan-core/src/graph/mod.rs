@@ -1,0 +1,246 @@
+//! The one graph that every dialect is lowered to.
+//!
+//! A [`Graph`] is what an author wrote and may be wrong. A [`Workflow`] cannot be: only `validate` makes one. Knows
+//! no format, and nothing of runs.
+
+mod check;
+mod workflow;
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::{Span, Spanned};
+use crate::value::{NodeId, Outcome};
+
+pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+pub use workflow::{Exits, Failing, Flow, Step, Workflow};
+
+/// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
+pub const DEFAULT_RETRIES: u32 = 3;
+
+/// A definition as written, with the places it came from.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// Its identifier.
+    pub id: Spanned<String>,
+    /// Its name for people; the identifier where none is given.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its nodes, in the order written.
+    pub nodes: Vec<Node>,
+    /// Its edges, in the order written: of several that fit, the first is taken.
+    pub edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// The node called `id`.
+    pub fn node(&self, id: &NodeId) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == *id)
+    }
+
+    /// The edges that leave `id`, in order.
+    pub fn edges_from<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a Edge> {
+        self.edges.iter().filter(move |edge| edge.from.value == *id)
+    }
+}
+
+/// A node as written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its identifier.
+    pub id: NodeId,
+    /// Where the identifier stands.
+    pub span: Span,
+    /// Its name for people; the identifier where none is given.
+    pub name: String,
+    /// What the person or agent at this node is told.
+    pub brief: Brief,
+    /// What it is.
+    pub kind: Kind,
+    /// What must hold before it can be left as done.
+    pub accept: Vec<Check>,
+    /// How often a failure may be retried, when the definition says so.
+    pub max_retries: Option<Spanned<u32>>,
+}
+
+/// What is told about a node. All of it is text for readers; none of it steers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brief {
+    /// One sentence on what it is for.
+    pub description: Option<String>,
+    /// What to do, what done means, what to hand on.
+    pub instructions: Option<String>,
+    /// Who should do it.
+    pub agent: Option<String>,
+    /// The phase of the work it belongs to.
+    pub stage: Option<String>,
+    /// A picture for diagrams.
+    pub emoji: Option<String>,
+    /// Files to read first, as written.
+    pub context_files: Vec<String>,
+}
+
+/// The kinds of node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Where a run begins.
+    Start,
+    /// Where a run ends.
+    End {
+        /// How it ended.
+        result: EndResult,
+        /// Who is to be told.
+        escalation: Option<Escalation>,
+    },
+    /// A question to a person, with one way on for each outgoing edge.
+    Checkpoint {
+        /// Who is to be told.
+        escalation: Option<Escalation>,
+    },
+    /// Work that is presented to the agent.
+    Work {
+        /// Whether the work is to judge other work.
+        gate: bool,
+        /// The outcomes that may be reported, in the order declared.
+        outputs: Vec<Spanned<Outcome>>,
+    },
+    /// Opens one branch for each outgoing edge.
+    Fork {
+        /// The join that collects the branches.
+        join: Spanned<NodeId>,
+        /// How many branches may be open at once.
+        max_concurrency: Option<NonZeroU32>,
+    },
+    /// Collects the branches of its fork.
+    Join {
+        /// The fork whose branches it collects.
+        fork: Spanned<NodeId>,
+        /// When the branches count as passed.
+        strategy: Strategy,
+    },
+    /// Runs another workflow in a frame of its own.
+    Subflow {
+        /// The workflow to run.
+        workflow: Spanned<String>,
+    },
+}
+
+impl Kind {
+    /// The word a definition uses for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Kind::Start => "start",
+            Kind::End { .. } => "end",
+            Kind::Checkpoint { .. } => "checkpoint",
+            Kind::Work { gate: true, .. } => "gate",
+            Kind::Work { gate: false, .. } => "task",
+            Kind::Fork { .. } => "fork",
+            Kind::Join { .. } => "join",
+            Kind::Subflow { .. } => "subflow",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndResult {
+    /// The work is done.
+    Success,
+    /// The work could not be done.
+    Failure,
+    /// Something outside the run must change first.
+    Blocked,
+    /// Somebody called it off.
+    Cancelled,
+}
+
+impl EndResult {
+    /// The word a definition uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            EndResult::Success => "success",
+            EndResult::Failure => "failure",
+            EndResult::Blocked => "blocked",
+            EndResult::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Who is to be told when a run comes here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalation {
+    /// A person, at once: human in the loop.
+    Hitl,
+    /// Whoever watches alerts.
+    Alert,
+    /// Whoever works through tickets.
+    Ticket,
+}
+
+/// When the branches of a fork count as passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Every branch passed.
+    #[default]
+    AllPass,
+    /// One branch passed; the others are cancelled.
+    AnyPass,
+}
+
+impl Strategy {
+    /// The word a definition uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Strategy::AllPass => "all-pass",
+            Strategy::AnyPass => "any-pass",
+        }
+    }
+}
+
+/// An edge as written.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The node it leaves.
+    pub from: Spanned<NodeId>,
+    /// The node it enters.
+    pub to: Spanned<NodeId>,
+    /// When it is taken.
+    pub on: Trigger,
+    /// What it means, for readers.
+    pub label: Option<String>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+impl Edge {
+    /// Where its outcome is written; the whole edge where it names none.
+    pub fn on_span(&self) -> Span {
+        match &self.on {
+            Trigger::Outcome(on) => on.span,
+            Trigger::Done => self.span,
+        }
+    }
+}
+
+/// When an edge is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// On this outcome.
+    Outcome(Spanned<Outcome>),
+    /// On `passed`, when no edge names it. Never on `failed`: a failure does not become a success.
+    Done,
+}
+
+impl Trigger {
+    /// The outcome that the edge names.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Trigger::Outcome(outcome) => Some(&outcome.value),
+            Trigger::Done => None,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What `validate` makes of graphs: everything resolved, nothing left to be wrong.
+
+use indexmap::IndexMap;
+
+use super::Node;
+use crate::value::{FAILED, NodeId, Outcome, PASSED, WorkflowId};
+
+/// A checked definition: a root flow and every flow that its subflows name.
+///
+/// Only `validate` makes one, so whoever holds one knows that every edge leads to a node, that every flow has one
+/// start, and that forks and joins belong together.
+#[derive(Clone, Debug)]
+pub struct Workflow {
+    root: WorkflowId,
+    flows: IndexMap<WorkflowId, Flow>,
+}
+
+impl Workflow {
+    pub(crate) fn new(root: WorkflowId, flows: IndexMap<WorkflowId, Flow>) -> Workflow {
+        assert!(flows.contains_key(&root), "a workflow contains its root flow");
+        Workflow { root, flows }
+    }
+
+    /// The identifier of the root flow, which is the workflow's own.
+    pub fn id(&self) -> &WorkflowId {
+        &self.root
+    }
+
+    /// The flow in which a run begins.
+    pub fn root(&self) -> &Flow {
+        &self.flows[&self.root]
+    }
+
+    /// A flow of this workflow.
+    ///
+    /// # Panics
+    /// When there is none of that name. A run that passed `engine::fits` names only flows that exist.
+    pub fn flow(&self, id: &WorkflowId) -> &Flow {
+        &self.flows[id]
+    }
+
+    /// All flows, the root first.
+    pub fn flows(&self) -> impl Iterator<Item = (&WorkflowId, &Flow)> {
+        self.flows.iter()
+    }
+
+    /// Whether there is a flow called `flow` with a node called `node`.
+    pub fn contains(&self, flow: &WorkflowId, node: &NodeId) -> bool {
+        self.flows.get(flow).is_some_and(|flow| flow.steps.contains_key(node))
+    }
+}
+
+/// One checked graph.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Where it begins.
+    pub start: NodeId,
+    /// Its nodes, in the order written.
+    pub steps: IndexMap<NodeId, Step>,
+    /// Its edges as written, for pictures; the engine follows [`Step::exits`].
+    pub edges: Vec<super::Edge>,
+}
+
+impl Flow {
+    /// A step of this flow.
+    ///
+    /// # Panics
+    /// When there is none of that name. A run that passed `engine::fits` names only nodes that exist.
+    pub fn step(&self, id: &NodeId) -> &Step {
+        &self.steps[id]
+    }
+}
+
+/// A node and the ways out of it.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The node.
+    pub node: Node,
+    /// The ways out.
+    pub exits: Exits,
+}
+
+/// The ways out of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exits {
+    /// Where each outcome but `failed` leads; `passed` stands first where it is accepted at all.
+    pub on: Vec<(Outcome, NodeId)>,
+    /// What a failure does.
+    pub failing: Failing,
+    /// The branches that a fork opens, in order. Empty on all other nodes.
+    pub branches: Vec<NodeId>,
+}
+
+impl Exits {
+    /// Where `outcome` leads; nothing for `failed` and for outcomes that the node does not have.
+    pub fn target(&self, outcome: &Outcome) -> Option<&NodeId> {
+        self.on.iter().find(|(on, _)| on == outcome).map(|(_, to)| to)
+    }
+
+    /// Where `passed` leads.
+    pub fn passed(&self) -> Option<&NodeId> {
+        self.on.iter().find(|(on, _)| on.as_str() == PASSED).map(|(_, to)| to)
+    }
+
+    /// Every outcome that may be reported, in order, `failed` last.
+    pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
+        self.on.iter().map(|(on, _)| on.clone()).chain([FAILED.into()])
+    }
+}
+
+/// What a failure does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// It leads elsewhere, at once.
+    Leads(NodeId),
+    /// It is tried again, within a budget.
+    Retries {
+        /// Where trying again begins: often the node itself.
+        to: NodeId,
+        /// How many times.
+        budget: u32,
+        /// Where it leads when the budget is spent; where there is no such edge, a person decides.
+        exhausted: Option<NodeId>,
+    },
+}
+
+impl Failing {
+    /// How many times a failure is tried again.
+    pub fn budget(&self) -> u32 {
+        match self {
+            Failing::Leads(_) => 0,
+            Failing::Retries { budget, .. } => *budget,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! x
+pub mod diagnostic;
+pub mod dialect;
+pub mod graph;
+pub mod source;
+pub mod validate;
+pub mod value;

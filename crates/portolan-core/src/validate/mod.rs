@@ -1,0 +1,66 @@
+//! Makes a [`Workflow`] of graphs, or says everything that is wrong with them.
+//!
+//! A rule is one file under `rules/`: what it looks for, why, how to mend it, and its code. Knows no engine: what
+//! a rule promises ("a run cannot be stranded") the engine relies on without looking again.
+
+mod build;
+mod map;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use crate::diagnostic::Diagnostic;
+use crate::dialect::Strictness;
+use crate::graph::{Graph, Workflow};
+
+pub use rules::{Code, RULES, Rule, codes};
+
+/// How deep subflows may run subflows.
+pub const MAX_SUBFLOW_DEPTH: usize = 16;
+
+/// Where the workflows that subflows name are found.
+pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
+
+/// A library without workflows.
+pub fn no_library(_: &str) -> Option<&'static Graph> {
+    None
+}
+
+/// Checks a graph against every rule and, when it may be used, links it with the workflows that its subflows name.
+///
+/// All findings are returned, errors and warnings. In [`Strictness::Lenient`], errors that have a repair are
+/// warnings, and the workflow is the repaired one.
+///
+/// ```
+/// use portolan_core::{dialect, source::Source, validate};
+///
+/// let source = Source::new("hello.json", r#"{
+///   "nodes": { "start": {"type": "start"}, "greet": {"type": "task"}, "done": {"type": "end", "result": "success"} },
+///   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "don"} ]
+/// }"#);
+/// let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict);
+/// let (workflow, faults) = validate::validate(&graph.unwrap(), &validate::no_library, dialect::Strictness::Strict);
+/// assert!(workflow.is_none());
+/// assert_eq!(faults[0].message, "an edge leads to `don`, which is not defined");
+/// assert_eq!(faults[0].help.as_deref(), Some("did you mean `done`?"));
+/// ```
+pub fn validate<'g>(
+    graph: &'g Graph,
+    library: Library<'g>,
+    strictness: Strictness,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
+    let mut faults = Vec::new();
+    {
+        let map = map::Map::of(graph);
+        for rule in RULES {
+            (rule.check)(&map, &mut faults);
+        }
+    }
+    rules::subflows::check(graph, library, &mut faults);
+    if strictness == Strictness::Lenient {
+        faults = faults.into_iter().map(Diagnostic::lenient).collect();
+    }
+    faults.sort_by_key(|fault| (fault.span.map_or(0, |span| span.start), fault.code));
+    let usable = !faults.iter().any(Diagnostic::is_error);
+    (usable.then(|| build::workflow(graph, library)), faults)
+}

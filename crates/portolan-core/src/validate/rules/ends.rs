@@ -1,0 +1,32 @@
+//! A workflow can end, and end well.
+
+use super::{Code, Rule};
+use crate::diagnostic::Diagnostic;
+use crate::graph::{EndResult, Kind};
+use crate::validate::map::Map;
+
+pub(super) const RULE: Rule = Rule {
+    codes: &[
+        Code {
+            code: "no-success",
+            what: "The workflow has no end with `\"result\": \"success\"`, so that no run of it can ever succeed.",
+            fix: "Add an end with `\"result\": \"success\"` and lead the work to it.",
+        },
+        Code {
+            code: "edge-from-end",
+            what: "An edge leaves an end that asks nobody; a run that ended would go on.",
+            fix: "Remove the edge, or give the end `\"escalation\": \"hitl\"`: it then asks a person and goes on.",
+        },
+    ],
+    check,
+};
+
+fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
+    let succeeds = |kind: &Kind| matches!(kind, Kind::End { result: EndResult::Success, .. });
+    if !map.nodes().any(|node| succeeds(&node.kind)) {
+        faults.push(
+            Diagnostic::warning("no-success", "the workflow has no end with the result `success`")
+                .help("add `\"done\": {\"type\": \"end\", \"result\": \"success\"}` and lead the work to it"),
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! The small words that every floor uses: identifiers, outcomes, points in time.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Makes a text newtype that clones in a few nanoseconds: moves carry several of them.
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text itself.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> $name {
+                $name(text.into())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> $name {
+                $name(text.into())
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                self.as_str() == other
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+word! {
+    /// The identifier of a node, unique in its workflow.
+    NodeId
+}
+word! {
+    /// The identifier of a workflow.
+    WorkflowId
+}
+word! {
+    /// What came of a piece of work: `passed`, `failed`, or a word that the node declares in `outputs`.
+    Outcome
+}
+word! {
+    /// The identifier of an acceptance check, unique on its node.
+    CheckId
+}
+
+/// The outcome of work that was done.
+pub const PASSED: &str = "passed";
+/// The outcome of work that could not be done, and of a claim that did not hold.
+pub const FAILED: &str = "failed";
+/// The answer with which a person ends a run at a question.
+pub const CANCELLED: &str = "cancelled";
+
+impl Outcome {
+    /// `passed`
+    pub fn passed() -> Outcome {
+        PASSED.into()
+    }
+
+    /// `failed`
+    pub fn failed() -> Outcome {
+        FAILED.into()
+    }
+
+    /// Whether this is `failed`.
+    pub fn is_failed(&self) -> bool {
+        self.as_str() == FAILED
+    }
+}
+
+/// Milliseconds since 1970-01-01T00:00:00Z. The core has no clock: whoever makes an event reads one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);
