@@ -106,6 +106,14 @@ impl Exits {
         self.on.iter().find(|(on, _)| on.as_str() == PASSED).map(|(_, to)| to)
     }
 
+    /// Where work is attempted again when a person has removed what was in its way: where a retry begins, else `node`.
+    pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
+        match &self.failing {
+            Failing::Retries { to, .. } => to,
+            Failing::Leads(_) => node,
+        }
+    }
+
     /// Every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
         self.on.iter().map(|(on, _)| on.clone()).chain([FAILED.into()])

@@ -62,7 +62,7 @@ fn exits(map: &Map<'_>, node: &Node) -> Exits {
                 branches.push(edge.to.value.clone());
             }
         }
-        return Exits { on: Vec::new(), failing: again(node, 0), branches };
+        return Exits { on: Vec::new(), failing: never(node), branches };
     }
     let Some(own) = map.node(&node.id) else { unreachable!("a node of the map is in the map") };
     let mut outcomes = map.outcomes(own);
@@ -82,6 +82,12 @@ fn exits(map: &Map<'_>, node: &Node) -> Exits {
 /// What the `failed` edges and `maxRetries` of a node come to. `docs/navigator.md` has the table.
 fn failing(map: &Map<'_>, node: &Node) -> Failing {
     let written = node.max_retries.as_ref().map(|count| count.value);
+    // A join does no work that could be attempted again: its fork does.
+    let own = match &node.kind {
+        Kind::Join { fork, .. } => &fork.value,
+        _ => &node.id,
+    };
+    let again = |budget, exhausted| Failing::Retries { to: own.clone(), budget, exhausted };
     match map.failed_edges(&node.id) {
         (Some(retry), Some(escalation)) => Failing::Retries {
             to: retry.to.value.clone(),
@@ -98,14 +104,14 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
                 Failing::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
             }
         },
-        // A join does no work that could be attempted again: a person decides at once.
-        (None, None) if matches!(node.kind, Kind::Join { .. }) => again(node, 0),
-        (None, None) => again(node, written.unwrap_or(DEFAULT_RETRIES)),
+        (None, None) if matches!(node.kind, Kind::Join { .. }) => again(written.unwrap_or(0), None),
+        (None, None) => again(written.unwrap_or(DEFAULT_RETRIES), None),
     }
 }
 
-fn again(node: &Node, budget: u32) -> Failing {
-    Failing::Retries { to: node.id.clone(), budget, exhausted: None }
+/// For nodes that have no outcome of their own.
+fn never(node: &Node) -> Failing {
+    Failing::Retries { to: node.id.clone(), budget: 0, exhausted: None }
 }
 
 /// A graph without a start begins at the first node that nothing leads to, or at its first node.
@@ -153,7 +159,7 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
         accept: Vec::new(),
         max_retries: None,
     };
-    Step { exits: Exits { on, failing: again(&node, 0), branches: Vec::new() }, node }
+    Step { exits: Exits { on, failing: never(&node), branches: Vec::new() }, node }
 }
 
 fn free_id(steps: &IndexMap<NodeId, Step>, wanted: &str) -> NodeId {

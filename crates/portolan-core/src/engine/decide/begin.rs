@@ -1,0 +1,22 @@
+//! The work begins: the start node is left.
+
+use super::walk::Draft;
+use super::{Rejection, Why, fresh};
+use crate::graph::Kind;
+use crate::run::{FramePath, Place};
+use crate::value::Outcome;
+
+pub(super) fn decide(draft: &mut Draft<'_>, revision: Option<u64>) -> Result<(), Rejection> {
+    fresh(&draft.run.root, revision)?;
+    let node = draft.run.root.place.node().clone();
+    let at_start = draft.step(&draft.run.root.flow.clone(), &node).node.kind == Kind::Start;
+    if !at_start || !matches!(draft.run.root.place, Place::Ready { .. }) {
+        return Err(Rejection::new(
+            Why::OutOfPlace,
+            format!("the run has begun already and is at `{node}`"),
+            "go on from the present situation",
+        ));
+    }
+    draft.leave(&FramePath::default(), &node, &Outcome::passed(), None);
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! One file for each event: what it is refused for, and what it makes true.
+
+mod answer;
+mod begin;
+mod cancel;
+mod gather;
+mod open;
+mod report;
+mod settle;
+mod walk;
+
+use super::rejection::{Rejection, Why};
+use crate::graph::Workflow;
+use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
+
+pub use open::open;
+
+/// Decides what an event makes true in a run.
+///
+/// `run` must be a run of `workflow`: see [`fits`](super::fits). Nothing is changed here; the caller stores the event
+/// with its changes and applies them. An empty list means that the event asks for nothing new (a check that was
+/// settled already, a claim that is being checked already), and need not be stored.
+///
+/// # Errors
+/// A [`Rejection`] when the event is not among the [`moves`](crate::run::moves) at its position.
+pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Change>, Rejection> {
+    let mut draft = walk::Draft::of(workflow, run);
+    match &event.what {
+        EventKind::Opened(_) => {
+            return Err(Rejection::new(Why::OutOfPlace, "the run is already open", "go on from the present situation"));
+        }
+        EventKind::Begun { revision } => begin::decide(&mut draft, *revision)?,
+        EventKind::Reported { frame, outcome, revision, note } => {
+            let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by };
+            report::decide(&mut draft, frame, *revision, &claim)?;
+        }
+        EventKind::Settled { effect, verdict } => settle::decide(&mut draft, effect, verdict),
+        EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
+        EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
+    }
+    Ok(draft.changes)
+}
+
+/// Refuses a caller that knows an older position than the present one.
+fn fresh(frame: &Frame, revision: Option<u64>) -> Result<(), Rejection> {
+    match revision {
+        Some(known) if known != frame.since => Err(Rejection::new(
+            Why::Stale,
+            format!(
+                "the call quotes revision {known}, but `{}` was reached at revision {}",
+                frame.place.node(),
+                frame.since
+            ),
+            "somebody moved on meanwhile: choose from the present actions",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The frame that a call addresses.
+fn addressed<'r>(run: &'r Run, path: &FramePath) -> Result<&'r Frame, Rejection> {
+    if let Some(frame) = run.frame(path) {
+        return Ok(frame);
+    }
+    let text = path.text();
+    let open: Vec<String> = run.positions().iter().map(|(path, _)| format!("`{}`", path.text())).collect();
+    Err(match crate::run::branch_state(run, path) {
+        Some(crate::run::BranchState::Held) => Rejection::new(
+            Why::UnknownBranch,
+            format!("the branch `{text}` has not begun"),
+            "it begins when another branch reaches the join",
+        ),
+        Some(crate::run::BranchState::Cancelled) => Rejection::new(
+            Why::Over,
+            format!("the branch `{text}` was cancelled: another one passed first"),
+            "stop working on it",
+        ),
+        Some(_) => Rejection::new(Why::Over, format!("the branch `{text}` is done"), "go on with another one"),
+        None if run.is_over() || open == ["``"] => Rejection::new(
+            Why::UnknownBranch,
+            format!("there is no branch `{text}`"),
+            "leave `branch` out: no branches are under way",
+        ),
+        None => Rejection::new(
+            Why::UnknownBranch,
+            format!("there is no branch `{text}`"),
+            format!("under way are {}", open.join(", ")),
+        ),
+    })
+}

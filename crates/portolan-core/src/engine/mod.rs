@@ -1,0 +1,17 @@
+//! The engine: [`open`] and [`decide`] make every choice and change nothing; [`Run::apply`](crate::run::Run::apply)
+//! changes and chooses nothing.
+//!
+//! What is to happen next is derived from a run by [`Run::pending`](crate::run::Run::pending). Knows no format, no
+//! rule of validation, no wording for agents; time and the world arrive in events.
+
+mod decide;
+mod effect;
+mod fits;
+mod rejection;
+#[cfg(test)]
+mod tests;
+
+pub use decide::{decide, open};
+pub use effect::{AfterCrash, Effect, Work};
+pub use fits::{Misfit, fits};
+pub use rejection::{Rejection, Why};

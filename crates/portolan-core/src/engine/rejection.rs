@@ -1,0 +1,80 @@
+//! Why an event is refused. A refusal changes nothing; the face that reports it adds the present situation.
+
+use std::fmt;
+
+use crate::value::Outcome;
+
+/// A refused event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Which rule refused it.
+    pub why: Why,
+    /// What was wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do instead.
+    pub help: String,
+    /// The outcomes that would be accepted at this position.
+    pub accepted: Vec<Outcome>,
+}
+
+/// The rules that refuse. Each has a stable code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The caller knows an older situation than the present one.
+    Stale,
+    /// The run has not begun.
+    NotBegun,
+    /// The run, or the branch, is over.
+    Over,
+    /// The outcome is none that this node has.
+    UndeclaredOutcome,
+    /// A person must answer, and the agent's word does not count.
+    NeedsPerson,
+    /// The checks of this node are being performed.
+    Checking,
+    /// The branches of a fork are under way, and the call names none of them.
+    BranchesOpen,
+    /// No such branch is under way.
+    UnknownBranch,
+    /// No such step can be begun at.
+    UnknownStep,
+    /// The event does not fit the state of the run.
+    OutOfPlace,
+}
+
+impl Why {
+    /// The code, as programs match on it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Why::Stale => "stale",
+            Why::NotBegun => "not_begun",
+            Why::Over => "no_outgoing_edges",
+            Why::UndeclaredOutcome => "no_matching_edge",
+            Why::NeedsPerson => "needs_person",
+            Why::Checking => "checking",
+            Why::BranchesOpen => "branches_open",
+            Why::UnknownBranch => "unknown_branch",
+            Why::UnknownStep => "unknown_step",
+            Why::OutOfPlace => "out_of_place",
+        }
+    }
+}
+
+impl Rejection {
+    pub(super) fn new(why: Why, message: impl Into<String>, help: impl Into<String>) -> Rejection {
+        Rejection { why, message: message.into(), help: help.into(), accepted: Vec::new() }
+    }
+
+    pub(super) fn accepting(mut self, accepted: Vec<Outcome>) -> Rejection {
+        self.accepted = accepted;
+        self
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for Rejection {}

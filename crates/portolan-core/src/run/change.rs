@@ -1,0 +1,65 @@
+//! What became true. The journal keeps changes beside the event that led to them, so that a restart only folds.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BranchState, Feedback, FramePath, Opening, Place, Verdict};
+use crate::value::{CheckId, NodeId};
+
+/// One change. Applying it chooses nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The run exists, at this place.
+    Opened {
+        /// What it was opened with.
+        opening: Opening,
+        /// Where it begins.
+        place: Place,
+    },
+    /// A frame is at another place.
+    Moved {
+        /// Which frame.
+        frame: FramePath,
+        /// Where it is.
+        place: Place,
+        /// Why it was sent there, when that was a failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<Feedback>,
+    },
+    /// A check is settled.
+    Settled {
+        /// In which frame.
+        frame: FramePath,
+        /// Which check.
+        check: CheckId,
+        /// What it came to.
+        verdict: Verdict,
+    },
+    /// A gate's failure is tried again.
+    Retried {
+        /// In which frame.
+        frame: FramePath,
+        /// The node whose budget it is.
+        gate: NodeId,
+        /// How many retries that makes.
+        used: u32,
+        /// How many there are.
+        budget: u32,
+    },
+    /// Budgets are full again.
+    Refilled {
+        /// In which frame.
+        frame: FramePath,
+        /// Which node's budget; nothing means every budget of the frame.
+        gate: Option<NodeId>,
+    },
+    /// A branch is in another state.
+    Branched {
+        /// The frame that forked.
+        frame: FramePath,
+        /// Which branch.
+        branch: NodeId,
+        /// How far it is.
+        state: BranchState,
+    },
+}

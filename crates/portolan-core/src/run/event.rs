@@ -1,0 +1,120 @@
+//! What can happen to a run. An event is a request or a report from outside; it carries its own time.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FramePath, Opening};
+use crate::value::{CheckId, NodeId, Outcome, Timestamp};
+
+/// Something that happened, or that somebody wants to happen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// By whose doing.
+    pub by: Actor,
+    /// What.
+    pub what: EventKind,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The agent, under the name that its client gives.
+    Agent(String),
+    /// A person.
+    Person {
+        /// Who, as far as the channel can tell.
+        name: String,
+        /// How the answer arrived.
+        via: Channel,
+    },
+    /// Portolan itself: a check that was performed, branches that were counted.
+    Engine,
+}
+
+/// How a person's answer arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// The agent's client asked its user.
+    Elicitation,
+    /// The command line.
+    CommandLine,
+}
+
+/// The kinds of event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A run is opened.
+    Opened(Opening),
+    /// The work is to begin: the start node is left.
+    Begun {
+        /// The revision that the caller knows the position by.
+        revision: Option<u64>,
+    },
+    /// An outcome is claimed.
+    Reported {
+        /// At which position.
+        frame: FramePath,
+        /// The outcome.
+        outcome: Outcome,
+        /// The revision that the caller knows the position by.
+        revision: Option<u64>,
+        /// What the caller says of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// A check came to a verdict.
+    Settled {
+        /// The effect that was performed.
+        effect: EffectId,
+        /// What it came to.
+        verdict: Verdict,
+    },
+    /// The branches that live outside this run have all come to an outcome.
+    Gathered {
+        /// The outcome of each branch, by name.
+        branches: Vec<(NodeId, Outcome)>,
+    },
+    /// The run is called off.
+    Cancelled {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It holds.
+    Held,
+    /// It does not hold.
+    Broken {
+        /// Why.
+        reason: String,
+        /// The end of what it printed.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        output: String,
+    },
+    /// It could not be found out, which is no pass.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The name of an effect: the same visit of the same check has the same name, so that it settles once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EffectId {
+    /// The frame that waits for it.
+    pub frame: FramePath,
+    /// The node it belongs to.
+    pub node: NodeId,
+    /// The frame's revision when it began to wait.
+    pub since: u64,
+    /// The check.
+    pub check: CheckId,
+}

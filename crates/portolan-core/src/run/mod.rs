@@ -1,0 +1,362 @@
+//! A run as data: where it is, what it has spent, what may be done, what happened, and the fold of what became true.
+//!
+//! A run is a tree of frames, one for each flow or branch that is under way; what belongs to a visit lives in its
+//! frame. The engine decides over this, and situations are presented from it; it knows neither of them.
+
+mod apply;
+mod change;
+mod event;
+mod moves;
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::EndResult;
+use crate::value::{CheckId, NodeId, Outcome, WorkflowId};
+
+pub use change::Change;
+pub use event::{Actor, Channel, EffectId, Event, EventKind, Verdict};
+pub use moves::{Move, moves};
+
+/// A run of a workflow. It holds no history: the journal does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// How many changes it is the fold of. It only grows.
+    pub revision: u64,
+    /// What it was opened with.
+    pub opening: Opening,
+    /// Where it is.
+    pub root: Frame,
+}
+
+/// What a run is opened with. None of it changes later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opening {
+    /// The workflow that it runs.
+    pub workflow: WorkflowId,
+    /// What the user wants done, in the user's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The step at which it begins, where that is not the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<NodeId>,
+    /// How it is run.
+    #[serde(default)]
+    pub rules: Rules,
+}
+
+/// How a run is run: fixed when it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Whose word counts at a question to a person.
+    #[serde(default)]
+    pub human: Human,
+    /// Where the branches of a fork live.
+    #[serde(default)]
+    pub branches: Branches,
+    /// Whether this run is itself a branch of another: it is done when it reaches a join.
+    #[serde(default)]
+    pub is_branch: bool,
+}
+
+/// Whose word counts at a question to a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Human {
+    /// The agent relays what the person said.
+    #[default]
+    Attested,
+    /// Only what arrives by a channel that the agent does not hold.
+    Verified,
+}
+
+/// Where the branches of a fork live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Branches {
+    /// They are positions of this run.
+    #[default]
+    Inside,
+    /// Each is a run of its own, in a carrier of its own.
+    Outside,
+}
+
+/// One flow or branch under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The flow that it walks.
+    pub flow: WorkflowId,
+    /// The run's revision when this frame last moved: a move must quote it.
+    pub since: u64,
+    /// Where it is.
+    pub place: Place,
+    /// The retries used by gates that have not passed since, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<Spent>,
+    /// Why it was sent here, when that was a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+}
+
+/// The retries that one gate has used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// The node whose budget it is.
+    pub gate: NodeId,
+    /// How many retries were used.
+    pub used: u32,
+}
+
+/// Where a frame is. Each variant holds only what exists there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Work is presented to the agent; at a start node, the work is to begin.
+    Ready {
+        /// The node.
+        node: NodeId,
+    },
+    /// The agent claims an outcome, and the checks of the node are being performed.
+    Checking {
+        /// The node.
+        node: NodeId,
+        /// The outcome that is claimed.
+        outcome: Outcome,
+        /// What the checks settled so far came to.
+        settled: Vec<(CheckId, Verdict)>,
+        /// What the agent said of it.
+        note: Option<String>,
+    },
+    /// A person decides.
+    Waiting {
+        /// The node.
+        node: NodeId,
+        /// Why.
+        on: WaitingFor,
+    },
+    /// The branches of a fork are under way inside this run.
+    Forked {
+        /// The fork.
+        node: NodeId,
+        /// Its branches, in order.
+        branches: Vec<Branch>,
+    },
+    /// The branches of a fork are runs of their own, and this one waits for them.
+    Gathering {
+        /// The fork.
+        node: NodeId,
+    },
+    /// Another workflow is under way at a subflow node.
+    Within {
+        /// The subflow node.
+        node: NodeId,
+        /// The frame of the other workflow.
+        frame: Box<Frame>,
+    },
+    /// A branch has reached its join.
+    Arrived {
+        /// The join.
+        node: NodeId,
+        /// What the branch came to.
+        outcome: Outcome,
+    },
+    /// It is over.
+    Ended {
+        /// The node at which it ended.
+        node: NodeId,
+        /// How.
+        result: EndResult,
+    },
+}
+
+/// Why a person decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFor {
+    /// The workflow asks here.
+    Answer,
+    /// The node failed and nothing is left of its budget.
+    Budget,
+    /// The workflow went round by itself without any work between.
+    Progress,
+}
+
+/// One branch of a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its name: the first step of it.
+    pub name: NodeId,
+    /// How far it is.
+    pub state: BranchState,
+}
+
+/// How far a branch is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchState {
+    /// The fork's limit holds it back.
+    Held,
+    /// It is under way.
+    Open(Frame),
+    /// It has come to an outcome.
+    Done(Outcome),
+    /// It is no longer needed.
+    Cancelled,
+}
+
+/// Why work is attempted again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// The node that failed.
+    pub from: Option<NodeId>,
+    /// The checks that did not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
+    /// What was said of the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A check that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The check.
+    pub check: CheckId,
+    /// Why it did not hold.
+    pub reason: String,
+    /// The end of what it printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+/// The way from the root to a frame: branch names, and subflow nodes. Empty for the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FramePath(pub Vec<NodeId>);
+
+impl FramePath {
+    /// The frame one level further in.
+    #[must_use]
+    pub fn join(&self, step: &NodeId) -> FramePath {
+        let mut path = self.0.clone();
+        path.push(step.clone());
+        FramePath(path)
+    }
+
+    /// The frame around this one, and this one's name in it; nothing for the root.
+    pub fn split(&self) -> Option<(FramePath, &NodeId)> {
+        let (last, rest) = self.0.split_last()?;
+        Some((FramePath(rest.to_vec()), last))
+    }
+
+    /// How an agent writes it: `reproduce`, or `audit/reproduce` in a subflow. Empty for the root.
+    pub fn text(&self) -> String {
+        self.0.iter().map(NodeId::as_str).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl Place {
+    /// The node at which the frame is.
+    pub fn node(&self) -> &NodeId {
+        match self {
+            Place::Ready { node }
+            | Place::Checking { node, .. }
+            | Place::Waiting { node, .. }
+            | Place::Forked { node, .. }
+            | Place::Gathering { node }
+            | Place::Within { node, .. }
+            | Place::Arrived { node, .. }
+            | Place::Ended { node, .. } => node,
+        }
+    }
+
+    /// Whether nothing further happens here.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Place::Arrived { .. } | Place::Ended { .. })
+    }
+}
+
+impl Frame {
+    /// The retries that `gate` has used.
+    pub fn used(&self, gate: &NodeId) -> u32 {
+        self.spent.iter().find(|spent| spent.gate == *gate).map_or(0, |spent| spent.used)
+    }
+
+    /// The gate whose failure was last sent back and that has not passed since.
+    pub fn retrying(&self) -> Option<&Spent> {
+        self.spent.last()
+    }
+
+    /// The frames directly inside this one that are under way, with their names.
+    pub fn inner(&self) -> impl Iterator<Item = (&NodeId, &Frame)> {
+        let (branches, within): (&[Branch], _) = match &self.place {
+            Place::Forked { branches, .. } => (branches, None),
+            Place::Within { node, frame } => (&[], Some((node, &**frame))),
+            _ => (&[], None),
+        };
+        let open = branches.iter().filter_map(|branch| match &branch.state {
+            BranchState::Open(frame) => Some((&branch.name, frame)),
+            _ => None,
+        });
+        open.chain(within)
+    }
+
+    fn inner_mut(&mut self, name: &NodeId) -> Option<&mut Frame> {
+        match &mut self.place {
+            Place::Within { node, frame } if node == name => Some(frame),
+            Place::Forked { branches, .. } => {
+                let branch = branches.iter_mut().find(|branch| branch.name == *name)?;
+                match &mut branch.state {
+                    BranchState::Open(frame) => Some(frame),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Run {
+    /// The frame at `path`, if it is under way.
+    pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
+        path.0
+            .iter()
+            .try_fold(&self.root, |frame, name| frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame))
+    }
+
+    fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
+        path.0.iter().try_fold(&mut self.root, |frame, name| frame.inner_mut(name))
+    }
+
+    /// The innermost frames under way: each is a position at which something can happen. In order of the definition.
+    pub fn positions(&self) -> Vec<(FramePath, &Frame)> {
+        fn collect<'r>(path: FramePath, frame: &'r Frame, found: &mut Vec<(FramePath, &'r Frame)>) {
+            let before = found.len();
+            for (name, inner) in frame.inner() {
+                collect(path.join(name), inner, found);
+            }
+            if found.len() == before {
+                found.push((path, frame));
+            }
+        }
+        let mut found = Vec::new();
+        collect(FramePath::default(), &self.root, &mut found);
+        found
+    }
+
+    /// Whether nothing further happens.
+    pub fn is_over(&self) -> bool {
+        self.root.place.is_over()
+    }
+}
+
+/// How far the branch at `path` is, under way or not; nothing when there is no such branch.
+pub fn branch_state<'r>(run: &'r Run, path: &FramePath) -> Option<&'r BranchState> {
+    let (last, parents) = path.0.split_last()?;
+    let parent = run.frame(&FramePath(parents.to_vec()))?;
+    let Place::Forked { branches, .. } = &parent.place else { return None };
+    branches.iter().find(|branch| branch.name == *last).map(|branch| &branch.state)
+}

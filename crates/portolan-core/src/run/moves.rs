@@ -1,0 +1,63 @@
+//! What may be done at a position. The engine accepts exactly these moves and situations offer exactly these, so that
+//! what is offered can be done and what can be done is offered.
+
+use super::{Frame, Place, WaitingFor};
+use crate::graph::{Failing, Kind, Workflow};
+use crate::value::{CANCELLED, FAILED, Outcome, PASSED};
+
+/// A move that would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Leave the start node.
+    Begin,
+    /// Report an outcome of the work.
+    Report(Outcome),
+    /// Relay or give a person's answer.
+    Answer(Outcome),
+}
+
+impl Move {
+    /// The outcome that it reports or answers.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Move::Begin => None,
+            Move::Report(outcome) | Move::Answer(outcome) => Some(outcome),
+        }
+    }
+}
+
+/// The moves at a frame, the one that leads on first. Empty where nothing can be done but wait, and where it is over.
+pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
+    match &frame.place {
+        Place::Ready { node } => {
+            let step = workflow.flow(&frame.flow).step(node);
+            match step.node.kind {
+                Kind::Start => vec![Move::Begin],
+                _ => step.exits.outcomes().map(Move::Report).collect(),
+            }
+        }
+        // Claiming again what is being checked takes up checks that a crash interrupted.
+        Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
+        Place::Waiting { node, on } => answers(workflow, frame, node, *on),
+        Place::Forked { .. }
+        | Place::Gathering { .. }
+        | Place::Within { .. }
+        | Place::Arrived { .. }
+        | Place::Ended { .. } => Vec::new(),
+    }
+}
+
+fn answers(workflow: &Workflow, frame: &Frame, node: &crate::value::NodeId, on: WaitingFor) -> Vec<Move> {
+    let step = workflow.flow(&frame.flow).step(node);
+    let mut answers: Vec<Outcome> = match on {
+        WaitingFor::Answer => {
+            let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
+            let failed = matches!(step.exits.failing, Failing::Leads(_)).then(Outcome::failed);
+            declared.chain(failed).collect()
+        }
+        WaitingFor::Budget | WaitingFor::Progress => vec![PASSED.into(), FAILED.into()],
+    };
+    answers.retain(|answer| answer.as_str() != CANCELLED);
+    answers.push(CANCELLED.into());
+    answers.into_iter().map(Move::Answer).collect()
+}
