@@ -37,6 +37,8 @@ pub enum Actor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
+    /// An agent relayed it; `name` is the agent's.
+    Attested,
     /// The agent's client asked its user.
     Elicitation,
     /// The command line.

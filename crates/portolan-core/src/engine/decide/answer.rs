@@ -4,7 +4,7 @@ use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why};
 use crate::graph::EndResult;
-use crate::run::{Actor, Change, FramePath, Human, Place, WaitingFor};
+use crate::run::{Actor, Change, Channel, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId};
 
 pub(super) fn decide(
@@ -14,7 +14,7 @@ pub(super) fn decide(
     on: WaitingFor,
     claim: &Claim<'_>,
 ) -> Result<(), Rejection> {
-    if draft.run.opening.rules.human == Human::Verified && !matches!(claim.by, Actor::Person { .. }) {
+    if draft.run.opening.rules.human == Human::Verified && !is_first_hand(claim.by) {
         return Err(Rejection::new(
             Why::NeedsPerson,
             format!("`{node}` asks a person, and an agent's word does not count here"),
@@ -31,6 +31,14 @@ pub(super) fn decide(
         WaitingFor::Budget | WaitingFor::Progress => try_again(draft, path, node, claim),
     }
     Ok(())
+}
+
+/// Whether an answer came by a channel that the agent does not hold.
+fn is_first_hand(by: &Actor) -> bool {
+    match by {
+        Actor::Person { via: Channel::Elicitation | Channel::CommandLine, .. } => true,
+        Actor::Person { via: Channel::Attested, .. } | Actor::Agent(_) | Actor::Engine => false,
+    }
 }
 
 /// The question of the workflow is answered: a way on is taken, and the work after it has its full budget again.

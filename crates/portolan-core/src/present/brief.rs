@@ -1,0 +1,260 @@
+//! Instructions in prose. Headings and arrow lines are those that Navigator's users match on: `## Queued`,
+//! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
+
+use super::situation::{State, retries, state};
+use super::{ChildState, Viewer};
+use crate::graph::{CheckBy, EndResult, Escalation, Kind, Node, Step, Workflow};
+use crate::run::{BranchState, Feedback, Frame, Human, Place, Run, WaitingFor, moves};
+
+/// The word for the class of a place, as Navigator's `terminal`: nothing while work is to be done.
+pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
+    let kind = &workflow.flow(&frame.flow).step(frame.place.node()).node.kind;
+    match &frame.place {
+        Place::Ready { .. } if *kind == Kind::Start => Some("start"),
+        Place::Ready { .. } | Place::Checking { .. } => None,
+        Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => None,
+        Place::Waiting { .. } => Some("hitl"),
+        Place::Arrived { .. } => Some("join"),
+        Place::Ended { result: EndResult::Success, .. } => Some("success"),
+        Place::Ended { .. } => match kind {
+            Kind::End { escalation: Some(Escalation::Hitl), .. } => Some("hitl"),
+            _ => Some("failure"),
+        },
+    }
+}
+
+/// What to do at a place.
+pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &Viewer) -> String {
+    let step = workflow.flow(&frame.flow).step(frame.place.node());
+    let node = &step.node;
+    let mut text = Blocks::default();
+    match &frame.place {
+        Place::Ready { .. } if node.kind == Kind::Start => {
+            text.line("## Queued");
+            text.block(node.brief.description.as_deref());
+            text.line("→ Call Start() to begin work.");
+        }
+        Place::Ready { .. } => work(&mut text, workflow, frame, step, viewer),
+        Place::Checking { outcome, settled, .. } => {
+            heading(&mut text, node);
+            text.line(format!(
+                "`{outcome}` was reported; {} of {} acceptance checks are settled.",
+                settled.len(),
+                node.accept.len()
+            ));
+            text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
+        }
+        Place::Waiting { on, .. } => waiting(&mut text, workflow, run, frame, node, *on, viewer),
+        Place::Forked { branches, .. } => {
+            let lines = branches.iter().map(|branch| (branch.name.clone(), forked(&branch.state))).collect();
+            fork(&mut text, workflow, frame, step, lines);
+            text.line("→ Work on the open branches, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
+        }
+        Place::Gathering { .. } => {
+            let lines = viewer.children.iter().map(|child| (child.branch.clone(), gathered(&child.state))).collect();
+            fork(&mut text, workflow, frame, step, lines);
+            text.line("→ Create a child task for each branch, beside this task and with its id as `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that the branches earned.");
+        }
+        Place::Within { node, .. } => text.line(format!("## {node}")),
+        Place::Arrived { outcome, .. } => {
+            text.line(format!("## {}", node.name));
+            text.block(node.brief.description.as_deref());
+            text.line(format!("This branch is done: {outcome}."));
+            text.line("→ Evaluate branch results on the parent task: call Next there when all branches are done.");
+        }
+        Place::Ended { result, .. } => ended(&mut text, frame, node, *result),
+    }
+    text.finish()
+}
+
+fn work(text: &mut Blocks, workflow: &Workflow, frame: &Frame, step: &Step, viewer: &Viewer) {
+    let node = &step.node;
+    heading(text, node);
+    if !node.brief.context_files.is_empty() {
+        text.line(format!("Context: {}", node.brief.context_files.join(", ")));
+    }
+    text.block(node.brief.description.as_deref());
+    text.block(node.brief.instructions.as_deref());
+    checks(text, node, viewer);
+    feedback(text, frame.feedback.as_ref());
+    let mut last = Vec::new();
+    last.extend(node.brief.agent.as_ref().map(|agent| format!("Agent: {agent}")));
+    last.extend(node.max_retries.as_ref().map(|most| format!("Retries: {}", most.value)));
+    last.extend(
+        retries(workflow, frame)
+            .filter(|retries| retries.used > 0)
+            .map(|retries| format!("Retry {} of {} for `{}`", retries.used, retries.budget, retries.gate)),
+    );
+    text.block(Some(&last.join("\n")));
+    let outcomes: Vec<String> =
+        moves(workflow, frame).iter().filter_map(|offer| offer.outcome().map(ToString::to_string)).collect();
+    text.line(format!("→ Call Next({}) when complete.", outcomes.join("|")));
+}
+
+fn heading(text: &mut Blocks, node: &Node) {
+    text.line(match &node.brief.stage {
+        Some(stage) => format!("## {stage} · {}", node.name),
+        None => format!("## {}", node.name),
+    });
+}
+
+fn checks(text: &mut Blocks, node: &Node, viewer: &Viewer) {
+    if node.accept.is_empty() {
+        return;
+    }
+    let mut lines = vec!["Checked when you report it done:".to_owned()];
+    lines.extend(node.accept.iter().map(|check| match &check.by {
+        CheckBy::Run { argv, .. } => format!("- {}: `{}` exits with status 0", check.id, argv.join(" ")),
+        CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
+    }));
+    let runs = node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
+    if let Some(lift) = viewer.untrusted.as_ref().filter(|_| runs) {
+        lines.push(format!("These commands are not trusted yet, so that it cannot pass: {lift}."));
+    }
+    text.block(Some(&lines.join("\n")));
+}
+
+fn feedback(text: &mut Blocks, feedback: Option<&Feedback>) {
+    let Some(feedback) = feedback else { return };
+    let mut lines = Vec::new();
+    if !feedback.failures.is_empty() {
+        let from = feedback.from.as_ref().map_or_else(String::new, |from| format!(" at `{from}`"));
+        lines.push(format!("Not passed{from}:"));
+    }
+    for failure in &feedback.failures {
+        lines.push(format!("- {}: {}", failure.check, failure.reason));
+        lines.extend(failure.output.lines().map(|line| format!("  | {line}")));
+    }
+    if let Some(note) = &feedback.note {
+        let from = feedback.from.as_ref().map_or_else(|| "Note".to_owned(), |from| format!("Note from `{from}`"));
+        lines.push(format!("{from}: {note}"));
+    }
+    text.block(Some(&lines.join("\n")));
+}
+
+fn waiting(
+    text: &mut Blocks,
+    workflow: &Workflow,
+    run: &Run,
+    frame: &Frame,
+    node: &Node,
+    on: WaitingFor,
+    viewer: &Viewer,
+) {
+    text.line("## HITL");
+    text.block(node.brief.description.as_deref());
+    match on {
+        WaitingFor::Answer => {}
+        WaitingFor::Budget => text.line(format!("`{}` failed and its retries are spent.", node.name)),
+        WaitingFor::Progress => {
+            text.line(format!("The workflow came back to `{}` without any work between.", node.name))
+        }
+    }
+    feedback(text, frame.feedback.as_ref());
+    let answers: Vec<String> =
+        moves(workflow, frame).iter().filter_map(|offer| offer.outcome().map(ToString::to_string)).collect();
+    let answers = answers.join("|");
+    text.line(match (run.opening.rules.human, viewer.can_ask) {
+        (Human::Attested, _) => {
+            format!("A person must decide. Stop, show them this, and relay their answer.\n→ Call Next({answers}) with what the person says.")
+        }
+        (Human::Verified, true) => {
+            "A person must decide, and your own answer does not count.\n→ Call Next(passed): the person is asked in your client's dialog.".to_owned()
+        }
+        (Human::Verified, false) => {
+            format!("A person must decide, and your own answer does not count. Stop until they have run `{}`.", viewer.answer_by)
+        }
+    });
+}
+
+fn fork(
+    text: &mut Blocks,
+    workflow: &Workflow,
+    frame: &Frame,
+    step: &Step,
+    states: Vec<(crate::value::NodeId, String)>,
+) {
+    let flow = workflow.flow(&frame.flow);
+    text.line(format!("## {}", step.node.name));
+    text.block(step.node.brief.description.as_deref());
+    feedback(text, frame.feedback.as_ref());
+    let mut lines = vec!["Branches:".to_owned()];
+    for (branch, state) in states {
+        let edge = flow.edges.iter().find(|edge| edge.from.value == step.node.id && edge.to.value == branch);
+        let label = edge.and_then(|edge| edge.label.as_ref()).map_or_else(String::new, |label| format!(" ({label})"));
+        lines.push(format!("- {branch}: {}{label}{state}", flow.step(&branch).node.name));
+    }
+    text.block(Some(&lines.join("\n")));
+    if let Kind::Fork { join, max_concurrency } = &step.node.kind {
+        let most = max_concurrency.map_or_else(String::new, |most| format!("\nMax concurrency: {most}"));
+        text.block(Some(&format!("Join: {}{most}", join.value)));
+    }
+}
+
+fn forked(branch: &BranchState) -> String {
+    match branch {
+        BranchState::Held => " · held back".to_owned(),
+        BranchState::Open(frame) => match state(&frame.place) {
+            State::Waiting => format!(" · at `{}`, waits for a person", frame.place.node()),
+            _ => format!(" · at `{}`", frame.place.node()),
+        },
+        BranchState::Done(outcome) => format!(" · {outcome}"),
+        BranchState::Cancelled => " · cancelled".to_owned(),
+    }
+}
+
+fn gathered(state: &ChildState) -> String {
+    match state {
+        ChildState::Missing => String::new(),
+        ChildState::At { step, .. } => format!(" · at `{step}`"),
+        ChildState::Done(outcome) => format!(" · {outcome}"),
+    }
+}
+
+fn ended(text: &mut Blocks, frame: &Frame, node: &Node, result: EndResult) {
+    let escalation = match &node.kind {
+        Kind::End { escalation, .. } => *escalation,
+        _ => None,
+    };
+    text.line(match (result, escalation) {
+        (EndResult::Success, _) => "## Complete",
+        (_, Some(Escalation::Hitl)) => "## HITL",
+        _ => "## Failed",
+    });
+    text.block(node.brief.description.as_deref());
+    feedback(text, frame.feedback.as_ref());
+    text.line(match result {
+        EndResult::Success => "The run is complete. Nothing more is to be done.".to_owned(),
+        EndResult::Failure => {
+            format!("The run failed at `{}`. Tell the user what was tried and what stands in the way.", node.name)
+        }
+        EndResult::Blocked => {
+            format!("The run ended blocked at `{}`. Tell the user what must change first.", node.name)
+        }
+        EndResult::Cancelled => "The run was cancelled. Stop working on it.".to_owned(),
+    });
+    match escalation {
+        Some(Escalation::Hitl) => text.line("A person is to be told."),
+        Some(Escalation::Alert) => text.line("An alert is to be raised with whoever watches alerts."),
+        Some(Escalation::Ticket) => text.line("A ticket is to be opened for it."),
+        None => {}
+    }
+}
+
+/// Blocks of text with one blank line between.
+#[derive(Default)]
+struct Blocks(Vec<String>);
+
+impl Blocks {
+    fn line(&mut self, text: impl Into<String>) {
+        self.0.push(text.into());
+    }
+
+    fn block(&mut self, text: Option<&str>) {
+        self.0.extend(text.map(str::trim_end).filter(|text| !text.is_empty()).map(str::to_owned));
+    }
+
+    fn finish(self) -> String {
+        self.0.join("\n\n")
+    }
+}

@@ -1,0 +1,83 @@
+//! A record of the journal as one line: who did what, and where that led.
+
+use crate::run::{Actor, BranchState, Change, Channel, Event, EventKind, FramePath, Place, Verdict, WaitingFor};
+
+/// One line for an event and what it made true, without its time.
+pub fn history(event: &Event, changes: &[Change]) -> String {
+    let effects: Vec<String> = changes.iter().filter_map(change).collect();
+    let what = format!("{} {}", actor(&event.by), what(&event.what));
+    if effects.is_empty() { what } else { format!("{what} → {}", effects.join(", ")) }
+}
+
+fn actor(actor: &Actor) -> String {
+    match actor {
+        Actor::Agent(name) => format!("agent {name}"),
+        Actor::Person { name, via: Channel::Attested } => format!("person (relayed by agent {name})"),
+        Actor::Person { name, via: Channel::Elicitation } => format!("person {name} (asked by the client)"),
+        Actor::Person { name, via: Channel::CommandLine } => format!("person {name} (command line)"),
+        Actor::Engine => "portolan".to_owned(),
+    }
+}
+
+fn what(event: &EventKind) -> String {
+    match event {
+        EventKind::Opened(opening) => match &opening.at {
+            Some(step) => format!("opened `{}` at `{step}`, past the steps before it", opening.workflow),
+            None => format!("opened `{}`", opening.workflow),
+        },
+        EventKind::Begun { .. } => "began".to_owned(),
+        EventKind::Reported { frame, outcome, note, .. } => {
+            let note = note.as_ref().map_or_else(String::new, |note| format!(" (\"{note}\")"));
+            format!("reported {outcome}{}{note}", at(frame))
+        }
+        EventKind::Settled { effect, verdict } => {
+            let verdict = match verdict {
+                Verdict::Held => "held".to_owned(),
+                Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
+                Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
+            };
+            format!("checked `{}` of `{}`: it {verdict}", effect.check, effect.node)
+        }
+        EventKind::Gathered { branches } => {
+            let branches: Vec<String> = branches.iter().map(|(name, outcome)| format!("`{name}` {outcome}")).collect();
+            format!("gathered {}", branches.join(", "))
+        }
+        EventKind::Cancelled { reason } => format!("cancelled the run: {reason}"),
+    }
+}
+
+fn at(frame: &FramePath) -> String {
+    if frame.0.is_empty() { String::new() } else { format!(" in `{}`", frame.text()) }
+}
+
+fn change(change: &Change) -> Option<String> {
+    match change {
+        Change::Opened { .. } | Change::Settled { .. } => None,
+        Change::Moved { frame, place, .. } => Some(format!("{}{}", moved(place), at(frame))),
+        Change::Retried { gate, used, budget, .. } => Some(format!("retry {used} of {budget} for `{gate}`")),
+        Change::Refilled { gate: Some(gate), .. } => Some(format!("budget of `{gate}` refilled")),
+        Change::Refilled { gate: None, .. } => Some("budgets refilled".to_owned()),
+        Change::Branched { branch, state, .. } => Some(match state {
+            BranchState::Held => format!("branch `{branch}` held back"),
+            BranchState::Open(_) => format!("branch `{branch}` opened"),
+            BranchState::Done(outcome) => format!("branch `{branch}` {outcome}"),
+            BranchState::Cancelled => format!("branch `{branch}` cancelled"),
+        }),
+    }
+}
+
+fn moved(place: &Place) -> String {
+    match place {
+        Place::Ready { node } => format!("`{node}`"),
+        Place::Checking { node, .. } => format!("checks of `{node}`"),
+        Place::Waiting { node, on } => match on {
+            WaitingFor::Answer => format!("`{node}` asks a person"),
+            WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),
+            WaitingFor::Progress => format!("`{node}` waits for a person: no progress"),
+        },
+        Place::Forked { node, .. } | Place::Gathering { node } => format!("`{node}` forks"),
+        Place::Within { node, .. } => format!("into `{node}`"),
+        Place::Arrived { node, outcome } => format!("arrived at `{node}`, {outcome}"),
+        Place::Ended { node, result } => format!("ended at `{node}`: {}", result.word()),
+    }
+}
