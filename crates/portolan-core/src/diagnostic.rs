@@ -116,7 +116,7 @@ fn fold(word: &str) -> String {
 }
 
 /// `a`, `b` and `c`, each in backticks.
-pub(crate) fn list(words: &[&str]) -> String {
+pub fn list(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
         None => String::new(),
@@ -126,7 +126,7 @@ pub(crate) fn list(words: &[&str]) -> String {
 }
 
 /// At most 80 characters of a word, so that a message stays a sentence whatever a file holds.
-pub(crate) fn clip(text: &str) -> String {
+pub fn clip(text: &str) -> String {
     let mut clipped: String = text.chars().take(80).collect();
     if clipped.len() < text.len() {
         clipped.push('…');
