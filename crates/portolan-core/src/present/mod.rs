@@ -1,6 +1,8 @@
 //! Views of a workflow for people and agents. Each is a pure function of it; none knows the engine.
 
+mod dot;
 mod mermaid;
 mod picture;
 
+pub use dot::dot;
 pub use mermaid::{diagram_markdown, mermaid};
