@@ -2,7 +2,9 @@
 
 mod dot;
 mod mermaid;
+mod outline;
 mod picture;
 
 pub use dot::dot;
 pub use mermaid::{diagram_markdown, mermaid};
+pub use outline::outline;
