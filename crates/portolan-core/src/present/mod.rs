@@ -4,6 +4,8 @@ mod dot;
 mod mermaid;
 mod outline;
 mod picture;
+#[cfg(test)]
+mod pictures_tests;
 
 pub use dot::dot;
 pub use mermaid::{diagram_markdown, mermaid};
