@@ -5,14 +5,23 @@
 
 mod actions;
 mod brief;
+mod dot;
 mod history;
+mod mermaid;
+mod outline;
+mod picture;
+#[cfg(test)]
+mod pictures_tests;
 mod situation;
 #[cfg(test)]
 mod tests;
 
 pub use actions::{Action, Actions, Blocked};
 pub use brief::{instructions, terminal};
+pub use dot::dot;
 pub use history::history;
+pub use mermaid::{diagram_markdown, mermaid};
+pub use outline::outline;
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};
 
 use serde_json::{Map, Value};

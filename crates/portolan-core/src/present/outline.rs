@@ -1,0 +1,261 @@
+//! A workflow as text for a terminal: what there is, in the order in which a run comes there, and where it leads.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::picture::{cut, one_line};
+use crate::graph::{CheckBy, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
+use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
+
+/// One line for each node that a run can come to, beginning with the main line of work.
+///
+/// Branches stand indented under their fork, and a workflow that a subflow runs under the first subflow that runs it.
+/// After a heading, every node is `id  kind  name  where it leads`; further ways out and checks follow under the name.
+pub fn outline(workflow: &Workflow) -> String {
+    let mut outline = Outline { workflow, rows: Vec::new(), shown: BTreeSet::new(), defaults: false };
+    outline.flow(workflow.id(), 0);
+    let mut text = heading(workflow);
+    text += &table(&outline.rows);
+    if outline.defaults {
+        text += &format!(
+            "\nWhere no `failed` is shown, failed work is tried again up to {DEFAULT_RETRIES} times; \
+             then a person decides.\n"
+        );
+    }
+    text
+}
+
+/// How wide a heading and a detail may become.
+const WIDTH: usize = 96;
+/// The longest name and the longest outcome.
+const NAME: usize = 60;
+/// The deepest indentation that still tells something.
+const DEEPEST: usize = 24;
+/// How wide a column of identifiers or names is made for the sake of a long one.
+const COLUMN: usize = 36;
+
+struct Outline<'w> {
+    workflow: &'w Workflow,
+    rows: Vec<Row>,
+    shown: BTreeSet<&'w WorkflowId>,
+    /// Whether some node leaves its retries to the rule that the last line states.
+    defaults: bool,
+}
+
+enum Row {
+    Node { id: String, kind: &'static str, name: String, leads: String },
+    Detail(String),
+}
+
+impl<'w> Outline<'w> {
+    /// Subflows run each other at most `MAX_SUBFLOW_DEPTH` deep, so that recursion is safe.
+    fn flow(&mut self, id: &'w WorkflowId, depth: usize) {
+        self.shown.insert(id);
+        let flow = self.workflow.flow(id);
+        for (inner, step) in walk(flow) {
+            self.step(step, depth + inner);
+        }
+    }
+
+    fn step(&mut self, step: &'w Step, depth: usize) {
+        let Step { node, exits } = step;
+        let id = format!("{}{}", "  ".repeat(depth.min(DEEPEST)), one_line(node.id.as_str()));
+        // A name that only repeats the identifier or the kind says nothing.
+        let tells = node.name != node.id.as_str() && !node.name.eq_ignore_ascii_case(node.kind.word());
+        let name = if tells { cut(&one_line(&node.name), NAME) } else { String::new() };
+        self.rows.push(Row::Node { id, kind: node.kind.word(), name, leads: leads(step) });
+        if !goes_one_way(step) {
+            let ways = exits.on.iter().map(|(on, to)| way(on.as_str(), to));
+            self.rows.extend(ways.map(Row::Detail));
+        }
+        if let Kind::Join { strategy, .. } = &node.kind {
+            self.rows.push(Row::Detail(gathered(*strategy).to_owned()));
+        }
+        self.failing(step);
+        self.rows.extend(node.accept.iter().map(|check| Row::Detail(checked(check.id.as_str(), &check.by))));
+        if let Kind::Subflow { workflow } = &node.kind {
+            self.subflow(&workflow.value, depth);
+        }
+    }
+
+    fn failing(&mut self, step: &Step) {
+        if matches!(step.node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. }) {
+            return;
+        }
+        let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
+        if step.exits.failing != by_default {
+            self.rows.push(Row::Detail(failure(&step.exits.failing)));
+        } else if !matches!(step.node.kind, Kind::Checkpoint { .. }) {
+            self.defaults = true;
+        }
+    }
+
+    fn subflow(&mut self, name: &str, depth: usize) {
+        let flow = self.workflow.flows().map(|(id, _)| id).find(|id| id.as_str() == name);
+        let Some(id) = flow else { return };
+        if self.shown.contains(id) {
+            self.rows.push(Row::Detail(format!("runs {}, which is shown above", one_line(name))));
+        } else {
+            self.rows.push(Row::Detail(format!("runs {}:", one_line(name))));
+            self.flow(id, depth + 1);
+        }
+    }
+}
+
+/// The nodes that can be reached, each with how many forks it stands under.
+///
+/// From each node the first way out is followed first; the others wait until that line of work is at its end.
+fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
+    struct Branches<'w> {
+        waiting: VecDeque<&'w NodeId>,
+        join: Option<&'w NodeId>,
+    }
+    let mut seen = BTreeSet::new();
+    // The joins of the forks that are being walked: branches stop there.
+    let mut held = BTreeSet::new();
+    let mut walked = Vec::new();
+    let mut open = vec![Branches { waiting: VecDeque::from([&flow.start]), join: None }];
+    while let Some(branches) = open.last_mut() {
+        let Some(id) = branches.waiting.pop_front() else {
+            if let Some(join) = branches.join {
+                held.remove(join);
+            }
+            open.pop();
+            continue;
+        };
+        if held.contains(id) || !seen.insert(id) {
+            continue;
+        }
+        let step = flow.step(id);
+        let mut ways = step.exits.on.iter().map(|(_, to)| to);
+        if let Some(first) = ways.next() {
+            branches.waiting.push_front(first);
+        }
+        branches.waiting.extend(ways.chain(failure_targets(&step.exits.failing)));
+        let join = match &step.node.kind {
+            Kind::Fork { join, .. } => Some(&join.value).filter(|join| flow.steps.contains_key(*join)),
+            _ => None,
+        };
+        if let Some(join) = join {
+            branches.waiting.push_front(join);
+        }
+        walked.push((open.len() - 1, step));
+        if !step.exits.branches.is_empty() {
+            held.extend(join);
+            open.push(Branches { waiting: step.exits.branches.iter().collect(), join });
+        }
+    }
+    walked
+}
+
+fn failure_targets(failing: &Failing) -> impl Iterator<Item = &NodeId> {
+    let (first, second) = match failing {
+        Failing::Leads(to) => (to, None),
+        Failing::Retries { to, exhausted, .. } => (to, exhausted.as_ref()),
+    };
+    std::iter::once(first).chain(second)
+}
+
+fn goes_one_way(step: &Step) -> bool {
+    matches!(&step.exits.on[..], [] | [_]) && step.exits.on.iter().all(|(on, _)| on.as_str() == PASSED)
+}
+
+/// What stands in the last column: where a node leads, or what happens there.
+fn leads(step: &Step) -> String {
+    match &step.node.kind {
+        Kind::End { result, escalation } => {
+            let told = match escalation {
+                None => "",
+                Some(Escalation::Hitl) => ", tells a person",
+                Some(Escalation::Alert) => ", raises an alert",
+                Some(Escalation::Ticket) => ", opens a ticket",
+            };
+            format!("ends: {}{told}", result.word())
+        }
+        Kind::Fork { join, max_concurrency } => {
+            let count = step.exits.branches.len();
+            let at_once = max_concurrency.map(|most| format!(", {most} at a time")).unwrap_or_default();
+            format!("→ {count} {}{at_once} → {}", plural(count, "branch", "branches"), one_line(join.value.as_str()))
+        }
+        Kind::Start | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Join { .. } | Kind::Subflow { .. } => {
+            let only = step.exits.on.first().filter(|_| goes_one_way(step));
+            only.map(|(_, to)| format!("→ {}", one_line(to.as_str()))).unwrap_or_default()
+        }
+    }
+}
+
+fn way(on: &str, to: &NodeId) -> String {
+    format!("{} → {}", cut(&one_line(on), NAME), one_line(to.as_str()))
+}
+
+fn failure(failing: &Failing) -> String {
+    let (to, budget, exhausted) = match failing {
+        Failing::Leads(to) => return way(FAILED, to),
+        Failing::Retries { to, budget, exhausted } => (to, *budget, exhausted),
+    };
+    let then = exhausted.as_ref().map_or_else(|| "a person decides".to_owned(), |to| one_line(to.as_str()));
+    if budget == 0 {
+        return format!("{FAILED} → {then}");
+    }
+    format!("{} (retry up to {budget}, then {then})", way(FAILED, to))
+}
+
+fn checked(id: &str, by: &CheckBy) -> String {
+    let what = match by {
+        CheckBy::Run { argv, .. } => argv.iter().map(|word| one_line(word)).collect::<Vec<_>>().join(" "),
+        CheckBy::File { path } => format!("file {}", one_line(path)),
+    };
+    cut(&format!("check {}: {what}", one_line(id)), WIDTH)
+}
+
+fn gathered(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::AllPass => "passes when every branch has passed",
+        Strategy::AnyPass => "passes when one branch has passed",
+    }
+}
+
+fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+fn heading(workflow: &Workflow) -> String {
+    let flow = workflow.root();
+    let id = one_line(workflow.id().as_str());
+    let name = cut(&one_line(&flow.name), NAME);
+    let title = if name == id || name.is_empty() { id } else { format!("{name} ({id})") };
+    let mut text = format!("{title}\n");
+    let mut width = 0;
+    for word in one_line(&flow.description).split(' ').filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        let fits = width > 0 && width + 1 + length <= WIDTH;
+        text += match (width, fits) {
+            (0, _) => "",
+            (_, true) => " ",
+            (_, false) => "\n",
+        };
+        width = if fits { width + 1 + length } else { length };
+        text += word;
+    }
+    text + if width > 0 { "\n\n" } else { "\n" }
+}
+
+fn table(rows: &[Row]) -> String {
+    let (mut ids, mut kinds, mut names) = (0, 0, 0);
+    for row in rows {
+        if let Row::Node { id, kind, name, .. } = row {
+            ids = ids.max(id.chars().count().min(COLUMN));
+            kinds = kinds.max(kind.len());
+            names = names.max(name.chars().count().min(COLUMN));
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let line = match row {
+            Row::Node { id, kind, name, leads } => format!("{id:ids$}  {kind:kinds$}  {name:names$}  {leads}"),
+            Row::Detail(detail) => format!("{:ids$}  {:kinds$}  {detail}", "", ""),
+        };
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! What all pictures of a workflow share: one-line labels, what a node looks like, and which edges are drawn.
+//!
+//! Knows no picture's syntax: escaping is each picture's own.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{EndResult, Escalation, Flow, Kind, Node};
+use crate::value::NodeId;
+
+/// The longest label, in characters.
+const LABEL: usize = 40;
+
+/// What a node is to the eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Start,
+    Success,
+    /// A person is asked.
+    Person,
+    /// It ends without success.
+    Failure,
+    Gate,
+    /// Branches open or come together.
+    ForkJoin,
+    Subflow,
+    Plain,
+}
+
+impl Look {
+    pub(super) fn of(kind: &Kind) -> Look {
+        match kind {
+            Kind::Start => Look::Start,
+            Kind::Checkpoint { .. } | Kind::End { escalation: Some(Escalation::Hitl), .. } => Look::Person,
+            Kind::End { result: EndResult::Success, .. } => Look::Success,
+            Kind::End { .. } => Look::Failure,
+            Kind::Work { gate: true, .. } => Look::Gate,
+            Kind::Work { gate: false, .. } => Look::Plain,
+            Kind::Fork { .. } | Kind::Join { .. } => Look::ForkJoin,
+            Kind::Subflow { .. } => Look::Subflow,
+        }
+    }
+}
+
+/// An edge as it is drawn.
+pub(super) struct Line<'w> {
+    pub(super) from: &'w NodeId,
+    pub(super) to: &'w NodeId,
+    pub(super) text: Option<String>,
+    pub(super) failed: bool,
+}
+
+/// The edges as written, then those that a repair added: a picture shows every way that a run can take.
+pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
+    let known = |id: &NodeId| flow.steps.contains_key(id);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for edge in flow.edges.iter().filter(|edge| known(&edge.from.value) && known(&edge.to.value)) {
+        let outcome = edge.on.outcome();
+        let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
+        let text = label.or_else(|| outcome.map(|on| one_line(on.as_str())).filter(|on| !on.is_empty()));
+        lines.push(Line {
+            from: &edge.from.value,
+            to: &edge.to.value,
+            text,
+            failed: outcome.is_some_and(|on| on.is_failed()),
+        });
+    }
+    let written: BTreeSet<_> = lines.iter().map(|line| (line.from, line.to)).collect();
+    let added = flow.steps.values().flat_map(|step| step.exits.on.iter().map(|(_, to)| (&step.node.id, to)));
+    let added: Vec<_> = added.filter(|way| !written.contains(way)).collect();
+    lines.extend(added.into_iter().map(|(from, to)| Line { from, to, text: None, failed: false }));
+    lines
+}
+
+/// What a node is called: by its name, else its description, else its identifier.
+pub(super) fn label(node: &Node) -> String {
+    let name = one_line(&node.name);
+    let named = !name.is_empty() && node.name != node.id.as_str();
+    let description = || node.brief.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+    let label = if named { name } else { description().unwrap_or_else(|| one_line(node.id.as_str())) };
+    if label.is_empty() { "(no name)".to_owned() } else { cut(&label, LABEL) }
+}
+
+/// The small print under a label: picture, who does it, what it runs, how often a failure is retried.
+pub(super) fn small_print(node: &Node) -> String {
+    let runs = match &node.kind {
+        Kind::Subflow { workflow } => Some(format!("runs {}", workflow.value)),
+        Kind::Work { .. } => None,
+        Kind::Start | Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Fork { .. } | Kind::Join { .. } => {
+            return String::new();
+        }
+    };
+    let retries = node.max_retries.as_ref().filter(|count| count.value > 0).map(|count| format!("↻{}", count.value));
+    let parts = [node.brief.emoji.clone(), node.brief.agent.clone(), runs, retries];
+    let parts = parts.iter().flatten().map(|part| cut(&one_line(part), LABEL)).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// The text on one line: control characters and every run of white space become one space.
+pub(super) fn one_line(text: &str) -> String {
+    // JavaScript counts the byte order mark as white space, Unicode does not.
+    let is_gap = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
+    text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The text, or as much of it as fits into `limit` characters with `...` behind it.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(limit - 3).chain("...".chars()).collect()
+}
