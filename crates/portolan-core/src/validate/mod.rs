@@ -21,11 +21,6 @@ pub const MAX_SUBFLOW_DEPTH: usize = 16;
 /// Where the workflows that subflows name are found.
 pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
 
-/// A library without workflows.
-pub fn no_library(_: &str) -> Option<&'static Graph> {
-    None
-}
-
 /// Checks a graph against every rule and, when it may be used, links it with the workflows that its subflows name.
 ///
 /// All findings are returned, errors and warnings. In [`Strictness::Lenient`], errors that have a repair are
@@ -39,7 +34,7 @@ pub fn no_library(_: &str) -> Option<&'static Graph> {
 ///   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "don"} ]
 /// }"#);
 /// let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict);
-/// let (workflow, faults) = validate::validate(&graph.unwrap(), &validate::no_library, dialect::Strictness::Strict);
+/// let (workflow, faults) = validate::validate(&graph.unwrap(), &|_| None, dialect::Strictness::Strict);
 /// assert!(workflow.is_none());
 /// assert_eq!(faults[0].message, "an edge leads to `don`, which is not defined");
 /// assert_eq!(faults[0].help.as_deref(), Some("did you mean `done`?"));

@@ -1,0 +1,42 @@
+//! Where a run lives: in the store under a short handle, or written through to a task file. The engine cannot tell.
+
+pub mod task_file;
+mod task_journal;
+mod task_state;
+
+pub use task_journal::{TaskJournal, TaskRecord};
+pub use task_state::{Parent, TaskState};
+pub(crate) use task_state::{Read as Found, VERSION as TASK_STATE_VERSION, is_child, read as read_state};
+
+use std::fmt;
+
+use crate::store::RunId;
+
+/// How a call names a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// By its handle.
+    Stored(RunId),
+    /// By its task file, as the caller wrote the path.
+    Task(String),
+}
+
+impl Address {
+    /// What a person typed: a handle, or else the path of a task file.
+    pub fn parse(text: &str) -> Address {
+        let looks_like_a_path = text.contains(['/', '\\', '.']);
+        match RunId::parse(text) {
+            Some(id) if !looks_like_a_path => Address::Stored(id),
+            _ => Address::Task(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Stored(id) => id.fmt(f),
+            Address::Task(path) => f.write_str(path),
+        }
+    }
+}

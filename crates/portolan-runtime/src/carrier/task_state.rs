@@ -1,0 +1,154 @@
+//! What a task file says of its run: `metadata.portolan`, or, in files that Navigator wrote, the keys that it left.
+
+use portolan_core::graph::{Kind, Workflow};
+use portolan_core::run::{Branches, Frame, Human, Opening, Place, Rules, Run, Spent, WaitingFor};
+use portolan_core::value::{NodeId, Outcome};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::service::ServiceError;
+use crate::store::Digest;
+
+/// The state under `metadata.portolan`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskState {
+    /// The version of this form.
+    pub version: u32,
+    /// The number of the last record.
+    pub seq: u64,
+    /// The definition that the run is held to.
+    pub definition: Digest,
+    /// The visit of a fork that this task is a branch of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// The run.
+    pub run: Run,
+}
+
+/// A visit of a fork in another task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The revision at which the parent reached the fork.
+    pub since: u64,
+}
+
+/// The version that is written.
+pub(crate) const VERSION: u32 = 1;
+
+/// What was found in a task file.
+pub(crate) enum Read {
+    /// No workflow yet.
+    Nothing,
+    /// A run that Portolan wrote.
+    State(Box<TaskState>),
+    /// A position that Navigator wrote.
+    Legacy(Legacy),
+}
+
+/// The keys of a file that Navigator wrote.
+pub(crate) struct Legacy {
+    pub(crate) workflow: String,
+    step: String,
+    retries: u32,
+    gate: Option<String>,
+    description: Option<String>,
+    is_branch: bool,
+    completed: bool,
+}
+
+/// Reads the state out of a task file.
+pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<Read, ServiceError> {
+    let Some(metadata) = file.get("metadata").and_then(Value::as_object) else { return Ok(Read::Nothing) };
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    let Some(state) = metadata.get("portolan").filter(|state| !state.is_null()) else {
+        let (Some(workflow), Some(step)) = (text("workflowType"), text("currentStep")) else {
+            return Ok(Read::Nothing);
+        };
+        return Ok(Read::Legacy(Legacy {
+            workflow: workflow.to_owned(),
+            step: step.to_owned(),
+            retries: metadata.get("retryCount").and_then(Value::as_u64).map_or(0, |count| count.min(1_000_000) as u32),
+            gate: text("retrySourceGate").map(str::to_owned),
+            description: text("userDescription").map(str::to_owned),
+            is_branch: is_child(metadata),
+            completed: file.get("status").and_then(Value::as_str) == Some("completed"),
+        }));
+    };
+    let state = TaskState::deserialize(state).map_err(|error| {
+        ServiceError::failed(
+            "task_file_damaged",
+            format!("`metadata.portolan` of `{path}` cannot be read: {error}"),
+            "restore the file from its last good version; nothing was written",
+        )
+    })?;
+    if state.version != VERSION {
+        let message = format!("`{path}` was written by a release that knows version {} of its state", state.version);
+        return Err(ServiceError::failed(
+            "unsupported_version",
+            message,
+            format!("this one knows version {VERSION}: use the newer release"),
+        ));
+    }
+    let recorded = state.run.positions().first().map(|(_, frame)| frame.place.node().clone());
+    let shown = state.run.root.place.node();
+    match text("currentStep") {
+        Some(step) if step != shown.as_str() && recorded.as_ref().is_none_or(|node| node.as_str() != step) => {
+            Err(ServiceError::refused(
+                "edited_outside",
+                format!("`{path}` says `{step}`, but the run is at `{shown}`: somebody edited the position by hand"),
+                format!("set `metadata.currentStep` back to `{shown}`; positions are changed by Start and Next"),
+            ))
+        }
+        _ => Ok(Read::State(Box::new(state))),
+    }
+}
+
+/// Whether a task is a branch of another.
+pub(crate) fn is_child(metadata: &Map<String, Value>) -> bool {
+    match metadata.get("parentTaskId") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+        Some(_) => true,
+    }
+}
+
+impl Legacy {
+    /// The run that a position of Navigator's comes to.
+    pub(crate) fn adopt(&self, workflow: &Workflow, human: Human) -> Result<Run, ServiceError> {
+        let node = NodeId::from(self.step.as_str());
+        let Some(step) = workflow.root().steps.get(&node) else {
+            return Err(ServiceError::failed(
+                "unknown_step",
+                format!("the task is at `{}`, which workflow `{}` does not have", self.step, self.workflow),
+                "put back the version of the workflow that the task was begun with",
+            ));
+        };
+        let place = match &step.node.kind {
+            Kind::Start | Kind::Work { .. } => Place::Ready { node: node.clone() },
+            Kind::Checkpoint { .. } => Place::Waiting { node: node.clone(), on: WaitingFor::Answer },
+            Kind::End { result, .. } => Place::Ended { node: node.clone(), result: *result },
+            Kind::Fork { .. } => Place::Gathering { node: node.clone() },
+            Kind::Join { .. } if self.is_branch => {
+                let outcome = if self.completed { Outcome::passed() } else { Outcome::failed() };
+                Place::Arrived { node: node.clone(), outcome }
+            }
+            // Navigator rested here and at subflows, which it did not run: a person says how to go on.
+            Kind::Join { .. } | Kind::Subflow { .. } => Place::Waiting { node: node.clone(), on: WaitingFor::Progress },
+        };
+        let gate = self.gate.as_deref().map_or(node, NodeId::from);
+        let owed = self.retries > 0 && workflow.root().steps.contains_key(&gate);
+        let spent = owed.then_some(Spent { gate, used: self.retries }).into_iter().collect();
+        let rules = Rules { human, branches: Branches::Outside, is_branch: self.is_branch };
+        Ok(Run {
+            revision: 1,
+            opening: Opening {
+                workflow: workflow.id().clone(),
+                description: self.description.clone(),
+                at: None,
+                rules,
+            },
+            root: Frame { flow: workflow.id().clone(), since: 1, place, spent, feedback: None },
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! The catalogue: workflows and agent templates that come with the program.
+
+use portolan_core::dialect::Strictness;
+use portolan_core::source::Source;
+
+use crate::definition::Parsed;
+use crate::library::{Listed, Origin};
+
+/// A file of the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its identifier: the stem of its file.
+    pub id: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// Names the files of a catalogue folder, so that the binary carries them.
+macro_rules! entries {
+    ($folder:literal, $extension:literal, [$($id:literal),* $(,)?]) => {
+        &[$(Entry { id: $id, text: include_str!(concat!("../catalog/", $folder, "/", $id, ".", $extension)) }),*]
+    };
+}
+
+/// The workflows, in alphabetical order.
+pub const WORKFLOWS: &[Entry] = entries!(
+    "workflows",
+    "json",
+    [
+        "agile-task",
+        "batch-process",
+        "bug-fix",
+        "bug-hunt",
+        "build-review-murder-board",
+        "build-review-quick",
+        "context-gather",
+        "context-optimization",
+        "execute",
+        "feature-development",
+        "hitl-test",
+        "odd-even-test",
+        "quick-task",
+        "refactor",
+        "test-coverage",
+        "ui-reconstruction",
+    ]
+);
+
+/// The agent templates, in alphabetical order.
+pub const AGENTS: &[Entry] = entries!(
+    "agents",
+    "md",
+    ["architect", "context-engineer", "developer", "investigator", "planner", "reviewer", "tester"]
+);
+
+/// The workflow called `id`.
+pub fn workflow(id: &str) -> Option<Entry> {
+    WORKFLOWS.iter().copied().find(|entry| entry.id == id)
+}
+
+/// The agent template called `id`.
+pub fn agent(id: &str) -> Option<Entry> {
+    AGENTS.iter().copied().find(|entry| entry.id == id)
+}
+
+/// The workflows, as lists show them.
+pub fn listed() -> Vec<Listed> {
+    let parsed = WORKFLOWS.iter().filter_map(|entry| {
+        let source = Source::new(format!("{}.json", entry.id), entry.text);
+        let parsed = Parsed::read(source, Strictness::Strict).ok()?;
+        Some(Listed::of(entry.id, &parsed, Origin::Catalog))
+    });
+    parsed.collect()
+}
+
+/// What the front matter of an agent template says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentCard {
+    /// The name that workflows call it by.
+    pub name: String,
+    /// When to delegate to it.
+    pub description: String,
+    /// The model that it asks for.
+    pub model: Option<String>,
+}
+
+impl AgentCard {
+    /// Reads the front matter: lines of `key: value` between two lines of `---`.
+    pub fn read(entry: &Entry) -> AgentCard {
+        let mut card = AgentCard { name: entry.id.to_owned(), ..AgentCard::default() };
+        let front =
+            entry.text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or("", |(front, _)| front);
+        for (key, value) in front.lines().filter_map(|line| line.split_once(':')) {
+            let value = value.trim().to_owned();
+            match key.trim() {
+                "name" => card.name = value,
+                "description" => card.description = value,
+                "model" => card.model = Some(value),
+                _ => {}
+            }
+        }
+        card
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_catalogue_is_carried() {
+        for (folder, entries) in [("workflows", WORKFLOWS), ("agents", AGENTS)] {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog").join(folder);
+            let mut files: Vec<String> = std::fs::read_dir(folder)
+                .expect("the folder")
+                .map(|file| file.expect("a file").path().file_stem().expect("a stem").to_string_lossy().into_owned())
+                .collect();
+            files.sort();
+            assert_eq!(files, entries.iter().map(|entry| entry.id).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_agent_says_when_to_use_it() {
+        for entry in AGENTS {
+            let card = AgentCard::read(entry);
+            assert!(card.name != entry.id && card.description.len() > 20, "{card:?}");
+        }
+    }
+}

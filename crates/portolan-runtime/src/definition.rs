@@ -1,0 +1,142 @@
+//! A definition that a run is held to: its text and the texts of every workflow that it runs, under one digest.
+//!
+//! A run is pinned to this bundle. Whatever becomes of the files afterwards, the run goes on as it began.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::{self, Strictness};
+use portolan_core::graph::{Graph, Kind, Workflow};
+use portolan_core::source::Source;
+use portolan_core::validate;
+use serde::{Deserialize, Serialize};
+
+use crate::store::Digest;
+
+/// The texts of a workflow and its subflows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bundle {
+    /// The workflow that runs begin in.
+    pub root: String,
+    /// Every text, by the id of its workflow.
+    pub workflows: BTreeMap<String, String>,
+}
+
+/// A checked bundle.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The digest of its bundle.
+    pub digest: Digest,
+    /// The bundle.
+    pub bundle: Bundle,
+    /// The bundle, as it is stored.
+    pub text: Arc<str>,
+    /// What the engine runs.
+    pub workflow: Arc<Workflow>,
+}
+
+/// What came of reading definitions: everything that was found, by the source it was found in.
+pub type Findings = Vec<(Source, Diagnostic)>;
+
+impl Bundle {
+    /// The bundle of `root` with what it runs, as far as `find` knows it.
+    pub fn of<'a>(root: &'a Parsed, find: &dyn Fn(&str) -> Option<&'a Parsed>) -> Bundle {
+        let mut workflows = BTreeMap::new();
+        let mut waiting = vec![root];
+        while let Some(parsed) = waiting.pop() {
+            let id = parsed.graph.id.value.clone();
+            if workflows.insert(id, parsed.source.text.to_string()).is_some() {
+                continue;
+            }
+            for node in &parsed.graph.nodes {
+                if let Kind::Subflow { workflow } = &node.kind
+                    && !workflows.contains_key(&workflow.value)
+                {
+                    waiting.extend(find(&workflow.value));
+                }
+            }
+        }
+        Bundle { root: root.graph.id.value.clone(), workflows }
+    }
+
+    /// The stored form. The same texts give the same bytes.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("a map of strings is JSON")
+    }
+}
+
+/// A text that could be read far enough to be drawn.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The text.
+    pub source: Source,
+    /// What it says.
+    pub graph: Graph,
+    /// What was found while reading it.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// The findings, when it cannot even be drawn.
+    pub fn read(source: Source, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
+        let (graph, faults) = dialect::parse(&source, strictness);
+        match graph {
+            Some(graph) => Ok(Parsed { source, graph, faults }),
+            None => Err(faults),
+        }
+    }
+
+    /// Everything found in it, and the workflow if it may be run.
+    pub fn check<'a>(
+        &'a self,
+        find: &'a dyn Fn(&str) -> Option<&'a Parsed>,
+        strictness: Strictness,
+    ) -> (Option<Workflow>, Vec<Diagnostic>) {
+        let library = |id: &str| find(id).map(|parsed| &parsed.graph);
+        let (workflow, found) = validate::validate(&self.graph, &library, strictness);
+        let faults: Vec<Diagnostic> = self.faults.iter().cloned().chain(found).collect();
+        let usable = !faults.iter().any(Diagnostic::is_error);
+        (workflow.filter(|_| usable), faults)
+    }
+}
+
+impl Definition {
+    /// A bundle and the workflow that it was found to be.
+    pub fn new(bundle: Bundle, workflow: Workflow) -> Definition {
+        let text: Arc<str> = bundle.text().into();
+        Definition { digest: Digest::of(&text), bundle, text, workflow: Arc::new(workflow) }
+    }
+
+    /// Takes up a stored bundle.
+    ///
+    /// It was checked when the run began, perhaps by an earlier release with fewer rules, perhaps leniently. It is
+    /// read leniently again, which changes nothing where there was nothing to repair.
+    ///
+    /// # Errors
+    /// A sentence, when the text is no bundle or can no longer be read.
+    pub fn from_text(text: &str) -> Result<Definition, String> {
+        let bundle: Bundle =
+            serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
+        let mut parsed = BTreeMap::new();
+        for (id, text) in &bundle.workflows {
+            let source = Source::new(format!("{id}.json"), text);
+            if let Ok(read) = Parsed::read(source, Strictness::Lenient) {
+                parsed.insert(id.as_str(), read);
+            }
+        }
+        let find = |id: &str| parsed.get(id);
+        let root =
+            find(&bundle.root).ok_or_else(|| format!("the stored definition of `{}` cannot be read", bundle.root))?;
+        let (workflow, faults) = root.check(&find, Strictness::Lenient);
+        let workflow = workflow.ok_or_else(|| {
+            let first = faults.iter().find(|fault| fault.is_error()).map_or("", |fault| fault.message.as_str());
+            format!("the stored definition of `{}` cannot be used: {first}", bundle.root)
+        })?;
+        let workflow = Arc::new(workflow);
+        Ok(Definition { digest: Digest::of(text), text: text.into(), workflow, bundle })
+    }
+}

@@ -1,0 +1,392 @@
+//! The definitions that can be run: the project's, those given on the command line, those of other folders under a
+//! namespace of their own, and the catalogue.
+//!
+//! Files are looked at when they are asked for, so that a change counts for the next run that begins; a run that has
+//! begun is held to its bundle.
+
+mod folder;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portolan_core::diagnostic::{Diagnostic, closest};
+use portolan_core::dialect::Strictness;
+use portolan_core::graph::Workflow;
+use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+
+use crate::catalog;
+use crate::definition::{Bundle, Definition, Parsed};
+use crate::service::{ErrorKind, ServiceError};
+
+pub(crate) use folder::plain;
+pub use folder::{Found, read_definition, workflow_files};
+
+/// Where a workflow comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The project's `.flow/workflows`, or the command line.
+    Project,
+    /// Another folder, loaded by its path.
+    External,
+    /// The catalogue.
+    Catalog,
+}
+
+impl Origin {
+    /// The word that `ListWorkflows` knows it by.
+    pub fn word(self) -> &'static str {
+        match self {
+            Origin::Project => "project",
+            Origin::External => "external",
+            Origin::Catalog => "catalog",
+        }
+    }
+}
+
+/// One line of a list of workflows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// What `Init` calls it.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// How many nodes it has.
+    pub steps: usize,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Listed {
+    /// The line of a workflow that could be read.
+    pub fn of(id: &str, parsed: &Parsed, origin: Origin) -> Listed {
+        let graph = &parsed.graph;
+        Listed {
+            id: id.to_owned(),
+            name: graph.name.clone(),
+            description: graph.description.clone(),
+            steps: graph.nodes.len(),
+            origin,
+        }
+    }
+}
+
+/// What came of loading a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The workflows that can be run, as `Init` calls them.
+    pub ids: Vec<String>,
+    /// Those that cannot, each with its reasons.
+    pub errors: Vec<(String, String)>,
+}
+
+/// A definition and everything that was found in it.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    /// The definition.
+    pub source: Source,
+    /// What was found, in the order of the text.
+    pub faults: Vec<Diagnostic>,
+}
+
+/// All definitions that can be run.
+pub struct Library {
+    project: PathBuf,
+    given: BTreeMap<String, PathBuf>,
+    strictness: Strictness,
+    external: Mutex<BTreeMap<String, PathBuf>>,
+    checked: Mutex<BTreeMap<String, Arc<Definition>>>,
+}
+
+impl Library {
+    /// The library of a project. `given` are files and folders named on the command line, which count as the project's.
+    ///
+    /// # Errors
+    /// A given path that cannot be read, or two files that give the same id.
+    pub fn new(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
+        let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for path in given {
+            for file in workflow_files(path)? {
+                let stem = file.id.clone();
+                if let Some(other) = by_id.insert(stem.clone(), file.path.clone()) {
+                    return Err(ServiceError::of(
+                        ErrorKind::InvalidDefinition,
+                        "duplicate_id",
+                        format!("`{}` and `{}` both define `{stem}`", other.display(), file.path.display()),
+                        "rename one of the files",
+                    ));
+                }
+            }
+        }
+        Ok(Library {
+            project: project.to_owned(),
+            given: by_id,
+            strictness,
+            external: Mutex::default(),
+            checked: Mutex::default(),
+        })
+    }
+
+    /// The project's own folder of workflows.
+    pub fn folder(&self) -> PathBuf {
+        self.project.join(".flow").join("workflows")
+    }
+
+    /// The workflow called `id`, checked and bundled with what it runs.
+    ///
+    /// # Errors
+    /// It is not known, cannot be read, or has faults; the message says which, all at once.
+    pub fn definition(&self, id: &str) -> Result<Arc<Definition>, ServiceError> {
+        let known = lock(&self.checked).get(id).cloned();
+        if let Some(definition) = known.filter(|definition| self.is_current(id, definition)) {
+            return Ok(definition);
+        }
+        let family = self.family(id)?;
+        let find = |name: &str| family.get(name);
+        let root = find(id).ok_or_else(|| self.unknown(id))?;
+        let (workflow, faults) = root.check(&find, self.strictness);
+        let Some(workflow) = workflow else { return Err(faulty(id, &root.source, &faults)) };
+        let definition = Arc::new(Definition::new(Bundle::of(root, &find), workflow));
+        lock(&self.checked).insert(id.to_owned(), definition.clone());
+        Ok(definition)
+    }
+
+    /// Whether every text of a bundle is still what its file says.
+    fn is_current(&self, id: &str, definition: &Definition) -> bool {
+        let namespace = id.split_once(':').map(|(namespace, _)| namespace);
+        definition.bundle.workflows.iter().all(|(member, text)| {
+            let now = match namespace {
+                Some(namespace) if member != id => {
+                    self.text(&format!("{namespace}:{member}")).or_else(|_| self.text(member))
+                }
+                _ => self.text(member),
+            };
+            now.is_ok_and(|(source, _)| *source.text == **text)
+        })
+    }
+
+    /// The workflow called `id` and everything it runs, as far as it can be read.
+    fn family(&self, id: &str) -> Result<BTreeMap<String, Parsed>, ServiceError> {
+        let (namespace, _) = id.split_once(':').unwrap_or(("", id));
+        let mut family = BTreeMap::new();
+        let mut waiting = vec![id.to_owned()];
+        while let Some(name) = waiting.pop() {
+            if family.contains_key(&name) {
+                continue;
+            }
+            let text = if namespace.is_empty() || name == id {
+                self.text(&name)
+            } else {
+                self.text(&format!("{namespace}:{name}")).or_else(|_| self.text(&name))
+            };
+            let (source, _) = match text {
+                Ok(found) => found,
+                Err(error) if name == id => return Err(error),
+                Err(_) => continue,
+            };
+            match Parsed::read(source.clone(), self.strictness) {
+                Ok(mut parsed) => {
+                    parsed.graph.id.value.clone_from(&name);
+                    waiting.extend(subflows(&parsed));
+                    family.insert(name, parsed);
+                }
+                Err(faults) if name == id => return Err(faulty(id, &source, &faults)),
+                Err(_) => {}
+            }
+        }
+        Ok(family)
+    }
+
+    /// The text of a workflow and where it comes from. The project's own comes before the catalogue's.
+    ///
+    /// # Errors
+    /// It is not known, or its file cannot be read.
+    pub fn text(&self, id: &str) -> Result<(Source, Origin), ServiceError> {
+        if !is_plain(id) {
+            return Err(ServiceError::refused(
+                "bad_id",
+                format!("`{}` cannot be the id of a workflow", portolan_core::diagnostic::clip(id)),
+                "call ListWorkflows for the ids there are",
+            ));
+        }
+        if id.contains(':') {
+            let path = lock(&self.external).get(id).cloned().ok_or_else(|| self.unknown(id))?;
+            return Ok((read_definition(&path)?, Origin::External));
+        }
+        if let Some(path) = self.given.get(id) {
+            return Ok((read_definition(path)?, Origin::Project));
+        }
+        for path in [self.folder().join(format!("{id}.json")), self.folder().join(id).join("workflow.json")] {
+            if path.is_file() {
+                return Ok((read_definition(&path)?, Origin::Project));
+            }
+        }
+        match catalog::workflow(id) {
+            Some(entry) => Ok((Source::new(format!("{id}.json"), entry.text), Origin::Catalog)),
+            None => Err(self.unknown(id)),
+        }
+    }
+
+    /// The file that a workflow comes from; nothing for the catalogue's.
+    pub fn path(&self, id: &str) -> Option<PathBuf> {
+        self.text(id)
+            .ok()
+            .filter(|(_, origin)| *origin != Origin::Catalog)
+            .map(|(source, _)| PathBuf::from(&*source.name))
+    }
+
+    fn unknown(&self, id: &str) -> ServiceError {
+        let ids: Vec<String> = self.list().into_iter().map(|listed| listed.id).collect();
+        let help = match closest(id, ids.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`? ListWorkflows has them all"),
+            None => "ListWorkflows has them all; a file belongs into `.flow/workflows`".to_owned(),
+        };
+        let id = portolan_core::diagnostic::clip(id);
+        ServiceError::refused("unknown_workflow", format!("workflow `{id}` is not known"), help)
+    }
+
+    /// Every workflow that can be run, the project's first; a project's own hides the catalogue's of the same id.
+    pub fn list(&self) -> Vec<Listed> {
+        let mut listed: Vec<Listed> = Vec::new();
+        for id in self.project_ids() {
+            listed.extend(self.listed(&id, Origin::Project));
+        }
+        let external: Vec<String> = lock(&self.external).keys().cloned().collect();
+        for id in external {
+            listed.extend(self.listed(&id, Origin::External));
+        }
+        for entry in catalog::WORKFLOWS {
+            if !listed.iter().any(|other| other.id == entry.id) {
+                listed.extend(self.listed(entry.id, Origin::Catalog));
+            }
+        }
+        listed
+    }
+
+    fn listed(&self, id: &str, origin: Origin) -> Option<Listed> {
+        let (source, found) = self.text(id).ok().filter(|(_, found)| *found == origin)?;
+        let parsed = Parsed::read(source, Strictness::Lenient).ok()?;
+        Some(Listed::of(id, &parsed, found))
+    }
+
+    /// The ids of the project's own workflows.
+    pub fn project_ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.given.keys().cloned().collect();
+        ids.extend(workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.id));
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    /// Makes workflows of another folder, all or some, known under `namespace:`, which is the folder's own name.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be read.
+    pub fn load_external(
+        &self,
+        folder: &Path,
+        namespace: &str,
+        only: Option<&[String]>,
+    ) -> Result<Loaded, ServiceError> {
+        let files = workflow_files(folder)?;
+        let mut loaded = Loaded::default();
+        for id in only.unwrap_or_default().iter().filter(|id| !files.iter().any(|file| file.id == **id)) {
+            loaded.errors.push((id.clone(), format!("`{}` holds no such workflow", folder.display())));
+        }
+        let wanted = |file: &Found| only.is_none_or(|only| only.contains(&file.id));
+        for file in files.into_iter().filter(wanted) {
+            let id = format!("{namespace}:{}", file.id);
+            let before = lock(&self.external).insert(id.clone(), file.path.clone());
+            match self.definition(&id) {
+                Ok(_) => loaded.ids.push(id),
+                Err(error) => {
+                    let mut external = lock(&self.external);
+                    match before {
+                        Some(path) => external.insert(id.clone(), path),
+                        None => external.remove(&id),
+                    };
+                    loaded.errors.push((id, error.message));
+                }
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The ids of the definitions named on the command line.
+    pub fn given_ids(&self) -> Vec<String> {
+        self.given.keys().cloned().collect()
+    }
+
+    /// Everything that is found in a workflow.
+    ///
+    /// # Errors
+    /// It is not known, or its file cannot be read.
+    pub fn review(&self, id: &str) -> Result<Reviewed, ServiceError> {
+        let (source, _) = self.text(id)?;
+        let parsed = match Parsed::read(source.clone(), self.strictness) {
+            Ok(parsed) => parsed,
+            Err(faults) => return Ok(Reviewed { source, faults }),
+        };
+        let family = self.family(id)?;
+        let find = |name: &str| family.get(name);
+        let (_, faults) = parsed.check(&find, self.strictness);
+        Ok(Reviewed { source, faults })
+    }
+
+    /// A workflow for drawing. It may be one that has faults: the picture shows what lenient reading makes of it.
+    ///
+    /// # Errors
+    /// It is not known, or cannot even be drawn.
+    pub fn drawable(&self, id: &str) -> Result<(Workflow, Origin), ServiceError> {
+        let (source, origin) = self.text(id)?;
+        let family = self.family(id)?;
+        let find = |name: &str| family.get(name);
+        let root = find(id).ok_or_else(|| self.unknown(id))?;
+        let (workflow, faults) = root.check(&find, Strictness::Lenient);
+        workflow.map(|workflow| (workflow, origin)).ok_or_else(|| faulty(id, &source, &faults))
+    }
+}
+
+fn subflows(parsed: &Parsed) -> Vec<String> {
+    let named = parsed.graph.nodes.iter().filter_map(|node| match &node.kind {
+        portolan_core::graph::Kind::Subflow { workflow } => Some(workflow.value.clone()),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// Whether an id can be part of a path without leaving the folder it is looked for in.
+pub fn is_plain(id: &str) -> bool {
+    let bad = |c: char| matches!(c, '/' | '\\' | '\0') || c.is_control();
+    !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && !id.contains("..") && !id.contains(bad)
+}
+
+/// All faults of a definition in one message, each with its place.
+fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
+    let errors: Vec<String> = faults
+        .iter()
+        .filter(|fault| fault.is_error())
+        .map(|fault| {
+            let place = fault.span.map_or_else(String::new, |span| {
+                let at = source.location(span.start);
+                format!(":{}:{}", at.line, at.column)
+            });
+            format!("{}{place}: {} ({})", source.name, fault.message, fault.code)
+        })
+        .collect();
+    ServiceError::of(
+        ErrorKind::InvalidDefinition,
+        "invalid_definition",
+        format!("workflow `{id}` has {} fault(s): {}", errors.len(), errors.join("; ")),
+        format!("mend them; `portolan check {}` shows each in its place", source.name),
+    )
+}
+
+/// A lock whose holder panicked guards a map that is whole all the same: every change to it is one insertion.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const _: () = assert!(MAX_SOURCE_BYTES < 1 << 30, "a definition is read into memory");

@@ -1,0 +1,86 @@
+//! Why a call failed: one shape for every cause, so that every face reports it alike.
+
+use std::fmt;
+
+use portolan_core::engine::Rejection;
+use portolan_core::present::Situation;
+
+/// A call that did not do what was asked.
+#[derive(Clone, Debug)]
+pub struct ServiceError {
+    /// What sort of failure it is.
+    pub kind: ErrorKind,
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// What is wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// The present situation, where there is a run.
+    pub situation: Option<Box<Situation>>,
+    /// The outcomes that would be accepted, where one was refused.
+    pub accepted: Vec<String>,
+}
+
+/// The sorts of failure, by who must act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller asked for what is not allowed now. Nothing has changed.
+    Refused,
+    /// A definition has faults.
+    InvalidDefinition,
+    /// A person must act first.
+    NeedsPerson,
+    /// The world failed: a file, the disk, the store.
+    Failed,
+}
+
+impl ServiceError {
+    /// A refusal.
+    pub fn refused(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> ServiceError {
+        ServiceError::of(ErrorKind::Refused, code, message, help)
+    }
+
+    /// A failure of the world.
+    pub fn failed(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> ServiceError {
+        ServiceError::of(ErrorKind::Failed, code, message, help)
+    }
+
+    /// An error of any kind.
+    pub fn of(
+        kind: ErrorKind,
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ServiceError {
+        ServiceError { kind, code, message: message.into(), help: help.into(), situation: None, accepted: Vec::new() }
+    }
+
+    /// The same, with the situation that the caller is in.
+    #[must_use]
+    pub fn in_situation(mut self, situation: Situation) -> ServiceError {
+        self.situation = Some(Box::new(situation));
+        self
+    }
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for ServiceError {}
+
+impl From<Rejection> for ServiceError {
+    fn from(rejection: Rejection) -> ServiceError {
+        let kind = match rejection.why {
+            portolan_core::engine::Why::NeedsPerson => ErrorKind::NeedsPerson,
+            _ => ErrorKind::Refused,
+        };
+        ServiceError {
+            accepted: rejection.accepted.iter().map(ToString::to_string).collect(),
+            ..ServiceError::of(kind, rejection.why.code(), rejection.message, rejection.help)
+        }
+    }
+}

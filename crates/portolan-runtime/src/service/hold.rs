@@ -1,0 +1,282 @@
+//! A run that is held while a decision is made about it: loaded with its sequence number, or locked in its file.
+
+use std::sync::Arc;
+
+use portolan_core::engine::fits;
+use portolan_core::run::{Change, Event, Run};
+use serde_json::{Value, json};
+
+use super::{Service, ServiceError};
+use crate::carrier::task_file::{Durability, Fault, Locked, Task, TaskFile, TaskFileError};
+use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
+use crate::definition::Definition;
+use crate::store::{Digest, Record, RunId, StoreError};
+use crate::tasks;
+use crate::trust::TrustError;
+
+/// A run, and what is needed to keep what is decided about it.
+pub(super) struct Held {
+    pub(super) definition: Arc<Definition>,
+    pub(super) run: Run,
+    pub(super) seq: u64,
+    pub(super) carrier: Carrier,
+}
+
+pub(super) enum Carrier {
+    Stored(RunId),
+    /// A task that is locked, or, when it is only looked at, not.
+    Task {
+        path: String,
+        file: TaskFile,
+        lock: Option<Locked>,
+        parent: Option<Parent>,
+    },
+}
+
+impl Service {
+    /// Takes hold of a run, to change it.
+    pub(super) async fn hold(&self, address: &Address) -> Result<Held, ServiceError> {
+        match address {
+            Address::Stored(id) => self.load(id).await,
+            Address::Task(path) => {
+                let file = TaskFile::open(path).map_err(task_error)?;
+                let lock = file.lock().await.map_err(task_error)?;
+                let task = lock.task().cloned();
+                self.held_task(path, file, task, Some(lock))
+            }
+        }
+    }
+
+    /// Looks at a run without keeping others from it.
+    pub(super) async fn peek(&self, address: &Address) -> Result<Held, ServiceError> {
+        match address {
+            Address::Stored(id) => self.load(id).await,
+            Address::Task(path) => {
+                let file = TaskFile::open(path).map_err(task_error)?;
+                let task = file.read().map_err(task_error)?;
+                self.held_task(path, file, task, None)
+            }
+        }
+    }
+
+    async fn load(&self, id: &RunId) -> Result<Held, ServiceError> {
+        let store = self.store();
+        let stored = store.load(id).await.map_err(store_error)?;
+        let definition = match self.pinned.known(&stored.definition) {
+            Some(definition) => definition,
+            None => {
+                let text = store.definition(&stored.definition).await.map_err(store_error)?;
+                self.pinned.take_up(&stored.definition, &text)?
+            }
+        };
+        check_fit(&definition, &stored.run)?;
+        Ok(Held { definition, run: stored.run, seq: stored.seq, carrier: Carrier::Stored(id.clone()) })
+    }
+
+    fn held_task(
+        &self,
+        path: &str,
+        file: TaskFile,
+        task: Option<Task>,
+        lock: Option<Locked>,
+    ) -> Result<Held, ServiceError> {
+        let Some(task) = task else {
+            return Err(ServiceError::refused(
+                "task_not_found",
+                format!("there is no task file `{path}`"),
+                "call Init with this path and a `workflowType` first",
+            ));
+        };
+        self.taken_up(path, file, &task, lock)?.ok_or_else(|| {
+            ServiceError::refused(
+                "no_workflow",
+                format!("the task `{path}` has no workflow yet"),
+                "call Init with a `workflowType` first",
+            )
+        })
+    }
+
+    /// The run of a task file; nothing when it has none.
+    pub(super) fn taken_up(
+        &self,
+        path: &str,
+        file: TaskFile,
+        task: &Task,
+        lock: Option<Locked>,
+    ) -> Result<Option<Held>, ServiceError> {
+        let (definition, run, seq, parent) = match read_state(task, path)? {
+            Found::Nothing => return Ok(None),
+            Found::State(state) => {
+                let TaskState { seq, definition, parent, run, .. } = *state;
+                (self.task_definition(&definition, &run)?, run, seq, parent)
+            }
+            Found::Legacy(legacy) => {
+                let definition = self.library.definition(&legacy.workflow)?;
+                let run = legacy.adopt(&definition.workflow, self.options.human)?;
+                (definition, run, 0, None)
+            }
+        };
+        check_fit(&definition, &run)?;
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock, parent };
+        Ok(Some(Held { definition, run, seq, carrier }))
+    }
+
+    /// The definition that a task is held to. A task that was carried to another checkout finds it there when the
+    /// same version is.
+    fn task_definition(&self, digest: &Digest, run: &Run) -> Result<Arc<Definition>, ServiceError> {
+        if let Some(definition) = self.pinned.read(digest)? {
+            return Ok(definition);
+        }
+        let workflow = run.opening.workflow.as_str();
+        match self.library.definition(workflow) {
+            Ok(definition) if definition.digest == *digest => Ok(definition),
+            _ => Err(ServiceError::failed(
+                "definition_changed",
+                format!("the task was begun with another version of `{workflow}`, which is not kept in this project"),
+                "go on in the project where it was begun, or put that version of the workflow back",
+            )),
+        }
+    }
+
+    /// Keeps what was decided: journal and snapshot together, or nothing.
+    pub(super) async fn commit(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), Refused> {
+        let mut run = held.run.clone();
+        for change in &changes {
+            run.apply(change);
+        }
+        let record = Record { seq: held.seq + 1, event, changes };
+        match &mut held.carrier {
+            Carrier::Stored(id) => {
+                let store = self.store();
+                store.append(id, held.seq, &record, &run).await.map_err(|error| match error {
+                    StoreError::Conflict { .. } => Refused::Conflict,
+                    other => Refused::Failed(store_error(other)),
+                })?;
+            }
+            Carrier::Task { path, file, lock, parent } => {
+                let lock = lock.as_mut().ok_or_else(|| Refused::Failed(not_locked(path)))?;
+                let written = Written {
+                    definition: &held.definition,
+                    run: &run,
+                    record: record.clone(),
+                    parent: parent.as_ref(),
+                    parent_id: None,
+                };
+                self.write_task(file, lock, written)?;
+            }
+        }
+        held.run = run;
+        held.seq = record.seq;
+        Ok(())
+    }
+
+    /// Writes a run through to its task file: definition, journal, file, in the order in which each needs the former.
+    pub(super) fn write_task(&self, file: &TaskFile, lock: &mut Locked, written: Written<'_>) -> Result<(), Refused> {
+        let Written { definition, run, record, parent, parent_id } = written;
+        self.pinned.keep(definition).map_err(Refused::Failed)?;
+        let state = TaskState {
+            version: TASK_STATE_VERSION,
+            seq: record.seq,
+            definition: definition.digest.clone(),
+            parent: parent.cloned(),
+            run: run.clone(),
+        };
+        let mut changes = changes(definition, &state, file.id(), lock.task());
+        if let (Some(id), Some(metadata)) = (parent_id, changes.get_mut("metadata").and_then(Value::as_object_mut)) {
+            metadata.insert("parentTaskId".to_owned(), json!(id));
+        }
+        let task = file.path().to_string_lossy().into_owned();
+        self.journal.append(&TaskRecord { task, record }).map_err(Refused::Failed)?;
+        lock.write(&changes, Durability::Rename).map_err(|error| match error.fault {
+            Fault::Changed => Refused::Conflict,
+            _ => Refused::Failed(task_error(error)),
+        })?;
+        Ok(())
+    }
+}
+
+/// What is written of a run.
+pub(super) struct Written<'a> {
+    pub(super) definition: &'a Arc<Definition>,
+    pub(super) run: &'a Run,
+    pub(super) record: Record,
+    pub(super) parent: Option<&'a Parent>,
+    /// The parent's id, where the task does not name it yet.
+    pub(super) parent_id: Option<&'a str>,
+}
+
+/// Why a commit did not happen.
+pub(super) enum Refused {
+    /// Somebody else moved first: load again and decide again.
+    Conflict,
+    Failed(ServiceError),
+}
+
+/// What a run says of its task. Everything else in the file stays as it is.
+fn changes(definition: &Definition, state: &TaskState, id: &str, before: Option<&Task>) -> Task {
+    let (workflow, run) = (&definition.workflow, &state.run);
+    let mut changes = Task::new();
+    changes.insert("id".to_owned(), json!(id));
+    changes.insert("subject".to_owned(), json!(tasks::subject(workflow, run, id)));
+    if before.is_none() {
+        // What a task list expects of every task.
+        changes.insert("description".to_owned(), json!(run.opening.description.as_deref().unwrap_or_default()));
+        changes.insert("status".to_owned(), json!("pending"));
+        changes.insert("blocks".to_owned(), json!([]));
+        changes.insert("blockedBy".to_owned(), json!([]));
+    }
+    changes.insert("activeForm".to_owned(), json!(tasks::active_form(workflow, run)));
+    if let Some(status) = tasks::status(workflow, run) {
+        changes.insert("status".to_owned(), json!(status));
+    }
+    let mut metadata = tasks::metadata(workflow, run, &run.root);
+    // `null` takes a key out of the file.
+    metadata.entry("retrySourceGate").or_insert(Value::Null);
+    metadata.insert("portolan".to_owned(), serde_json::to_value(state).expect("a state is JSON"));
+    changes.insert("metadata".to_owned(), Value::Object(metadata));
+    changes
+}
+
+fn check_fit(definition: &Definition, run: &Run) -> Result<(), ServiceError> {
+    fits(&definition.workflow, run).map_err(|misfit| {
+        ServiceError::failed(
+            "run_damaged",
+            format!("the run is at `{}` of `{}`, which its definition does not have", misfit.node, misfit.flow),
+            "restore the task file or the store from a backup; nothing was written",
+        )
+    })
+}
+
+fn not_locked(path: &str) -> ServiceError {
+    ServiceError::failed(
+        "not_locked",
+        format!("`{path}` is only being looked at"),
+        "this is a fault of Portolan: please report it",
+    )
+}
+
+pub(super) fn task_error(error: TaskFileError) -> ServiceError {
+    ServiceError::failed(error.code(), error.message, error.help)
+}
+
+pub(super) fn trust_error(error: TrustError) -> ServiceError {
+    ServiceError::failed(error.code(), error.message, error.help)
+}
+
+/// A store's error in the service's form.
+pub(crate) fn store_error(error: StoreError) -> ServiceError {
+    let text = error.to_string();
+    let (message, help) = text.split_once(": ").unwrap_or((&text, "look at the file and try again"));
+    let code = match &error {
+        StoreError::NotFound { .. } => {
+            return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the runs there are");
+        }
+        StoreError::Taken => "handle_taken",
+        StoreError::Conflict { .. } => "stale",
+        StoreError::Full => "disk_full",
+        StoreError::ReadOnly => "read_only",
+        StoreError::Unavailable(_) => "store_unavailable",
+        StoreError::Corrupt(_) => "store_corrupt",
+    };
+    ServiceError::failed(code, message, help)
+}

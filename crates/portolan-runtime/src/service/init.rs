@@ -1,0 +1,282 @@
+//! A run begins: in the store, or in a task file. On a task that has a run already, its situation is shown.
+
+use portolan_core::engine;
+use portolan_core::run::{Actor, Branches, Event, EventKind, Human, Opening, Rules, Run};
+use portolan_core::value::NodeId;
+use serde_json::{Value, json};
+
+use super::children::Room;
+use super::hold::{Carrier, Held, Refused, Written, store_error, task_error};
+use super::view::View;
+use super::{Caller, Service, ServiceError};
+use crate::carrier::task_file::{Task, TaskFile};
+use crate::carrier::{Address, Parent, is_child};
+use crate::definition::Definition;
+use crate::store::{NewRun, Record, RunId, StoreError};
+use crate::tasks;
+
+/// What a run begins with.
+#[derive(Clone, Debug, Default)]
+pub struct Init {
+    /// The task file that it lives in; without one it lives in the store.
+    pub task_file: Option<String>,
+    /// The workflow.
+    pub workflow: Option<String>,
+    /// What the user wants done.
+    pub description: Option<String>,
+    /// The step to begin at, where that is not the start.
+    pub step: Option<String>,
+    /// The task that this one is a branch of.
+    pub parent: Option<String>,
+}
+
+/// The longest description, in bytes.
+const MAX_DESCRIPTION_BYTES: usize = 64 << 10;
+
+impl Service {
+    /// Begins a run, or shows the one that a task file has.
+    ///
+    /// # Errors
+    /// The workflow is not known or has faults, the step is none of it, or the run cannot be kept.
+    pub async fn init(&self, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
+        if wanted.description.as_ref().is_some_and(|text| text.len() > MAX_DESCRIPTION_BYTES) {
+            let message = format!("the description has more than {MAX_DESCRIPTION_BYTES} bytes");
+            return Err(ServiceError::refused(
+                "too_large",
+                message,
+                "say what is wanted in short, and name a file for the rest",
+            ));
+        }
+        match &wanted.task_file {
+            Some(path) => self.init_task(path, wanted, caller).await,
+            None => self.init_stored(wanted, caller).await,
+        }
+    }
+
+    async fn init_stored(&self, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
+        let definition = self.library.definition(workflow_of(wanted)?)?;
+        let rules = Rules { human: self.options.human, branches: Branches::Inside, is_branch: false };
+        self.may_place(wanted, &definition, false)?;
+        let (run, event, changes) = self.open(&definition, wanted, rules, caller)?;
+        let store = self.store();
+        loop {
+            let id = RunId::random();
+            let record = Record { seq: 1, event: event.clone(), changes: changes.clone() };
+            let new = NewRun {
+                id: id.clone(),
+                definition: definition.digest.clone(),
+                definition_text: definition.text.clone(),
+                run: run.clone(),
+                record,
+            };
+            match store.create(new).await {
+                Ok(()) => {
+                    self.pinned.remember(definition.clone());
+                    let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+                    return self.view(&held, None, caller);
+                }
+                Err(StoreError::Taken) => {}
+                Err(error) => return Err(store_error(error)),
+            }
+        }
+    }
+
+    async fn init_task(&self, path: &str, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
+        let file = TaskFile::open(path).map_err(task_error)?;
+        let mut lock = file.lock().await.map_err(task_error)?;
+        let mut task = lock.task().cloned().unwrap_or_default();
+        if has_run(&task)
+            && let Some(held) = self.taken_up(path, file.clone(), &task, None)?
+        {
+            let mut view = self.view(&held, None, caller)?;
+            view.notes = ignored(wanted, &held.run);
+            return Ok(view);
+        }
+        let definition = self.library.definition(workflow_of(wanted)?)?;
+        if let Some(parent) = &wanted.parent {
+            name_parent(&mut task, parent);
+        }
+        let parent = self.fork_visit(&file, &task, wanted)?;
+        let metadata = task.get("metadata").and_then(Value::as_object);
+        let is_branch = metadata.is_some_and(is_child);
+        self.may_place(wanted, &definition, parent.is_some())?;
+        let known = metadata.and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
+        let wanted =
+            Init { description: wanted.description.clone().or_else(|| known.map(str::to_owned)), ..wanted.clone() };
+        let rules = Rules { human: self.options.human, branches: Branches::Outside, is_branch };
+        let (run, event, changes) = self.open(&definition, &wanted, rules, caller)?;
+        let record = Record { seq: 1, event, changes };
+        let written = Written {
+            definition: &definition,
+            run: &run,
+            record,
+            parent: parent.as_ref(),
+            parent_id: wanted.parent.as_deref(),
+        };
+        self.write_task(&file, &mut lock, written).map_err(|refused| match refused {
+            Refused::Failed(error) => error,
+            Refused::Conflict => {
+                ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
+            }
+        })?;
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, parent };
+        drop(lock);
+        self.view(&Held { definition, run, seq: 1, carrier }, None, caller)
+    }
+
+    /// The visit of a fork that a new task is a branch of; nothing when its parent waits at none.
+    fn fork_visit(&self, file: &TaskFile, task: &Task, wanted: &Init) -> Result<Option<Parent>, ServiceError> {
+        let id = match task.get("metadata").and_then(|metadata| metadata.get("parentTaskId")) {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => return Ok(None),
+        };
+        if !crate::library::is_plain(&id) {
+            let id = portolan_core::diagnostic::clip(&id);
+            return Err(ServiceError::refused(
+                "bad_id",
+                format!("`{id}` cannot be the id of a task"),
+                "name the parent by its file, without `.json`",
+            ));
+        }
+        let beside = file.path().with_file_name(format!("{id}.json")).to_string_lossy().into_owned();
+        let beside_file = TaskFile::open(&beside).map_err(task_error)?;
+        let Some(parent) = beside_file.read().map_err(task_error)? else { return Ok(None) };
+        let Some(parent) = self.taken_up(&beside, beside_file, &parent, None)? else { return Ok(None) };
+        match self.room(&parent)? {
+            Room::NoFork => Ok(None),
+            Room::Fork { node, branches, running, most, since } => {
+                let step = wanted.step.as_deref().unwrap_or_default();
+                if !branches.iter().any(|branch| branch.as_str() == step) {
+                    let names: Vec<&str> = branches.iter().map(NodeId::as_str).collect();
+                    return Err(ServiceError::refused(
+                        "unknown_branch",
+                        format!(
+                            "`{}` is no branch of `{node}`, where task `{id}` waits",
+                            portolan_core::diagnostic::clip(step)
+                        ),
+                        format!("begin with `stepId` {}", portolan_core::diagnostic::list(&names)),
+                    ));
+                }
+                if running >= most {
+                    return Err(ServiceError::refused(
+                        "held_back",
+                        format!("{running} branches of `{node}` are running, and at most {most} may"),
+                        "wait until one of them reaches the join",
+                    ));
+                }
+                Ok(Some(Parent { since }))
+            }
+        }
+    }
+
+    /// Where a person's word is verified, an agent may not begin past steps that nobody has done.
+    fn may_place(&self, wanted: &Init, definition: &Definition, is_branch: bool) -> Result<(), ServiceError> {
+        let Some(step) = wanted.step.as_deref().filter(|step| *step != definition.workflow.root().start.as_str())
+        else {
+            return Ok(());
+        };
+        if self.options.human == Human::Attested || (is_branch && tasks::is_branch_entry(&definition.workflow, step)) {
+            return Ok(());
+        }
+        Err(ServiceError::of(
+            super::ErrorKind::NeedsPerson,
+            "needs_person",
+            format!("beginning at `{step}` would pass over the steps before it, which an agent may not decide here"),
+            "begin without `stepId`; a person can place a task where the server runs without `--human verified`",
+        ))
+    }
+
+    fn open(
+        &self,
+        definition: &Definition,
+        wanted: &Init,
+        rules: Rules,
+        caller: &Caller,
+    ) -> Result<(Run, Event, Vec<portolan_core::run::Change>), ServiceError> {
+        let start = definition.workflow.root().start.as_str();
+        let opening = Opening {
+            workflow: definition.workflow.id().clone(),
+            description: wanted.description.clone(),
+            at: wanted.step.as_deref().filter(|step| *step != start).map(NodeId::from),
+            rules,
+        };
+        let changes = engine::open(&definition.workflow, &opening)?;
+        let run = Run::fold(&changes).expect("what `open` decides begins a journal");
+        let by: Actor = caller.by.clone();
+        Ok((run, Event { at: self.options.clock.now(), by, what: EventKind::Opened(opening) }, changes))
+    }
+}
+
+fn workflow_of(wanted: &Init) -> Result<&str, ServiceError> {
+    wanted.workflow.as_deref().ok_or_else(|| {
+        ServiceError::refused(
+            "workflow_required",
+            "`workflowType` is missing, and a new run needs it",
+            "call ListWorkflows or SelectWorkflow to choose one",
+        )
+    })
+}
+
+/// Names the parent in a task that is about to begin.
+fn name_parent(task: &mut Task, parent: &str) {
+    let metadata = task.entry("metadata").or_insert_with(|| json!({}));
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert("parentTaskId".to_owned(), json!(parent));
+    }
+}
+
+fn has_run(file: &Task) -> bool {
+    let text =
+        |key: &str| file.get("metadata").and_then(|metadata| metadata.get(key)).and_then(Value::as_str).is_some();
+    text("workflowType") && text("currentStep")
+}
+
+/// What of a call had no effect, because the task has a run already.
+fn ignored(wanted: &Init, run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    let at = run.root.place.node();
+    if let Some(workflow) = wanted.workflow.as_deref().filter(|workflow| *workflow != run.opening.workflow.as_str()) {
+        notes.push(format!("the task runs `{}` already; `workflowType` {workflow} was not used", run.opening.workflow));
+    }
+    if let Some(step) = wanted
+        .step
+        .as_deref()
+        .filter(|step| *step != at.as_str() && run.opening.at.as_ref().is_none_or(|at| at.as_str() != *step))
+    {
+        notes.push(format!("the task is at `{at}` already; `stepId` {step} was not used"));
+    }
+    if wanted.description.is_some() && wanted.description != run.opening.description {
+        notes.push("the task has a description already; the new one was not used".to_owned());
+    }
+    notes
+}
+
+impl Service {
+    /// The address of a run that a call names by its handle or by its task file.
+    ///
+    /// # Errors
+    /// It names neither, or both, or something that is no handle.
+    pub fn address(run: Option<&str>, task_file: Option<&str>) -> Result<Address, ServiceError> {
+        match (run, task_file) {
+            (None, Some(path)) => Ok(Address::Task(path.to_owned())),
+            (Some(run), None) => RunId::parse(run).map(Address::Stored).ok_or_else(|| {
+                ServiceError::refused(
+                    "unknown_run",
+                    format!("`{}` is no run handle", portolan_core::diagnostic::clip(run)),
+                    "copy the handle from the answer of Init",
+                )
+            }),
+            (None, None) => Err(ServiceError::refused(
+                "task_required",
+                "`taskFilePath` is missing",
+                "name the task file, or a run in the store by its handle as `run`",
+            )),
+            (Some(_), Some(_)) => Err(ServiceError::refused(
+                "ambiguous_run",
+                "`run` and `taskFilePath` name two runs",
+                "leave one of them out",
+            )),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The one API that every face calls. It loads a run, has the engine decide, keeps what was decided, performs what
+//! follows, and presents where that led.
+//!
+//! ```text
+//! hold (load or lock) → decide → commit (journal, then snapshot) → perform checks → decide → … → view
+//! ```
+//! Knows tokio, stores and runners; knows no protocol and no terminal.
+
+mod children;
+mod error;
+mod hold;
+mod init;
+mod moves;
+mod pinned;
+mod records;
+mod view;
+
+use std::path::{Path, PathBuf};
+
+use portolan_core::dialect::Strictness;
+use portolan_core::run::{Actor, Human};
+
+use crate::carrier::TaskJournal;
+use crate::clock::Clock;
+use crate::library::Library;
+use crate::store::{MemoryStore, SqliteStore, Store};
+use crate::trust::{Trust, data_dir};
+
+pub use error::{ErrorKind, ServiceError};
+pub use init::Init;
+pub use moves::Move;
+pub use records::RunLine;
+pub use view::{Claim, View};
+
+/// How a service is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The project: where `.flow` and `.portolan` are, and where checks are performed.
+    pub project: PathBuf,
+    /// Definitions named on the command line.
+    pub definitions: Vec<PathBuf>,
+    /// How closely definitions are held to their format.
+    pub strictness: Strictness,
+    /// Whose word counts at a question to a person, for runs that begin here.
+    pub human: Human,
+    /// Where runs are kept.
+    pub store: StoreAt,
+    /// Where trust is recorded; nothing means the user's data folder.
+    pub trust: Option<PathBuf>,
+    /// Where time comes from.
+    pub clock: Clock,
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreAt {
+    /// Nowhere: they end with the process.
+    Memory,
+    /// In a SQLite file.
+    File(PathBuf),
+}
+
+impl Options {
+    /// The usual setup of a project: strict, attested, runs in `.portolan/runs.db`.
+    pub fn of(project: impl Into<PathBuf>) -> Options {
+        let project = project.into();
+        Options {
+            store: StoreAt::File(project.join(".portolan").join("runs.db")),
+            project,
+            definitions: Vec::new(),
+            strictness: Strictness::Strict,
+            human: Human::Attested,
+            trust: None,
+            clock: Clock::System,
+        }
+    }
+}
+
+/// Who makes a call.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose doing it is.
+    pub by: Actor,
+    /// Whether the caller's client can put a question to the person at it.
+    pub can_ask: bool,
+}
+
+impl Caller {
+    /// An agent, by the name of its client.
+    pub fn agent(name: &str) -> Caller {
+        Caller { by: Actor::Agent(name.to_owned()), can_ask: false }
+    }
+}
+
+/// The service of one project.
+pub struct Service {
+    options: Options,
+    library: Library,
+    trust: Trust,
+    store: Box<dyn Store>,
+    journal: TaskJournal,
+    pinned: pinned::Pinned,
+}
+
+impl Service {
+    /// Sets a service up. Nothing is opened before it is needed.
+    ///
+    /// # Errors
+    /// A definition named in the options cannot be read, or trust may not be recorded where it is.
+    pub fn new(options: Options) -> Result<Service, ServiceError> {
+        let library = Library::new(&options.project, &options.definitions, options.strictness)?;
+        let data = match &options.trust {
+            Some(data) => data.clone(),
+            None => data_dir().map_err(hold::trust_error)?,
+        };
+        let trust = Trust::open(&data, &options.project).map_err(hold::trust_error)?;
+        let folder = options.project.join(".portolan");
+        let journal = TaskJournal::new(&folder);
+        let pinned = pinned::Pinned::new(folder.join("definitions"));
+        let store: Box<dyn Store> = match &options.store {
+            StoreAt::Memory => Box::new(MemoryStore::default()),
+            StoreAt::File(path) => Box::new(SqliteStore::at(path)),
+        };
+        Ok(Service { options, library, trust, store, journal, pinned })
+    }
+
+    /// The definitions that can be run.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// What is trusted.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Path {
+        &self.options.project
+    }
+
+    /// The journal of runs that live in task files.
+    pub fn task_journal(&self) -> &TaskJournal {
+        &self.journal
+    }
+
+    /// Where runs are kept. Nothing is opened before it is first asked.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+}

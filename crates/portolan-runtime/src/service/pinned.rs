@@ -1,0 +1,102 @@
+//! The definitions that runs are held to, by digest: in memory while they are used, and for runs in task files also
+//! under `.portolan/definitions`. Runs in the store have theirs there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ServiceError;
+use crate::definition::Definition;
+use crate::store::Digest;
+
+pub(super) struct Pinned {
+    folder: PathBuf,
+    known: Mutex<BTreeMap<Digest, Arc<Definition>>>,
+}
+
+/// How many definitions are kept in memory: beyond that, the cache begins anew.
+const MAX_KNOWN: usize = 256;
+
+impl Pinned {
+    pub(super) fn new(folder: PathBuf) -> Pinned {
+        Pinned { folder, known: Mutex::default() }
+    }
+
+    pub(super) fn known(&self, digest: &Digest) -> Option<Arc<Definition>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+    }
+
+    pub(super) fn remember(&self, definition: Arc<Definition>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(definition.digest.clone(), definition);
+    }
+
+    /// Takes up a stored text and remembers it.
+    pub(super) fn take_up(&self, digest: &Digest, text: &str) -> Result<Arc<Definition>, ServiceError> {
+        let damaged = |message: String| {
+            ServiceError::failed(
+                "definition_damaged",
+                message,
+                "restore the store or the `.portolan` folder from a backup",
+            )
+        };
+        if Digest::of(text) != *digest {
+            return Err(damaged(format!("the stored definition `{digest}` is not the one that the run began with")));
+        }
+        let definition = Arc::new(Definition::from_text(text).map_err(damaged)?);
+        self.remember(definition.clone());
+        Ok(definition)
+    }
+
+    /// The definition of a run in a task file.
+    pub(super) fn read(&self, digest: &Digest) -> Result<Option<Arc<Definition>>, ServiceError> {
+        if let Some(definition) = self.known(digest) {
+            return Ok(Some(definition));
+        }
+        match std::fs::read_to_string(self.path(digest)) {
+            Ok(text) => self.take_up(digest, &text).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed(digest, &error)),
+        }
+    }
+
+    /// Keeps the definition of a run in a task file, before the file names it.
+    pub(super) fn keep(&self, definition: &Arc<Definition>) -> Result<(), ServiceError> {
+        let path = self.path(&definition.digest);
+        if !path.exists() {
+            self.write(&path, &definition.text).map_err(|error| self.failed(&definition.digest, &error))?;
+        }
+        self.remember(definition.clone());
+        Ok(())
+    }
+
+    fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
+        use std::io::Write;
+        std::fs::create_dir_all(&self.folder)?;
+        if let Some(outer) = self.folder.parent()
+            && !outer.join(".gitignore").exists()
+        {
+            std::fs::write(outer.join(".gitignore"), "*\n")?;
+        }
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join(format!("{digest}.json"))
+    }
+
+    fn failed(&self, digest: &Digest, error: &std::io::Error) -> ServiceError {
+        let message = format!("`{}` cannot be used: {}", self.path(digest).display(), crate::library::plain(error));
+        ServiceError::failed(
+            "definition_unavailable",
+            message,
+            "make the project's folder readable and writable, or free some space",
+        )
+    }
+}

@@ -1,0 +1,162 @@
+//! What runs there are, and what happened to each.
+
+use portolan_core::present::State;
+use portolan_core::run::{FramePath, Place};
+use serde::Serialize;
+
+use super::hold::store_error;
+use super::view::View;
+use super::{Caller, Service, ServiceError};
+use crate::carrier::Address;
+use crate::carrier::task_file::TaskFile;
+use crate::clock::rfc3339;
+use crate::store::{ListFilter, Record};
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunLine {
+    /// Its handle, or its task file.
+    pub run: String,
+    /// `working`, `checking`, `waiting`, or how it ended.
+    pub status: String,
+    /// The workflow.
+    pub workflow: String,
+    /// The step, or the steps.
+    pub step: String,
+    /// When something last happened to it.
+    pub updated_at: String,
+    /// What the user wants done.
+    pub description: Option<String>,
+}
+
+/// How many records are read at once.
+const PAGE: usize = 1_000;
+
+impl Service {
+    /// The runs of the project: those in the store, then those in task files that the journal names.
+    ///
+    /// # Errors
+    /// The store or the journal cannot be read.
+    pub async fn runs(&self, open_only: bool, limit: usize) -> Result<Vec<RunLine>, ServiceError> {
+        let stored = self.store().list(ListFilter { open_only, limit }).await.map_err(store_error)?;
+        let mut lines: Vec<RunLine> = stored
+            .into_iter()
+            .map(|run| RunLine {
+                run: run.id.to_string(),
+                status: run.status.result().unwrap_or(run.status.word()).to_owned(),
+                workflow: run.workflow.to_string(),
+                step: run.step,
+                updated_at: rfc3339(run.updated_at),
+                description: run.description,
+            })
+            .collect();
+        for (task, last) in self.journal.tasks()? {
+            if lines.len() >= limit {
+                break;
+            }
+            lines.extend(self.task_line(&task, &last).await.filter(|line| !open_only || is_open(&line.status)));
+        }
+        Ok(lines)
+    }
+
+    /// A task whose file is gone or cannot be read is no run any more.
+    async fn task_line(&self, task: &str, last: &Record) -> Option<RunLine> {
+        let held = self.peek(&Address::Task(task.to_owned())).await.ok()?;
+        let place = &held.run.root.place;
+        let status = match place {
+            Place::Ended { result, .. } => result.word().to_owned(),
+            Place::Arrived { outcome, .. } => outcome.to_string(),
+            Place::Waiting { .. } => "waiting".to_owned(),
+            Place::Checking { .. } => "checking".to_owned(),
+            Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => {
+                "working".to_owned()
+            }
+        };
+        Some(RunLine {
+            run: task.to_owned(),
+            status,
+            workflow: held.run.opening.workflow.to_string(),
+            step: place.node().to_string(),
+            updated_at: rfc3339(last.event.at),
+            description: held.run.opening.description.clone(),
+        })
+    }
+
+    /// Everything that happened to a run, in order.
+    ///
+    /// # Errors
+    /// The run is not known, or its journal cannot be read.
+    pub async fn records(&self, address: &Address) -> Result<Vec<Record>, ServiceError> {
+        match address {
+            Address::Stored(id) => {
+                let store = self.store();
+                store.load(id).await.map_err(store_error)?;
+                let mut records: Vec<Record> = Vec::new();
+                loop {
+                    let after = records.last().map_or(0, |record| record.seq);
+                    let page = store.records(id, after, PAGE).await.map_err(store_error)?;
+                    if page.is_empty() {
+                        return Ok(records);
+                    }
+                    records.extend(page);
+                }
+            }
+            Address::Task(path) => {
+                let file = TaskFile::open(path).map_err(super::hold::task_error)?;
+                let records = self.journal.records(&file.path().to_string_lossy())?;
+                if records.is_empty() {
+                    self.peek(address).await?;
+                }
+                Ok(records)
+            }
+        }
+    }
+
+    /// The position at which a person is asked.
+    ///
+    /// # Errors
+    /// Nobody is asked, or at several positions and none of them is named.
+    pub async fn question(
+        &self,
+        address: &Address,
+        branch: Option<&str>,
+        caller: &Caller,
+    ) -> Result<View, ServiceError> {
+        let held = self.peek(address).await?;
+        let waiting: Vec<FramePath> = held
+            .run
+            .positions()
+            .into_iter()
+            .filter(|(_, frame)| matches!(frame.place, Place::Waiting { .. }))
+            .map(|(path, _)| path)
+            .filter(|path| branch.is_none_or(|branch| path.text() == branch))
+            .collect();
+        match waiting.as_slice() {
+            [path] => self.view(&held, Some(path.clone()), caller),
+            [] => {
+                let view = self.view(&held, None, caller)?;
+                let state = match view.situation.state {
+                    State::Ended => "it is over",
+                    State::Working | State::Checking | State::Waiting => "the agent is at work",
+                };
+                let message = format!("`{address}` asks nobody at `{}`: {state}", view.current_step);
+                Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(FramePath::text).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let message = format!("{} branches of `{address}` wait for a person", several.len());
+                Err(ServiceError::refused(
+                    "ambiguous_branch",
+                    message,
+                    format!("say which with `--branch`: {}", portolan_core::diagnostic::list(&names)),
+                ))
+            }
+        }
+    }
+}
+
+fn is_open(status: &str) -> bool {
+    matches!(status, "working" | "waiting" | "checking")
+}

@@ -1,0 +1,163 @@
+//! What a call is answered with: the situation, and beside it the fields that Navigator's clients know.
+
+use portolan_core::diagnostic::clip;
+use portolan_core::present::{Situation, Viewer, situation, terminal};
+use portolan_core::run::{FramePath, Place, Verdict};
+use portolan_core::value::CheckId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::hold::{Carrier, Held};
+use super::{Caller, Service, ServiceError};
+use crate::carrier::Address;
+use crate::definition::Definition;
+use crate::tasks;
+use crate::trust::commands_digest;
+
+/// Where a run is, for whoever asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// How calls name the run.
+    pub address: Address,
+    /// The situation.
+    pub situation: Situation,
+    /// The step, as Navigator's clients know it.
+    pub current_step: String,
+    /// Navigator's class of the step: nothing while work is to be done.
+    pub terminal: Option<&'static str>,
+    /// Navigator's metadata.
+    pub metadata: Map<String, Value>,
+    /// What became of the claim that the call made, when it was checked.
+    pub claim: Option<Claim>,
+    /// What the caller should know besides.
+    pub notes: Vec<String>,
+}
+
+/// A claim that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The step.
+    pub step: String,
+    /// The outcome that was reported.
+    pub reported: String,
+    /// Whether every check held.
+    pub held: bool,
+    /// Each check.
+    pub checks: Vec<Checked>,
+}
+
+/// A check that was performed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The check.
+    pub id: String,
+    /// Whether it held.
+    pub held: bool,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The end of what it printed, when it did not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+impl Claim {
+    pub(super) fn add(&mut self, check: &CheckId, verdict: &Verdict) {
+        let (held, reason, output) = match verdict {
+            Verdict::Held => (true, None, None),
+            Verdict::Broken { reason, output } => {
+                (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
+            }
+            Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
+        };
+        self.held &= held;
+        self.checks.push(Checked { id: check.to_string(), held, reason, output });
+    }
+}
+
+impl Service {
+    /// Presents a run, or one position of it.
+    pub(super) fn view(&self, held: &Held, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
+        let (address, arguments) = match &held.carrier {
+            Carrier::Stored(id) => (Address::Stored(id.clone()), json!({ "run": id.as_str() })),
+            Carrier::Task { path, .. } => (Address::Task(path.clone()), json!({ "taskFilePath": path })),
+        };
+        let workflow = &held.definition.workflow;
+        let viewer = Viewer {
+            address: arguments.as_object().cloned().unwrap_or_default(),
+            untrusted: self.untrusted(&held.definition),
+            can_ask: caller.can_ask,
+            answer_by: format!("portolan runs answer {}", shell_word(&address.to_string())),
+            children: self.children(held)?,
+            parent_id: match &held.carrier {
+                Carrier::Stored(_) => None,
+                Carrier::Task { file, .. } => Some(file.id().to_owned()),
+            },
+            at: at.clone(),
+        };
+        let situation = situation(workflow, &held.run, &viewer);
+        let shown = at.and_then(|path| held.run.frame(&path)).unwrap_or_else(|| whole(held));
+        Ok(View {
+            address,
+            current_step: situation.position.step.clone(),
+            terminal: terminal(workflow, shown),
+            metadata: tasks::metadata(workflow, &held.run, shown),
+            situation,
+            claim: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// How to have a definition's commands trusted, when they are not.
+    pub(super) fn untrusted(&self, definition: &Definition) -> Option<String> {
+        let commands = commands_digest(&definition.workflow)?;
+        // A record that cannot be read trusts nothing.
+        if self.trust.is_trusted(&commands).unwrap_or(false) {
+            return None;
+        }
+        let id = definition.workflow.id().as_str();
+        let path = self.library.path(id).unwrap_or_else(|| self.library.folder().join(format!("{id}.json")));
+        let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
+        Some(format!("run `portolan trust {}`", shell_word(&path.to_string_lossy())))
+    }
+}
+
+/// The frame that stands for the whole run: the innermost that has not forked.
+fn whole(held: &Held) -> &portolan_core::run::Frame {
+    let mut frame = &held.run.root;
+    while let Place::Within { frame: inner, .. } = &frame.place {
+        frame = inner;
+    }
+    frame
+}
+
+/// A word as a shell reads it back.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", clip(text).replace('\'', "'\\''"))
+    }
+}
+
+/// The instructions of a view: its situation's message, after what the caller should know first.
+impl View {
+    /// What to do, in prose.
+    pub fn instructions(&self) -> String {
+        let mut blocks: Vec<String> = Vec::new();
+        if let Some(claim) = self.claim.as_ref().filter(|claim| !claim.held) {
+            let failed: Vec<String> =
+                claim.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
+            blocks.push(format!(
+                "Refused: `{}` was reported {}, but {} did not hold, so it counts as failed.",
+                claim.step,
+                claim.reported,
+                failed.join(" and ")
+            ));
+        }
+        blocks.extend(self.notes.iter().map(|note| format!("Note: {note}")));
+        blocks.push(self.situation.message.clone());
+        blocks.join("\n\n")
+    }
+}

@@ -1,0 +1,97 @@
+//! The words of a Navigator task file: what of a run stands in `metadata`, `status`, `subject` and `activeForm`.
+//!
+//! Reading and writing the file is the carrier's; this only says what belongs into it.
+
+use portolan_core::graph::{Kind, Workflow};
+use portolan_core::present::terminal;
+use portolan_core::run::{Frame, Place, Run};
+use serde_json::{Map, Value, json};
+
+/// The five keys of `metadata` that every Navigator client knows, and `retrySourceGate` while a retry is owed.
+pub fn metadata(workflow: &Workflow, run: &Run, frame: &Frame) -> Map<String, Value> {
+    let step = workflow.flow(&frame.flow).step(frame.place.node());
+    let retrying = frame.retrying();
+    let mut metadata = Map::new();
+    metadata.insert("workflowType".to_owned(), json!(run.opening.workflow.as_str()));
+    metadata.insert("currentStep".to_owned(), json!(step.node.id.as_str()));
+    metadata.insert("retryCount".to_owned(), json!(retrying.map_or(0, |spent| spent.used)));
+    metadata.insert("userDescription".to_owned(), json!(run.opening.description));
+    metadata.insert("stepName".to_owned(), json!(step.node.name));
+    if let Some(spent) = retrying {
+        metadata.insert("retrySourceGate".to_owned(), json!(spent.gate.as_str()));
+    }
+    metadata
+}
+
+/// The status that the run gives its task; nothing where the task keeps the one it has.
+pub fn status(workflow: &Workflow, run: &Run) -> Option<&'static str> {
+    match &run.root.place {
+        Place::Arrived { outcome, .. } => Some(if outcome.is_failed() { "in_progress" } else { "completed" }),
+        place => match terminal(workflow, &run.root) {
+            Some("start") => None,
+            Some("success") => Some("completed"),
+            None | Some("hitl") if !place.is_over() => Some("in_progress"),
+            _ => None,
+        },
+    }
+}
+
+/// The two lines by which a task list shows the task.
+pub fn subject(workflow: &Workflow, run: &Run, id: &str) -> String {
+    let description = run.opening.description.as_deref().unwrap_or_default();
+    let emoji = emoji(run.opening.workflow.as_str()).map_or_else(String::new, |emoji| format!(" {emoji}"));
+    format!("#{id} {description}{emoji}\n→ {} · {}", run.opening.workflow, progress(workflow, run))
+}
+
+fn progress(workflow: &Workflow, run: &Run) -> String {
+    let step = run.root.place.node();
+    match (&run.root.place, terminal(workflow, &run.root)) {
+        (Place::Arrived { outcome, .. }, _) if outcome.is_failed() => format!("{step} · failed"),
+        (Place::Arrived { .. }, _) | (_, Some("success")) => "completed ✓".to_owned(),
+        (Place::Waiting { .. }, _) | (_, Some("hitl")) => format!("{step} · HITL"),
+        (Place::Ended { result, .. }, _) => format!("{step} · {}", result.word()),
+        _ => step.to_string(),
+    }
+}
+
+/// What a task list shows while the task is under way.
+pub fn active_form(workflow: &Workflow, run: &Run) -> String {
+    let step = workflow.flow(&run.root.flow).step(run.root.place.node());
+    match (&run.root.place, terminal(workflow, &run.root)) {
+        (Place::Arrived { outcome, .. }, _) if outcome.is_failed() => "Failed".to_owned(),
+        (Place::Arrived { .. }, _) | (_, Some("success")) => "Completed".to_owned(),
+        (_, Some("hitl")) => "HITL - Needs help".to_owned(),
+        (Place::Ended { result, .. }, _) => match result.word() {
+            "cancelled" => "Cancelled".to_owned(),
+            "blocked" => "Blocked".to_owned(),
+            _ => "Failed".to_owned(),
+        },
+        _ => step.node.name.clone(),
+    }
+}
+
+/// The picture that Navigator's clients know a catalogue workflow by.
+fn emoji(workflow: &str) -> Option<&'static str> {
+    Some(match workflow {
+        "feature-development" => "✨",
+        "bug-fix" => "🐛",
+        "bug-hunt" => "🔍",
+        "agile-task" => "📋",
+        "context-optimization" => "🔧",
+        "quick-task" => "⚡",
+        "ui-reconstruction" => "🎨",
+        "test-coverage" => "🧪",
+        "batch-process" => "📦",
+        "build-review-murder-board" => "⚔️",
+        "build-review-quick" => "👀",
+        "refactor" => "♻️",
+        _ => return None,
+    })
+}
+
+/// Whether the node is one that a branch of a fork begins at.
+pub fn is_branch_entry(workflow: &Workflow, step: &str) -> bool {
+    workflow.root().steps.values().any(|fork| {
+        matches!(fork.node.kind, Kind::Fork { .. }) && fork.exits.branches.iter().any(|branch| branch.as_str() == step)
+    })
+}

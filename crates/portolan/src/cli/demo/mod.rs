@@ -1,0 +1,133 @@
+//! `portolan demo`: a scripted agent is led through a workflow over real MCP, and tries to cheat.
+//!
+//! Everything is the real thing: a repository, `portolan serve` as a child process, an MCP client, `cargo test` as a
+//! check, and `portolan runs answer` for the person. Only the agent's lines are written down beforehand.
+
+mod agent;
+mod scene;
+
+use std::process::Command;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{Output, Paint};
+use super::{Common, Exit, block_on};
+use agent::Agent;
+use scene::Scene;
+
+/// Watch an agent being led through a workflow, and refused where it cheats.
+///
+/// Example: portolan demo
+#[derive(Args)]
+pub(super) struct Demo {}
+
+pub(super) fn run(_args: &Demo, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    if output.is_json() {
+        anyhow::bail!("the demo is for people: leave `--format json` out");
+    }
+    let scene = Scene::set()?;
+    block_on(play(&scene, output))??;
+    Ok(Exit::Done)
+}
+
+async fn play(scene: &Scene, output: Output) -> anyhow::Result<()> {
+    let stage = Stage { scene, output };
+    stage
+        .say("A scratch repository with one workflow, `greeting`: plan → write → verify → approve → publish → done.")?;
+    stage.shell(&["show", scene::WORKFLOW_FILE])?;
+    stage.say("Its checks run `cargo test`. Nothing that a repository names runs before a person trusts it:")?;
+    stage.shell(&["trust", scene::WORKFLOW_FILE])?;
+    stage.say("The server starts, as the child of an MCP client; only a person's own answer will count as one.")?;
+    let mut agent = Agent::connect(scene, output).await?;
+    let run = begin(&stage, &mut agent).await?;
+    work(&stage, &mut agent).await?;
+    approve(&stage, &mut agent, &run).await?;
+    agent.leave().await?;
+    stage.say("What happened, from the journal:")?;
+    stage.shell(&["runs", "events", &run])?;
+    stage.say(&format!("The journal is {}", scene.journal().display()))?;
+    stage.say(&format!(
+        "and the project is {}. Look around: `portolan runs show {run} --project <that folder>`",
+        scene.project().display()
+    ))
+}
+
+async fn begin(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<String> {
+    let opened =
+        agent.call("Init", json!({ "workflowType": "greeting", "description": "greet the user politely" })).await?;
+    let run = opened["run"].as_str().unwrap_or_default().to_owned();
+    stage.cheat("it tries to begin where only publishing is left")?;
+    agent.refused("Init", json!({ "workflowType": "greeting", "stepId": "publish" }), "needs_person").await?;
+    agent.offered("Start").await?;
+    stage.cheat("it says that the plan is written; there is no plan")?;
+    agent.unproven().await?;
+    stage.act("it writes docs/plan.md and sends the offered call back as it stands")?;
+    stage.scene.write("docs/plan.md", "Say hello by name, in one sentence.\n")?;
+    let spent = agent.offered("Next").await?;
+    stage.cheat("it replays that same call, to have another step for nothing")?;
+    agent.refused("Next", spent, "stale").await?;
+    Ok(run)
+}
+
+async fn work(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<()> {
+    stage.act("it writes src/lib.rs, with a mistake in it, and reports the step done")?;
+    stage.scene.write("src/lib.rs", scene::BROKEN)?;
+    agent.offered("Next").await?;
+    stage.cheat("at the gate it reports `passed` without a look; the gate runs the tests itself")?;
+    agent.unproven().await?;
+    stage.act("led back with the failure as feedback, it mends the code")?;
+    stage.scene.write("src/lib.rs", scene::MENDED)?;
+    agent.offered("Next").await?;
+    stage.act("the gate again: now the tests pass")?;
+    agent.offered("Next").await?;
+    Ok(())
+}
+
+async fn approve(stage: &Stage<'_>, agent: &mut Agent, run: &str) -> anyhow::Result<()> {
+    stage.cheat("a person is asked for a release; the agent answers for them")?;
+    let guess = json!({ "run": run, "revision": agent.revision(), "result": "passed" });
+    agent.refused("Next", guess, "needs_person").await?;
+    stage.say("The person answers, by a channel that the agent does not hold:")?;
+    stage.shell(&["runs", "answer", run, "passed", "--note", "go ahead"])?;
+    stage.act("the agent looks where it is, and finishes")?;
+    agent.call("Current", json!({ "run": run })).await?;
+    agent.offered("Next").await?;
+    Ok(())
+}
+
+/// Where the demo tells what it does.
+struct Stage<'a> {
+    scene: &'a Scene,
+    output: Output,
+}
+
+impl Stage<'_> {
+    fn say(&self, text: &str) -> anyhow::Result<()> {
+        self.output.line(format!("\n{}", self.output.paint(Paint::Strong, text)))
+    }
+
+    fn act(&self, text: &str) -> anyhow::Result<()> {
+        self.output.line(format!("\n{} {text}", self.output.paint(Paint::Good, "agent:")))
+    }
+
+    fn cheat(&self, text: &str) -> anyhow::Result<()> {
+        self.output.line(format!("\n{} {text}", self.output.paint(Paint::Warn, "agent cheats:")))
+    }
+
+    /// Runs `portolan` itself, as the person would at a shell.
+    fn shell(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        let shown: Vec<String> = arguments
+            .iter()
+            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() })
+            .collect();
+        self.output.line(format!("  $ portolan {}", shown.join(" ")))?;
+        let done = self.scene.command(Command::new(std::env::current_exe()?)).args(arguments).output()?;
+        for line in String::from_utf8_lossy(&done.stdout).lines().chain(String::from_utf8_lossy(&done.stderr).lines()) {
+            self.output.line(format!("    {line}"))?;
+        }
+        anyhow::ensure!(done.status.success(), "`portolan {}` ended with {}", arguments.join(" "), done.status);
+        Ok(())
+    }
+}

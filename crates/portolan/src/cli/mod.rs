@@ -1,0 +1,165 @@
+//! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
+
+mod catalog;
+mod check;
+mod completions;
+mod demo;
+mod output;
+mod runs;
+mod serve;
+mod show;
+mod trust;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use portolan_core::dialect::Strictness;
+use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, StoreAt};
+
+pub(crate) use output::{Format, Output};
+
+/// Leads AI agents through workflows they cannot cheat.
+///
+/// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person.
+#[derive(Parser)]
+#[command(name = "portolan", version, max_term_width = 100, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every verb takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Common {
+    /// The project: where `.flow` and `.portolan` are [default: this folder].
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Where runs are kept: a SQLite file, or `memory` [default: .portolan/runs.db in the project].
+    #[arg(long, global = true, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Check(check::Check),
+    Show(show::Show),
+    Serve(serve::Serve),
+    Catalog(catalog::Catalog),
+    Runs(runs::Runs),
+    Trust(trust::TrustArgs),
+    Demo(demo::Demo),
+    Completions(completions::Completions),
+}
+
+/// How a command went, for the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Refused = 2,
+    InvalidDefinition = 3,
+    Waiting = 4,
+}
+
+/// Whether definitions are held to their format, or read as their original program would.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Leniency {
+    /// Load with warnings what Navigator itself would load, each fault repaired so that no run is stranded.
+    #[arg(long)]
+    lenient: bool,
+}
+
+impl Leniency {
+    pub(crate) fn strictness(self) -> Strictness {
+        if self.lenient { Strictness::Lenient } else { Strictness::Strict }
+    }
+}
+
+/// Whose word counts at a question to a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HumanArg {
+    /// The agent relays what the person said.
+    #[default]
+    Attested,
+    /// Only the person's own answer, in the client's dialog or by `portolan runs answer`.
+    Verified,
+}
+
+impl Common {
+    pub(crate) fn options(&self) -> Result<Options, ServiceError> {
+        let given = self.project.clone().unwrap_or_else(|| PathBuf::from("."));
+        let project = given.canonicalize().map_err(|error| {
+            ServiceError::failed(
+                "no_project",
+                format!("`{}` is no project: {error}", given.display()),
+                "name a folder that exists with `--project`",
+            )
+        })?;
+        let mut options = Options::of(project);
+        if let Some(store) = &self.store {
+            options.store = if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.clone()) };
+        }
+        Ok(options)
+    }
+
+    pub(crate) fn service(&self) -> Result<Service, ServiceError> {
+        Service::new(self.options()?)
+    }
+
+    pub(crate) fn output(&self) -> Output {
+        Output::new(self.format)
+    }
+}
+
+/// Runs a future to its end on this thread.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
+}
+
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let output = cli.common.output();
+    let result = match cli.verb {
+        Verb::Check(args) => check::run(&args, &cli.common),
+        Verb::Show(args) => show::run(&args, &cli.common),
+        Verb::Serve(args) => serve::run(args, &cli.common),
+        Verb::Catalog(args) => catalog::run(&args, &cli.common),
+        Verb::Runs(args) => runs::run(&args, &cli.common),
+        Verb::Trust(args) => trust::run(&args, &cli.common),
+        Verb::Demo(args) => demo::run(&args, &cli.common),
+        Verb::Completions(args) => completions::run(&args),
+    };
+    let exit = result.unwrap_or_else(|error| report(&output, &error));
+    ExitCode::from(exit as u8)
+}
+
+fn report(output: &Output, error: &anyhow::Error) -> Exit {
+    match error.downcast_ref::<ServiceError>() {
+        Some(error) => {
+            output.error(error.code, &error.message, &error.help);
+            match error.kind {
+                ErrorKind::Refused => Exit::Refused,
+                ErrorKind::InvalidDefinition => Exit::InvalidDefinition,
+                ErrorKind::NeedsPerson => Exit::Waiting,
+                ErrorKind::Failed => Exit::Failed,
+            }
+        }
+        // A reader that closed the pipe has what it wanted.
+        None if output::is_broken_pipe(error) => Exit::Done,
+        None => {
+            output.error("failed", &format!("{error:#}"), "");
+            Exit::Failed
+        }
+    }
+}
+
+/// The command line itself, for completions and the reference.
+pub(crate) fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}

@@ -1,0 +1,61 @@
+//! Answers: structured content, and the same as text for clients that read only that.
+
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{ServiceError, View};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+/// The version of the answers' shape, as Navigator counts it.
+const SCHEMA_VERSION: u32 = 3;
+
+pub(super) fn success(mut value: Map<String, Value>) -> CallToolResult {
+    value.entry("schemaVersion").or_insert(json!(SCHEMA_VERSION));
+    result(value, false)
+}
+
+pub(super) fn failure(tool: &str, error: &ServiceError) -> CallToolResult {
+    let mut value = Map::new();
+    value.insert("schemaVersion".to_owned(), json!(SCHEMA_VERSION));
+    value.insert("error".to_owned(), json!(error.code));
+    value.insert("message".to_owned(), json!(error.message));
+    value.insert("help".to_owned(), json!(error.help));
+    value.insert("tool".to_owned(), json!(tool));
+    if !error.accepted.is_empty() {
+        value.insert("accepted".to_owned(), json!(error.accepted));
+    }
+    if let Some(situation) = &error.situation {
+        value.insert("currentStep".to_owned(), json!(situation.position.step));
+        value.insert("situation".to_owned(), serde_json::to_value(situation).expect("a situation is JSON"));
+    }
+    result(value, true)
+}
+
+fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
+    let value = Value::Object(value);
+    let text = vec![ContentBlock::text(serde_json::to_string_pretty(&value).expect("a value is JSON"))];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(value);
+    result
+}
+
+/// Navigator's fields first, then the situation.
+pub(super) fn navigation(view: &View) -> Map<String, Value> {
+    let mut value = Map::new();
+    if let Address::Stored(id) = &view.address {
+        value.insert("run".to_owned(), json!(id.as_str()));
+    }
+    value.insert("currentStep".to_owned(), json!(view.current_step));
+    value.insert("instructions".to_owned(), json!(view.instructions()));
+    value.insert("terminal".to_owned(), json!(view.terminal));
+    value.insert("metadata".to_owned(), Value::Object(view.metadata.clone()));
+    value.insert("state".to_owned(), json!(view.situation.state));
+    value.insert("position".to_owned(), json!(view.situation.position));
+    value.insert("actions".to_owned(), json!(view.situation.actions));
+    if let Some(claim) = &view.claim {
+        value.insert("claim".to_owned(), json!(claim));
+    }
+    if !view.notes.is_empty() {
+        value.insert("notes".to_owned(), json!(view.notes));
+    }
+    value
+}

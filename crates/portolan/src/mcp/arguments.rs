@@ -1,0 +1,130 @@
+//! The arguments of a tool call: typed, bounded, and all faults at once.
+
+use portolan_core::diagnostic::{clip, closest, list};
+use portolan_runtime::service::ServiceError;
+use serde_json::{Map, Value};
+
+/// The longest string that a tool takes, in bytes.
+const MAX_STRING_BYTES: usize = 256 << 10;
+/// The most strings that a list may hold.
+const MAX_STRINGS: usize = 1_000;
+
+/// The arguments while they are read.
+pub(super) struct Arguments {
+    given: Map<String, Value>,
+    known: Vec<&'static str>,
+    faults: Vec<String>,
+}
+
+impl Arguments {
+    pub(super) fn new(given: Option<Map<String, Value>>) -> Arguments {
+        Arguments { given: given.unwrap_or_default(), known: Vec::new(), faults: Vec::new() }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.given.remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn string(&mut self, name: &'static str) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) if text.len() <= MAX_STRING_BYTES => Some(text),
+            Value::String(_) => self.wrong(name, &format!("at most {MAX_STRING_BYTES} bytes long"), "longer"),
+            other => self.wrong(name, "a string", describe(&other)),
+        }
+    }
+
+    /// A string that must be there.
+    pub(super) fn required(&mut self, name: &'static str) -> String {
+        let before = self.faults.len();
+        let value = self.string(name).filter(|text| !text.is_empty());
+        if value.is_none() && self.faults.len() == before {
+            self.faults.push(format!("`{name}` is missing"));
+        }
+        value.unwrap_or_default()
+    }
+
+    pub(super) fn number(&mut self, name: &'static str) -> Option<u64> {
+        let value = self.take(name)?;
+        match value.as_u64() {
+            Some(number) => Some(number),
+            None => self.wrong(name, "a whole number", describe(&value)),
+        }
+    }
+
+    pub(super) fn flag(&mut self, name: &'static str) -> bool {
+        match self.take(name) {
+            None => false,
+            Some(Value::Bool(flag)) => flag,
+            Some(other) => self.wrong(name, "true or false", describe(&other)).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn strings(&mut self, name: &'static str) -> Option<Vec<String>> {
+        let value = self.take(name)?;
+        let Value::Array(items) = &value else { return self.wrong(name, "an array of strings", describe(&value)) };
+        if items.len() > MAX_STRINGS {
+            return self.wrong(name, &format!("at most {MAX_STRINGS} long"), "longer");
+        }
+        let mut strings = Vec::new();
+        for item in items {
+            match item {
+                Value::String(text) if text.len() <= MAX_STRING_BYTES => strings.push(text.clone()),
+                other => return self.wrong(name, "an array of strings", &format!("one with {}", describe(other))),
+            }
+        }
+        Some(strings)
+    }
+
+    fn wrong<T>(&mut self, name: &str, wanted: &str, found: &str) -> Option<T> {
+        self.faults.push(format!("`{name}` must be {wanted}, but is {found}"));
+        None
+    }
+
+    /// Fails with everything that was wrong, or goes on.
+    pub(super) fn finish(mut self) -> Result<(), ServiceError> {
+        for name in self.given.keys() {
+            let near = closest(name, self.known.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+            self.faults.push(format!("`{}` is no argument of this tool{hint}", clip(name)));
+        }
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        let help =
+            format!("the arguments are {}", if self.known.is_empty() { "none".to_owned() } else { list(&self.known) });
+        Err(ServiceError::refused("invalid_arguments", self.faults.join("; "), help))
+    }
+}
+
+fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_faults_come_at_once() {
+        let given = json!({"taskFilePath": 5, "reslt": "passed", "revision": "x"});
+        let mut arguments = Arguments::new(given.as_object().cloned());
+        arguments.string("taskFilePath");
+        arguments.required("result");
+        arguments.number("revision");
+        let error = arguments.finish().expect_err("faults");
+        assert_eq!(
+            error.message,
+            "`taskFilePath` must be a string, but is a number; `result` is missing; `revision` must be a whole number, \
+             but is a string; `reslt` is no argument of this tool, did you mean `result`?"
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! The MCP face: the `tasks` toolset over stdio. It translates calls and answers; every decision is the service's.
+
+mod answers;
+mod arguments;
+mod ask;
+mod manage;
+mod navigate;
+mod schemas;
+mod select;
+
+use std::sync::Arc;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_core::run::Actor;
+use portolan_runtime::service::{Caller, Service, ServiceError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use arguments::Arguments;
+
+/// What a client is told once, when it connects.
+const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
+instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` back as it \
+stands. Every offered call is accepted; every other call is refused, changes nothing, and answers with the present \
+situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
+After a loss of context call Current. Never edit a task file's position by hand.";
+
+/// The server of one connection.
+pub(crate) struct Server {
+    service: Arc<Service>,
+    tools: Vec<Tool>,
+    asked: ask::Asked,
+}
+
+impl Server {
+    pub(crate) fn new(service: Arc<Service>) -> Server {
+        Server { service, tools: schemas::tools(), asked: ask::Asked::default() }
+    }
+
+    /// Serves until the other side closes.
+    pub(crate) async fn serve<R, W>(self, reader: R, writer: W) -> anyhow::Result<()>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let running = self.serve_with(reader, writer).await?;
+        running.waiting().await?;
+        Ok(())
+    }
+
+    async fn serve_with<R, W>(
+        self,
+        reader: R,
+        writer: W,
+    ) -> anyhow::Result<rmcp::service::RunningService<RoleServer, Server>>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        Ok(ServiceExt::<RoleServer>::serve(self, (reader, writer)).await?)
+    }
+
+    async fn call(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let mut arguments = Arguments::new(request.arguments.clone());
+        let caller = caller(context);
+        let value = match request.name.as_ref() {
+            "Init" => navigate::init(&self.service, &mut arguments, &caller).await?,
+            "Start" => navigate::start(&self.service, &mut arguments, &caller).await?,
+            "Current" => navigate::current(&self.service, &mut arguments, &caller).await?,
+            "Next" => return self.next(arguments, request, context, caller).await,
+            "ListWorkflows" => manage::list_workflows(&self.service, &mut arguments)?,
+            "SelectWorkflow" => select::select_workflow(&self.service, &mut arguments)?,
+            "Diagram" => manage::diagram(&self.service, &mut arguments)?,
+            "CopyWorkflows" => manage::copy_workflows(&self.service, &mut arguments)?,
+            "CopyAgents" => manage::copy_agents(&self.service, &mut arguments)?,
+            "LoadWorkflows" => manage::load_workflows(&self.service, &mut arguments)?,
+            "ListCatalog" => manage::list_catalog(&mut arguments)?,
+            other => return Err(unknown_tool(other)),
+        };
+        Ok(answers::success(value).into())
+    }
+}
+
+fn unknown_tool(name: &str) -> ServiceError {
+    let near = closest(name, schemas::NAMES).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    ServiceError::refused(
+        "unknown_tool",
+        format!("there is no tool `{}`", clip(name)),
+        format!("{near}tools/list has them all"),
+    )
+}
+
+/// Who calls: the client's own name, and whether it can put a question to its user.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let name = context.client_info().map_or_else(|| "unknown".to_owned(), |client| clip(&client.name));
+    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
+        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
+    });
+    Caller { by: Actor::Agent(name), can_ask }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let known = ProtocolVersion::KNOWN_VERSIONS.contains(&request.protocol_version);
+        let mut request = request;
+        if !known {
+            request.protocol_version = ProtocolVersion::LATEST;
+        }
+        self.negotiate_initialize(&request)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let cancelled = context.ct.clone();
+        tokio::select! {
+            // What the call had begun to perform ends with it: a runner kills its command when it is dropped.
+            () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
+            answer = self.call(&request, &context) => {
+                Ok(answer.unwrap_or_else(|error| answers::failure(&request.name, &error).into()))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Init, Start, Current, Next.
+
+use portolan_core::value::Outcome;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{Caller, ErrorKind, Init, Move, Service, ServiceError};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::service::RequestContext;
+use serde_json::{Map, Value};
+
+use super::answers::{navigation, success};
+use super::arguments::Arguments;
+use super::{Server, ask};
+
+type Answer = Result<Map<String, Value>, ServiceError>;
+
+pub(super) async fn init(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
+    let wanted = Init {
+        task_file: arguments.string("taskFilePath"),
+        workflow: arguments.string("workflowType"),
+        description: arguments.string("description"),
+        step: arguments.string("stepId"),
+        parent: arguments.string("parentTaskId"),
+    };
+    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    Ok(navigation(&service.init(&wanted, caller).await?))
+}
+
+pub(super) async fn start(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
+    let address = address(arguments);
+    let revision = arguments.number("revision");
+    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    Ok(navigation(&service.start(&address?, revision, caller).await?))
+}
+
+pub(super) async fn current(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
+    let address = address(arguments);
+    let branch = arguments.string("branch");
+    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    Ok(navigation(&service.current(&address?, branch.as_deref(), caller).await?))
+}
+
+/// The run that a call names. Its faults are reported after those of the arguments' types.
+fn address(arguments: &mut Arguments) -> Result<Address, ServiceError> {
+    let task_file = arguments.string("taskFilePath");
+    let run = arguments.string("run");
+    Service::address(run.as_deref(), task_file.as_deref())
+}
+
+impl Server {
+    /// Next, with a question to the person at the client where only a person's own answer counts.
+    pub(super) async fn next(
+        &self,
+        mut arguments: Arguments,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        caller: Caller,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let address = address(&mut arguments);
+        let result = arguments.required("result");
+        let branch = arguments.string("branch");
+        let revision = arguments.number("revision");
+        let note = arguments.string("note");
+        arguments.finish()?;
+        let wanted = Move { address: address?, branch, revision, outcome: Outcome::from(result), note };
+        match self.service.next(&wanted, &caller).await {
+            Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
+                match ask::ask(&self.asked, &wanted, &error, request, context).await? {
+                    ask::Asking::Answered(answer) => {
+                        let view = self.service.next(&answer.wanted, &answer.caller).await?;
+                        Ok(success(navigation(&view)).into())
+                    }
+                    ask::Asking::Declined => Err(error),
+                    ask::Asking::Pending(question) => Ok(question.into()),
+                }
+            }
+            Err(error) => Err(error),
+            Ok(view) => Ok(success(navigation(&view)).into()),
+        }
+    }
+}
