@@ -1,2 +1,3 @@
 //! x
+pub mod carrier;
 pub mod runner;

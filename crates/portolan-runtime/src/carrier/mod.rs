@@ -1,0 +1,3 @@
+//! Carriers: where a run lives.
+
+pub mod task_file;
