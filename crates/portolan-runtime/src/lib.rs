@@ -1,3 +1,4 @@
 //! x
 pub mod carrier;
 pub mod runner;
+pub mod trust;
