@@ -207,10 +207,13 @@ fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
 
 fn not_started(name: &str, error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound if name.contains('/') => {
+        // A folder of the `PATH` that may not be entered is reported as if the program had been there.
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if !name.contains('/') => {
+            format!("no executable `{name}` was found on the `PATH`; install it, or correct the check")
+        }
+        ErrorKind::NotFound => {
             format!("`{name}` or the interpreter in its first line does not exist; install it, or correct the check")
         }
-        ErrorKind::NotFound => format!("`{name}` was not found on the `PATH`; install it, or correct the check"),
         ErrorKind::PermissionDenied => {
             format!("`{name}` may not be executed; make it executable (`chmod +x`), or correct the check")
         }

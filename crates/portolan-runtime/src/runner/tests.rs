@@ -298,7 +298,7 @@ fn commands_that_cannot_be_started_say_what_to_do() {
     let told: Vec<_> = cases.iter().map(|argv| told(&project.run(argv))).collect();
     expect![[r#"
         unknown: the check names no program; add one to its `run`
-        unknown: `no-such-program-here` was not found on the `PATH`; install it, or correct the check
+        unknown: no executable `no-such-program-here` was found on the `PATH`; install it, or correct the check
         unknown: `./missing` does not exist in the project; create it, or correct the check
         unknown: `./plain.sh` may not be executed; make it executable (`chmod +x`), or correct the check
         unknown: `./orphan.sh` or the interpreter in its first line does not exist; install it, or correct the check
