@@ -1,0 +1,204 @@
+//! What can be wrong with a task file. Each fault leaves the file as it is.
+
+use std::error::Error;
+use std::fmt;
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Why a task file could not be used. Nothing was written.
+#[derive(Debug)]
+pub struct TaskFileError {
+    /// What kind of fault it is.
+    pub fault: Fault,
+    /// What was wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    source: Option<io::Error>,
+}
+
+/// The kinds of fault. Each has a stable code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The path cannot be that of a task file.
+    Name,
+    /// The folder does not exist.
+    NoFolder,
+    /// It is a folder, a pipe or a device.
+    NotAFile,
+    /// It is a symlink that leads nowhere.
+    Dangling,
+    /// It is over the limit.
+    TooLarge,
+    /// It is not valid JSON.
+    NotJson,
+    /// It is JSON, but not an object.
+    NotAnObject,
+    /// It is an object, but no task.
+    NotATask,
+    /// It cannot be read.
+    Unreadable,
+    /// It, or its folder, may not be written.
+    ReadOnly,
+    /// There is no room to write it.
+    Full,
+    /// It could not be written for another reason.
+    Unwritable,
+    /// Somebody else keeps the lock.
+    Busy,
+    /// Somebody who takes no lock moved the task between reading and writing it.
+    Changed,
+    /// The folder holds more task files than are read.
+    TooMany,
+}
+
+impl Fault {
+    /// The code, as programs match on it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Fault::Name => "task_file_name",
+            Fault::NoFolder => "task_file_no_folder",
+            Fault::NotAFile => "task_file_not_a_file",
+            Fault::Dangling => "task_file_dangling",
+            Fault::TooLarge => "task_file_too_large",
+            Fault::NotJson => "task_file_not_json",
+            Fault::NotAnObject => "task_file_not_an_object",
+            Fault::NotATask => "task_file_not_a_task",
+            Fault::Unreadable => "task_file_unreadable",
+            Fault::ReadOnly => "task_file_read_only",
+            Fault::Full => "task_file_full",
+            Fault::Unwritable => "task_file_unwritable",
+            Fault::Busy => "task_file_busy",
+            Fault::Changed => "task_file_changed",
+            Fault::TooMany => "task_file_too_many",
+        }
+    }
+}
+
+impl TaskFileError {
+    /// The code, as programs match on it.
+    pub fn code(&self) -> &'static str {
+        self.fault.code()
+    }
+
+    pub(super) fn name(path: &str) -> TaskFileError {
+        let message = format!("`{}` does not name a task file", path.escape_debug());
+        new(Fault::Name, message, "give the path of a file whose name ends in `.json`")
+    }
+
+    pub(super) fn no_home(path: &str) -> TaskFileError {
+        let message = format!("`{path}` begins in the home folder, and there is none");
+        new(Fault::Name, message, "give an absolute path, or set `HOME`")
+    }
+
+    pub(super) fn no_folder(path: &str, folder: Option<&Path>) -> TaskFileError {
+        let folder = folder.unwrap_or(Path::new("/")).display();
+        new(Fault::NoFolder, format!("the folder of `{path}` does not exist"), format!("create `{folder}` first"))
+    }
+
+    pub(super) fn not_a_file(path: &str, meta: &Metadata) -> TaskFileError {
+        let what = if meta.is_dir() { "a folder" } else { "a pipe or a device" };
+        new(Fault::NotAFile, format!("`{path}` is {what}, not a file"), "give the path of the task's own `.json` file")
+    }
+
+    pub(super) fn symlink(path: &str, error: io::Error) -> TaskFileError {
+        if error.kind() == ErrorKind::PermissionDenied {
+            return TaskFileError::unreadable(path, error);
+        }
+        let message = format!("`{path}` is a symlink that leads nowhere");
+        new(Fault::Dangling, message, "remove it, or create its target").caused_by(error)
+    }
+
+    pub(super) fn too_large(path: &str) -> TaskFileError {
+        let message = format!("`{path}` holds more than {} MB", super::MAX_BYTES / (1024 * 1024));
+        new(Fault::TooLarge, message, "check that it is a task file, and shorten it")
+    }
+
+    pub(super) fn not_json(path: &str, error: &serde_json::Error) -> TaskFileError {
+        new(
+            Fault::NotJson,
+            format!("`{path}` is not valid JSON: {error}"),
+            "repair it or move it away; it was left as it is",
+        )
+    }
+
+    pub(super) fn not_an_object(path: &str) -> TaskFileError {
+        let message = format!("`{path}` holds JSON that is not an object");
+        new(Fault::NotAnObject, message, "give another path; it was left as it is")
+    }
+
+    pub(super) fn not_a_task(path: &str) -> TaskFileError {
+        let message = format!("`{path}` is no task: it has neither `metadata`, `subject`, `status` nor `activeForm`");
+        new(Fault::NotATask, message, "give another path; it was left as it is")
+    }
+
+    pub(super) fn metadata(path: &str) -> TaskFileError {
+        let message = format!("the `metadata` of `{path}` is not an object");
+        new(Fault::NotATask, message, "make it an object or remove it; the file was left as it is")
+    }
+
+    pub(super) fn unreadable(path: &str, error: io::Error) -> TaskFileError {
+        new(Fault::Unreadable, format!("`{path}` cannot be read: {error}"), "make it readable").caused_by(error)
+    }
+
+    pub(super) fn read_only(path: &str) -> TaskFileError {
+        new(Fault::ReadOnly, format!("`{path}` is read-only"), "make it writable (`chmod u+w`), or give another path")
+    }
+
+    /// For an error on the way to a new file: the lock, the temporary file, the exchange.
+    pub(super) fn unwritable(path: &str, error: io::Error) -> TaskFileError {
+        let untouched = "the file was left as it is";
+        match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                let message = format!("the folder of `{path}` may not be written: {error}");
+                new(Fault::ReadOnly, message, format!("make it writable, or give another path; {untouched}"))
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                let message = format!("there is no room to write `{path}`: {error}");
+                new(Fault::Full, message, format!("free some space and repeat the call; {untouched}"))
+            }
+            _ => {
+                let message = format!("`{path}` cannot be written: {error}");
+                new(Fault::Unwritable, message, format!("remove the cause and repeat the call; {untouched}"))
+            }
+        }
+        .caused_by(error)
+    }
+
+    pub(super) fn busy(path: &str, lock: &Path) -> TaskFileError {
+        let message = format!("another process has kept the lock on the folder of `{path}` for too long");
+        new(Fault::Busy, message, format!("end the process that holds `{}`, then repeat the call", lock.display()))
+    }
+
+    pub(super) fn changed(path: &str) -> TaskFileError {
+        let message = format!("the task in `{path}` was moved by somebody else in the meantime");
+        new(Fault::Changed, message, "look at the present situation and decide again")
+    }
+
+    pub(super) fn too_many(folder: &Path) -> TaskFileError {
+        let message = format!("`{}` holds more than {} task files", folder.display(), super::MAX_SIBLINGS);
+        new(Fault::TooMany, message, "move old tasks away: those beyond the limit are not seen")
+    }
+
+    fn caused_by(mut self, error: io::Error) -> TaskFileError {
+        self.source = Some(error);
+        self
+    }
+}
+
+fn new(fault: Fault, message: String, help: impl Into<String>) -> TaskFileError {
+    TaskFileError { fault, message, help: help.into(), source: None }
+}
+
+impl fmt::Display for TaskFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl Error for TaskFileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|error| error as _)
+    }
+}

@@ -1,0 +1,179 @@
+//! Task files: one JSON object a task, kept by the agent's client and by whoever else adds keys to it. This is the
+//! careful way to one: what is not a task is never overwritten, foreign keys stay, readers never see half a file, and
+//! writers take turns. It knows nothing of what Portolan keeps in a task.
+
+mod error;
+mod lock;
+mod merge;
+mod siblings;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use error::{Fault, TaskFileError};
+pub use lock::{LOCK_FILE, Locked};
+pub use siblings::{MAX_SIBLINGS, Siblings};
+pub use write::Durability;
+
+/// The largest task file that is read or written.
+pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The keys of which a task has at least one.
+const TASK_KEYS: [&str; 4] = ["metadata", "subject", "status", "activeForm"];
+
+/// What a task file holds, in the order in which it is written there.
+pub type Task = serde_json::Map<String, Value>;
+
+/// The place of a task file, which need not exist yet.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), portolan_runtime::carrier::task_file::TaskFileError> {
+/// use portolan_runtime::carrier::task_file::{Durability, Task, TaskFile};
+///
+/// let file = TaskFile::open("~/.claude/tasks/site/7.json")?;
+/// let mut locked = file.lock().await?;
+/// let mut changes = Task::new();
+/// changes.insert("status".into(), "in_progress".into());
+/// locked.write(&changes, Durability::Rename)?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskFile {
+    /// As the caller wrote it, for messages.
+    given: String,
+    /// The same, absolute: what the task is called, and whose neighbours it has.
+    path: PathBuf,
+    /// Where it really lies, when the name is a symlink.
+    target: PathBuf,
+}
+
+impl TaskFile {
+    /// Finds the place that `path` names: a leading `~/` is the home folder, anything else is relative to the working
+    /// directory. The folder must exist; what stands there, if anything, must be a file.
+    pub fn open(path: &str) -> Result<TaskFile, TaskFileError> {
+        let named = absolute(path)?;
+        let path = path.to_owned();
+        match fs::symlink_metadata(&named) {
+            Ok(meta) if meta.is_file() => Ok(TaskFile { given: path, target: named.clone(), path: named }),
+            Ok(meta) if meta.is_symlink() => {
+                let target = fs::canonicalize(&named).map_err(|error| TaskFileError::symlink(&path, error))?;
+                let meta = fs::metadata(&target).map_err(|error| TaskFileError::unreadable(&path, error))?;
+                match meta.is_file() {
+                    true => Ok(TaskFile { given: path, target, path: named }),
+                    false => Err(TaskFileError::not_a_file(&path, &meta)),
+                }
+            }
+            Ok(meta) => Err(TaskFileError::not_a_file(&path, &meta)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                match named.parent().is_some_and(Path::is_dir) {
+                    true => Ok(TaskFile { given: path, target: named.clone(), path: named }),
+                    false => Err(TaskFileError::no_folder(&path, named.parent())),
+                }
+            }
+            Err(error) => Err(TaskFileError::unreadable(&path, error)),
+        }
+    }
+
+    /// The task's identifier: the file's name without `.json`.
+    pub fn id(&self) -> &str {
+        self.path.file_stem().and_then(|stem| stem.to_str()).expect("`open` takes only text that ends in a file name")
+    }
+
+    /// Where the file is, absolute, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds; nothing when it does not exist. Takes no lock: a file is only ever replaced as a whole.
+    pub fn read(&self) -> Result<Option<Task>, TaskFileError> {
+        Ok(load(&self.target, &self.given)?.map(|(task, _)| task))
+    }
+
+    /// Waits for its turn and reads. Nobody who asks for the lock writes any task of the same folder until the answer is
+    /// dropped, so it must not be kept while anything slow is done.
+    ///
+    /// # Errors
+    /// As [`TaskFile::read`], and when the file is read-only or the turn does not come within ten seconds.
+    pub async fn lock(&self) -> Result<Locked, TaskFileError> {
+        Locked::wait(self, lock::WAIT).await
+    }
+
+    /// The other tasks of its folder, in order of their names.
+    pub fn siblings(&self) -> Siblings {
+        Siblings::of(&self.path)
+    }
+
+    /// The folder in which it really lies, and in which its lock is.
+    fn folder(&self) -> &Path {
+        self.target.parent().expect("a file has a folder")
+    }
+}
+
+fn absolute(path: &str) -> Result<PathBuf, TaskFileError> {
+    let expanded = match path.strip_prefix("~/") {
+        Some(rest) => std::env::home_dir().ok_or_else(|| TaskFileError::no_home(path))?.join(rest),
+        None => PathBuf::from(path),
+    };
+    let is_json = path.ends_with(".json") && expanded.extension().is_some_and(|extension| extension == "json");
+    if !is_json || path.contains('\0') {
+        return Err(TaskFileError::name(path));
+    }
+    std::path::absolute(expanded).map_err(|error| TaskFileError::unreadable(path, error))
+}
+
+/// What stands at `path`, and what the file looked like; nothing when it does not exist.
+fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileError> {
+    let unreadable = |error| TaskFileError::unreadable(given, error);
+    let mut file = match open_regular(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let meta = file.metadata().map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err(TaskFileError::not_a_file(given, &meta));
+    }
+    if meta.len() > MAX_BYTES {
+        return Err(TaskFileError::too_large(given));
+    }
+    // One byte more than the file has, so that one read finds its end.
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 64);
+    Read::by_ref(&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(TaskFileError::too_large(given));
+    }
+    Ok(Some((parse(&bytes, given)?, meta)))
+}
+
+/// Never waits, not even when the file was exchanged for a pipe, and never follows a symlink: that was done before.
+#[cfg(unix)]
+fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_regular(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+fn parse(bytes: &[u8], given: &str) -> Result<Task, TaskFileError> {
+    let value = serde_json::from_slice(bytes).map_err(|error| TaskFileError::not_json(given, &error))?;
+    let Value::Object(task) = value else { return Err(TaskFileError::not_an_object(given)) };
+    if !task.is_empty() && !TASK_KEYS.iter().any(|key| task.contains_key(*key)) {
+        return Err(TaskFileError::not_a_task(given));
+    }
+    match task.get("metadata") {
+        None | Some(Value::Null | Value::Object(_)) => Ok(task),
+        Some(_) => Err(TaskFileError::metadata(given)),
+    }
+}

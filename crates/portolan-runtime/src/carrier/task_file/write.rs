@@ -1,0 +1,112 @@
+//! Replacing a file as a whole: a temporary one beside it, then a rename.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use super::{MAX_BYTES, Task, TaskFile, TaskFileError};
+
+/// The temporary file. One name is enough, since only the holder of the folder's lock uses it; and what a crash leaves
+/// behind is gone after the next write.
+const TEMPORARY: &str = ".portolan.tmp";
+
+/// What a write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A crash of any process. After a power cut, the old file or the new one is there, as the file system decides.
+    #[default]
+    Rename,
+    /// A power cut as well: it waits for the disk.
+    Fsync,
+}
+
+/// Replaces `file` by `task`, with the rights of `like`, and says what the new file looks like.
+pub(super) fn replace(
+    file: &TaskFile,
+    task: &Task,
+    like: Option<&Metadata>,
+    durability: Durability,
+) -> Result<Metadata, TaskFileError> {
+    let failed = |error| TaskFileError::unwritable(&file.given, error);
+    let bytes = serde_json::to_vec_pretty(task).map_err(|error| failed(error.into()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(TaskFileError::too_large(&file.given));
+    }
+    let temporary = file.folder().join(TEMPORARY);
+    let written = create(&temporary, like)
+        .and_then(|fresh| fill(fresh, &bytes, like, durability))
+        .and_then(|meta| fs::rename(&temporary, &file.target).map(|()| meta));
+    let meta = written.map_err(|error| {
+        // Best effort: the next write removes it too.
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })?;
+    if durability == Durability::Fsync {
+        // The new file is in place, whatever becomes of this: only a power cut could still undo it.
+        let _ = sync_folder(file.folder());
+    }
+    Ok(meta)
+}
+
+/// Creates the temporary file anew: one left behind may be a link that somebody laid there.
+fn create(path: &Path, like: Option<&Metadata>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(like) = like {
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+        // From the first moment nobody opens the new file who might not open the old one.
+        options.mode(like.mode() & 0o777);
+    }
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            options.open(path)
+        }
+        other => other,
+    }
+}
+
+pub(super) fn fill(
+    mut fresh: File,
+    bytes: &[u8],
+    like: Option<&Metadata>,
+    durability: Durability,
+) -> io::Result<Metadata> {
+    if let Some(like) = like {
+        take_over(&fresh, like)?;
+    }
+    fresh.write_all(bytes)?;
+    if durability == Durability::Fsync {
+        fresh.sync_all()?;
+    }
+    fresh.metadata()
+}
+
+/// Gives the new file the rights and, as far as this process may, the owner of the old one.
+#[cfg(unix)]
+fn take_over(fresh: &File, like: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let own = rustix::process::geteuid().as_raw() == like.uid() && rustix::process::getegid().as_raw() == like.gid();
+    if !own {
+        // Before the mode, which a change of owner may narrow.
+        let _not_permitted = fchown(fresh, Some(like.uid()), Some(like.gid()));
+    }
+    fresh.set_permissions(like.permissions())
+}
+
+#[cfg(not(unix))]
+fn take_over(_fresh: &File, _like: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Runners find out what a check asks: each takes one effect, with everything it needs, and comes back with a
+//! verdict. They know nothing of runs, of stores, or of whether a command is trusted: whoever calls them has asked.
+
+#[cfg(unix)]
+mod command;
+#[cfg(unix)]
+mod environment;
+mod file;
+#[cfg(unix)]
+mod group;
+#[cfg(unix)]
+mod output;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use portolan_core::engine::Work;
+use portolan_core::graph::CheckBy;
+use portolan_core::run::Verdict;
+
+/// Performs `work` in the folder `project`.
+///
+/// It always comes to a verdict: what cannot be found out is [`Verdict::Unknown`], with what to do about it. Dropping
+/// the future stops a command with everything that it started. It needs a runtime with I/O and time enabled.
+///
+/// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
+/// for, and it is not stopped.
+pub async fn perform(work: &Work, project: &Path) -> Verdict {
+    match &work.check {
+        CheckBy::Run { argv, timeout_seconds } => run(argv, *timeout_seconds, project).await,
+        CheckBy::File { path } => file::look(path, project),
+    }
+}
+
+#[cfg(unix)]
+async fn run(argv: &[String], seconds: u64, project: &Path) -> Verdict {
+    let limits = command::Limits { seconds, ..command::Limits::default() };
+    command::run(argv, limits, project, &environment::Environment::inherited()).await
+}
+
+/// Without process groups nothing could promise that a stopped command is really gone.
+#[cfg(not(unix))]
+async fn run(_argv: &[String], _seconds: u64, _project: &Path) -> Verdict {
+    unknown("commands are only run on Unix; judge this step on a Unix machine")
+}
+
+fn broken(reason: impl Into<String>) -> Verdict {
+    Verdict::Broken { reason: reason.into(), output: String::new() }
+}
+
+fn unknown(reason: impl Into<String>) -> Verdict {
+    Verdict::Unknown { reason: reason.into() }
+}
+
+/// Why a path of the project leads to nothing that may be used.
+enum Astray {
+    Missing,
+    Outside,
+    Unknown(io::Error),
+}
+
+/// Where `path` leads from `project`, every symlink followed; it must end inside the project.
+fn inside(project: &Path, path: &str) -> Result<PathBuf, Astray> {
+    let project = project.canonicalize().map_err(Astray::Unknown)?;
+    match project.join(path).canonicalize() {
+        Ok(found) if found.starts_with(&project) => Ok(found),
+        Ok(_) => Err(Astray::Outside),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(Astray::Missing),
+        Err(error) => Err(Astray::Unknown(error)),
+    }
+}

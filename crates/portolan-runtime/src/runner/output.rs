@@ -1,0 +1,89 @@
+//! The end of what a command printed: bounded while it runs, and plain text once it is over.
+
+/// How much of the output is handed on, in bytes.
+pub(super) const TAIL_BYTES: usize = 8 * 1024;
+
+/// How much is remembered. More than is handed on: colours are taken out of it, and a secret that begins before the
+/// tail must still be recognised.
+const KEPT_BYTES: usize = 4 * TAIL_BYTES;
+
+/// A line cut in two is dropped when it is not longer than this.
+const BROKEN_LINE_BYTES: usize = 1024;
+
+const LEFT_OUT: &str = "[earlier output left out]\n";
+
+/// The last bytes of a stream.
+#[derive(Default)]
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl Tail {
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        self.bytes.extend_from_slice(chunk);
+        // Cut seldom and by half, so that each byte is moved at most once.
+        if self.bytes.len() > 2 * KEPT_BYTES {
+            self.bytes.drain(..self.bytes.len() - KEPT_BYTES);
+            self.cut = true;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// The tail as text, after `redact` has seen it.
+    pub(super) fn text(&self, redact: impl FnOnce(String) -> String) -> String {
+        let text = redact(clean(&String::from_utf8_lossy(&self.bytes)));
+        let text = text.trim_end();
+        if !self.cut && text.len() <= TAIL_BYTES {
+            return text.to_owned();
+        }
+        let room = TAIL_BYTES - LEFT_OUT.len();
+        let from = text.ceil_char_boundary(text.len().saturating_sub(room));
+        let text = &text[from..];
+        let whole = match text.find('\n') {
+            Some(end) if end < BROKEN_LINE_BYTES => &text[end + 1..],
+            _ => text,
+        };
+        format!("{LEFT_OUT}{whole}")
+    }
+}
+
+/// `text` without terminal escapes and control characters; a carriage return ends a line.
+pub(super) fn clean(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => plain.push('\n'),
+            '\n' | '\t' => plain.push(char),
+            _ if char.is_control() => {}
+            _ => plain.push(char),
+        }
+    }
+    plain
+}
+
+/// Skips what follows an escape character: `[…m` and its like, a titled string up to its end, or one character.
+fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.next() {
+        Some('[') => while chars.next().is_some_and(|char| !('@'..='~').contains(&char)) {},
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            // A string that never ends must not swallow the lines below it.
+            while let Some(char) = chars.next_if(|char| *char != '\n') {
+                if char == '\u{7}' || (char == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                    break;
+                }
+            }
+        }
+        Some('(' | ')' | '#' | '%' | ' ') => {
+            chars.next();
+        }
+        _ => {}
+    }
+}

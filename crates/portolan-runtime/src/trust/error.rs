@@ -1,0 +1,115 @@
+//! What can be wrong with the record of trust. Nothing is trusted then.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Why the record of trust could not be used.
+#[derive(Debug)]
+pub struct TrustError {
+    /// What kind of fault it is.
+    pub fault: TrustFault,
+    /// What was wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    source: Option<io::Error>,
+}
+
+/// The kinds of fault. Each has a stable code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustFault {
+    /// There is no place for it.
+    NoPlace,
+    /// It lies inside the project.
+    InsideProject,
+    /// Somebody else may write it.
+    Unguarded,
+    /// An entry is not as Portolan writes it.
+    Broken,
+    /// It cannot be read.
+    Unreadable,
+    /// It cannot be written.
+    Unwritable,
+}
+
+impl TrustFault {
+    /// The code, as programs match on it.
+    pub fn code(self) -> &'static str {
+        match self {
+            TrustFault::NoPlace => "trust_no_place",
+            TrustFault::InsideProject => "trust_inside_project",
+            TrustFault::Unguarded => "trust_unguarded",
+            TrustFault::Broken => "trust_broken",
+            TrustFault::Unreadable => "trust_unreadable",
+            TrustFault::Unwritable => "trust_unwritable",
+        }
+    }
+}
+
+impl TrustError {
+    /// The code, as programs match on it.
+    pub fn code(&self) -> &'static str {
+        self.fault.code()
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.source.as_ref().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+
+    pub(super) fn no_home() -> TrustError {
+        new(TrustFault::NoPlace, "there is no home folder to keep trust in".into(), "set `PORTOLAN_DATA_DIR`")
+    }
+
+    pub(super) fn relative(dir: &Path) -> TrustError {
+        let message = format!("`PORTOLAN_DATA_DIR` is `{}`, which is not an absolute path", dir.display());
+        new(TrustFault::NoPlace, message, "set it to an absolute path outside the project")
+    }
+
+    pub(super) fn inside(folder: &Path, project: &Path) -> TrustError {
+        let message = format!(
+            "trust would be kept in `{}`, inside the project `{}`, where an agent can write",
+            folder.display(),
+            project.display()
+        );
+        new(TrustFault::InsideProject, message, "set `PORTOLAN_DATA_DIR` to a folder outside the project")
+    }
+
+    pub(super) fn unguarded(folder: &Path) -> TrustError {
+        let message = format!("`{}` is not a folder that only you may write", folder.display());
+        new(TrustFault::Unguarded, message, "look what is in it, make it your own, and close it with `chmod 700`")
+    }
+
+    pub(super) fn broken(path: &Path) -> TrustError {
+        let message = format!("`{}` is not an entry that `portolan trust` wrote", path.display());
+        new(TrustFault::Broken, message, "remove it, and trust the definition again")
+    }
+
+    pub(super) fn unreadable(path: &Path, error: io::Error) -> TrustError {
+        let message = format!("`{}` cannot be read: {error}", path.display());
+        TrustError { source: Some(error), ..new(TrustFault::Unreadable, message, "make it readable") }
+    }
+
+    pub(super) fn unwritable(folder: &Path, error: io::Error) -> TrustError {
+        let message = format!("`{}` cannot be written: {error}", folder.display());
+        let help = "make it writable, or set `PORTOLAN_DATA_DIR`";
+        TrustError { source: Some(error), ..new(TrustFault::Unwritable, message, help) }
+    }
+}
+
+fn new(fault: TrustFault, message: String, help: &str) -> TrustError {
+    TrustError { fault, message, help: help.to_owned(), source: None }
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl Error for TrustError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|error| error as _)
+    }
+}
