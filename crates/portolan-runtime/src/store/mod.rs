@@ -13,6 +13,7 @@ mod id;
 mod memory;
 #[cfg(test)]
 mod sample;
+mod sqlite;
 mod summary;
 
 use std::pin::Pin;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use error::StoreError;
 pub use id::{Digest, RunId};
 pub use memory::MemoryStore;
+pub use sqlite::SqliteStore;
 pub use summary::{Status, Summary};
 
 /// What a store answers, later.
