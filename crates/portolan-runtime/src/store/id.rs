@@ -1,0 +1,130 @@
+//! The names that a store goes by: a short handle for a run, a digest for a definition.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+/// The short handle of a stored run, made to be read aloud and typed: `k3mx8q2p`.
+///
+/// ```
+/// use portolan_runtime::store::RunId;
+/// let id = RunId::random();
+/// assert_eq!(RunId::parse(&format!(" {} ", id.as_str().to_uppercase())), Some(id));
+/// assert_eq!(RunId::parse("k3mx8q2"), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(Arc<str>);
+
+impl RunId {
+    /// A new handle. There are 31^8 of them, so that two runs of one store hardly ever get the same.
+    ///
+    /// # Panics
+    /// When the operating system gives no random bytes.
+    #[must_use]
+    pub fn random() -> RunId {
+        let mut text = String::with_capacity(LENGTH);
+        while text.len() < LENGTH {
+            let mut bytes = [0_u8; LENGTH];
+            getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+            // 5 bits reach 32 places and the alphabet has 31: one draw in 32 is thrown away, so that all are as likely.
+            let drawn = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
+            text.extend(drawn.map(|letter| char::from(*letter)).take(LENGTH - text.len()));
+        }
+        RunId(text.into())
+    }
+
+    /// The handle that somebody wrote, in upper or lower case; nothing when it cannot be one.
+    pub fn parse(text: &str) -> Option<RunId> {
+        let text = text.trim();
+        if text.len() != LENGTH {
+            return None;
+        }
+        let text = text.to_ascii_lowercase();
+        text.bytes().all(|letter| ALPHABET.contains(&letter)).then(|| RunId(text.into()))
+    }
+
+    /// The handle as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for RunId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// The SHA-256 of a definition bundle's text, in lower-case hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(Arc<str>);
+
+impl Digest {
+    /// The digest of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Digest {
+        let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        Digest(hex.into())
+    }
+
+    /// The digest as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What a store gave back; what it then names is compared with it, so that no form is asked for here.
+    pub(super) fn stored(text: &str) -> Digest {
+        Digest(text.into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+const LENGTH: usize = 8;
+
+/// Letters and digits that are not taken for one another: no 0 o, no 1 l i.
+const ALPHABET: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_handles_use_the_whole_alphabet_and_parse() {
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let id = RunId::random();
+            assert_eq!(RunId::parse(id.as_str()).as_ref(), Some(&id));
+            seen.extend(id.as_str().bytes());
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), ALPHABET);
+    }
+
+    #[test]
+    fn only_handles_parse() {
+        assert_eq!(RunId::parse("\tK3MX8Q2P\n").map(|id| id.to_string()).as_deref(), Some("k3mx8q2p"));
+        for text in ["", "k3mx8q2", "k3mx8q2pp", "k3mx8q20", "k3mx8qlp", "k3mx 8q2p", "k3mx8qé", "../../..", "K3MX8Q2İ"]
+        {
+            assert_eq!(RunId::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_digest_is_sha_256() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of("").as_str(), empty);
+        assert_ne!(Digest::of("a"), Digest::of("b"));
+    }
+}

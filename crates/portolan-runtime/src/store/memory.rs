@@ -1,0 +1,152 @@
+//! Runs that end with the process: for tests, and the second implementation that keeps databases out of the trait.
+
+use std::collections::{BTreeMap, btree_map};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use portolan_core::run::Run;
+
+use super::summary::step;
+use super::{Digest, ListFilter, NewRun, Record, Reply, RunId, Status, Store, StoreError, StoredRun, Summary};
+
+/// A store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    runs: BTreeMap<RunId, Journal>,
+    definitions: BTreeMap<Digest, Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Journal {
+    /// How many runs were there before it: decides the order of those that moved in the same millisecond.
+    number: usize,
+    definition: Digest,
+    run: Run,
+    records: Vec<Record>,
+}
+
+impl Store for MemoryStore {
+    fn create(&self, new: NewRun) -> Reply<'_, ()> {
+        super::assert_follows(&new.record, 0);
+        Box::pin(async move { self.shelf().create(new) })
+    }
+
+    fn append<'a>(&'a self, id: &'a RunId, expected_seq: u64, record: &'a Record, run_after: &'a Run) -> Reply<'a, ()> {
+        super::assert_follows(record, expected_seq);
+        Box::pin(async move { self.shelf().append(id, record, run_after) })
+    }
+
+    fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
+        Box::pin(async move { self.shelf().journal(id).map(|journal| journal.stored(id)) })
+    }
+
+    fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
+        Box::pin(async move { self.shelf().journal(id).map(|journal| journal.page(after_seq, limit)) })
+    }
+
+    fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
+        Box::pin(async move { Ok(self.shelf().list(filter)) })
+    }
+
+    fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
+        Box::pin(async move {
+            let found = self.shelf().definitions.get(digest).cloned();
+            found.ok_or_else(|| StoreError::no_definition(digest))
+        })
+    }
+}
+
+impl MemoryStore {
+    /// Each change of the shelf is made whole before anything in it can panic, so a poisoned lock holds a good shelf.
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn create(&mut self, new: NewRun) -> Result<(), StoreError> {
+        let number = self.runs.len();
+        let btree_map::Entry::Vacant(place) = self.runs.entry(new.id) else { return Err(StoreError::Taken) };
+        self.definitions.entry(new.definition.clone()).or_insert(new.definition_text);
+        place.insert(Journal { number, definition: new.definition, run: new.run, records: vec![new.record] });
+        Ok(())
+    }
+
+    fn append(&mut self, id: &RunId, record: &Record, run_after: &Run) -> Result<(), StoreError> {
+        let journal = self.runs.get_mut(id).ok_or_else(|| StoreError::no_run(id))?;
+        if record.seq != journal.seq() + 1 {
+            return Err(StoreError::Conflict { actual_seq: journal.seq() });
+        }
+        journal.records.push(record.clone());
+        journal.run = run_after.clone();
+        Ok(())
+    }
+
+    fn journal(&self, id: &RunId) -> Result<&Journal, StoreError> {
+        self.runs.get(id).ok_or_else(|| StoreError::no_run(id))
+    }
+
+    fn list(&self, filter: ListFilter) -> Vec<Summary> {
+        let wanted = self.runs.iter().filter(|(_, journal)| !(filter.open_only && journal.run.is_over()));
+        let mut found: Vec<_> = wanted.collect();
+        found.sort_by_key(|(_, journal)| std::cmp::Reverse((journal.last().event.at, journal.number)));
+        found.into_iter().take(filter.limit).map(|(id, journal)| journal.summary(id)).collect()
+    }
+}
+
+impl Journal {
+    fn first(&self) -> &Record {
+        self.records.first().expect("a run is created with its first record")
+    }
+
+    fn last(&self) -> &Record {
+        self.records.last().expect("a run is created with its first record")
+    }
+
+    fn seq(&self) -> u64 {
+        self.last().seq
+    }
+
+    fn page(&self, after_seq: u64, limit: usize) -> Vec<Record> {
+        self.records.iter().filter(|record| record.seq > after_seq).take(limit).cloned().collect()
+    }
+
+    fn stored(&self, id: &RunId) -> StoredRun {
+        StoredRun {
+            id: id.clone(),
+            seq: self.seq(),
+            run: self.run.clone(),
+            definition: self.definition.clone(),
+            opened_at: self.first().event.at,
+            updated_at: self.last().event.at,
+        }
+    }
+
+    fn summary(&self, id: &RunId) -> Summary {
+        let opening = &self.run.opening;
+        Summary {
+            id: id.clone(),
+            workflow: opening.workflow.clone(),
+            description: opening.description.clone(),
+            status: Status::of(&self.run),
+            step: step(&self.run),
+            updated_at: self.last().event.at,
+            seq: self.seq(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contract;
+    use super::*;
+
+    contract::suite!({
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        contract::Shelf::new(move || Arc::clone(&store), ())
+    });
+}

@@ -1,0 +1,241 @@
+//! From a path to a connection that may be relied on: the directory, whose file it is, its schema, its settings.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::fault::{self, Trouble};
+use crate::store::StoreError;
+
+/// Where a store is, and how it is opened there.
+pub(super) struct Place {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// How long another process may hold the file locked.
+    pub(super) patience: Duration,
+    /// A disk that is full after so many pages; 0 for a real one.
+    #[cfg(test)]
+    pub(super) pages: std::sync::atomic::AtomicU32,
+}
+
+impl Place {
+    pub(super) fn new(path: PathBuf) -> Place {
+        // An absolute path stays the same when the process changes its directory, and is never read as an URI.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Place {
+            path,
+            patience: Duration::from_secs(10),
+            #[cfg(test)]
+            pages: 0.into(),
+        }
+    }
+}
+
+/// What to do where there is no file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// Make one.
+    Create,
+    /// Go without: whoever only looks leaves no trace.
+    Leave,
+}
+
+/// One thread's connection to a place, made when it is needed and again when it can no longer be relied on.
+pub(super) struct Link {
+    place: Arc<Place>,
+    open: Option<Open>,
+}
+
+struct Open {
+    db: Connection,
+    file: Option<FileId>,
+}
+
+impl Link {
+    pub(super) fn to(place: &Arc<Place>) -> Link {
+        Link { place: Arc::clone(place), open: None }
+    }
+
+    /// Does something with the connection; there is none where there is no file and none is to be made.
+    pub(super) fn with<T>(
+        &mut self,
+        absent: Absent,
+        job: impl FnOnce(Option<&mut Connection>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let result = self.connection(absent).and_then(job);
+        if matches!(result, Err(Trouble::Database(_))) {
+            self.open = None;
+        }
+        result.map_err(|trouble| trouble.into_error(&self.place))
+    }
+
+    fn connection(&mut self, absent: Absent) -> Result<Option<&mut Connection>, Trouble> {
+        let found = file_id(&self.place.path);
+        // A file that was deleted or replaced (`git clean`) would still take everything, and keep it from everybody.
+        if self.open.as_ref().is_some_and(|open| open.file != found) {
+            self.open = None;
+        }
+        if self.open.is_none() {
+            if found.is_none() {
+                match absent {
+                    Absent::Leave => return Ok(None),
+                    Absent::Create => make_home(&self.place.path)?,
+                }
+            }
+            let db = open(&self.place, absent)?;
+            self.open = Some(Open { db, file: file_id(&self.place.path) });
+        }
+        Ok(self.open.as_mut().map(|open| &mut open.db))
+    }
+}
+
+/// Which file a path leads to at present.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FileId(u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().map(|found| FileId(found.dev(), found.ino()))
+}
+
+/// Elsewhere a file that is open cannot be deleted.
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    path.exists().then_some(FileId(0, 0))
+}
+
+/// Makes the directory of the file, and keeps it out of version control where it is the store's own.
+fn make_home(path: &Path) -> Result<(), StoreError> {
+    let Some(home) = path.parent().filter(|home| !home.is_dir()) else { return Ok(()) };
+    make_directory(home).map_err(|error| fault::of_io(home, &error))
+}
+
+fn make_directory(home: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(home)?;
+    if home.file_name().is_some_and(|name| name == ".portolan") {
+        fs::write(home.join(".gitignore"), "*\n")?;
+    }
+    // SQLite makes the files of a directory last; that the directory lasts is for whoever makes it.
+    #[cfg(unix)]
+    if let Some(around) = home.parent() {
+        File::open(around)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn open(place: &Place, absent: Absent) -> Result<Connection, Trouble> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, absent == Absent::Create);
+    let mut db = Connection::open_with_flags(&place.path, flags)?;
+    db.busy_timeout(place.patience)?;
+    // Before anything is written: the file may be somebody else's. In a transaction, so that a file that another
+    // process is just making is not seen half-made.
+    let version = version(&*db.transaction()?)?;
+    db.execute_batch(SETTINGS)?;
+    #[cfg(test)]
+    limit(&db, place)?;
+    enter_wal(&db)?;
+    if version < MIGRATIONS.len() {
+        migrate(&mut db)?;
+    }
+    Ok(db)
+}
+
+/// How many migrations the file has been through; 0 for a new one. Refuses files of other programs and of the future.
+fn version(db: &Connection) -> Result<usize, Trouble> {
+    let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let is_empty: bool = db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))?;
+    match (application, is_empty) {
+        (APPLICATION, false) => known_version(db),
+        (0, true) => Ok(0),
+        (_, _) => refuse(db, "is the database of another program: name another file"),
+    }
+}
+
+/// The version of a file of ours, when this release knows it.
+///
+/// Asked in each transaction, because a newer release may migrate the file while this one has it open.
+pub(super) fn known_version(db: &Connection) -> Result<usize, Trouble> {
+    let version: i64 = db.prepare_cached("PRAGMA user_version")?.query_one([], |row| row.get(0))?;
+    let known = MIGRATIONS.len();
+    match usize::try_from(version) {
+        Ok(version) if version <= known => Ok(version),
+        _ => refuse(
+            db,
+            &format!(
+                "is a run store of version {version}, and this release knows versions up to {known}: \
+                 use a newer release of portolan, or name another file"
+            ),
+        ),
+    }
+}
+
+fn refuse<T>(db: &Connection, why: &str) -> Result<T, Trouble> {
+    let path = db.path().unwrap_or("the file");
+    Err(Trouble::Refused(StoreError::Unavailable(format!("`{path}` {why}"))))
+}
+
+/// The write-ahead log lets everybody read while one writes, and makes one flush of a commit.
+fn enter_wal(db: &Connection) -> Result<(), Trouble> {
+    // Switching does not wait for other processes, so that is done here. Each round waits for one of them.
+    for _ in 0..100 {
+        match db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => return refuse(db, "is where processes cannot share a file: keep runs on a local disk"),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                db.execute_batch("BEGIN EXCLUSIVE; ROLLBACK")?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    refuse(db, "is kept locked by other processes: try again when they are done")
+}
+
+fn migrate(db: &mut Connection) -> Result<(), Trouble> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have done it while this one waited.
+    let done = version(&transaction)?;
+    for migration in &MIGRATIONS[done..] {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", i64::try_from(MIGRATIONS.len()).expect("migrations are few"))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+fn limit(db: &Connection, place: &Place) -> Result<(), Trouble> {
+    let pages = place.pages.load(std::sync::atomic::Ordering::SeqCst);
+    if pages > 0 {
+        db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// "Port", in the header of every file of ours.
+const APPLICATION: i64 = 0x506f_7274;
+
+/// The schema, version by version. One that was released is never edited: add another.
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// `FULL` flushes each commit; the two after it make that true on macOS, too. The file may have come with a repository,
+/// so its schema is not trusted. The page cache is small: what is read is mostly the last run that was written.
+const SETTINGS: &str = "
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA foreign_keys = ON;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cache_size = -512;
+    PRAGMA journal_size_limit = 8388608;
+";

@@ -1,0 +1,115 @@
+//! What goes wrong with the file, told in the words of the store.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use super::connect::Place;
+use crate::store::StoreError;
+
+/// Why a request was not answered.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The database failed: the connection is not used again.
+    Database(rusqlite::Error),
+    /// The request is refused; nothing is wrong with the file.
+    Refused(StoreError),
+    /// What is stored is not what was written.
+    Garbled {
+        /// What, such as "record 3 of run `k3mx8q2p`".
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Trouble {
+        Trouble::Database(error)
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Trouble {
+        Trouble::Refused(error)
+    }
+}
+
+impl Trouble {
+    pub(super) fn into_error(self, place: &Place) -> StoreError {
+        match self {
+            Trouble::Database(error) => of_database(place, &error),
+            Trouble::Refused(error) => error,
+            Trouble::Garbled { what, why } => StoreError::Corrupt(format!(
+                "{what} in `{}` cannot be understood ({why}): restore an earlier copy of the file",
+                place.path.display()
+            )),
+        }
+    }
+}
+
+fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError {
+    let path = place.path.display();
+    let Some(code) = error.sqlite_error_code() else {
+        return StoreError::Corrupt(format!(
+            "`{path}` holds a value of the wrong kind ({error}): restore an earlier copy"
+        ));
+    };
+    match code {
+        ErrorCode::DiskFull => StoreError::Full,
+        ErrorCode::ReadOnly => StoreError::ReadOnly,
+        ErrorCode::NotADatabase => {
+            StoreError::Corrupt(format!("`{path}` is not a run store: move it away, or name another file"))
+        }
+        ErrorCode::DatabaseCorrupt => StoreError::Corrupt(format!(
+            "`{path}` is damaged ({error}): restore an earlier copy, or move it away to begin a new one"
+        )),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            let seconds = place.patience.as_secs();
+            StoreError::Unavailable(format!(
+                "another process has kept `{path}` locked for {seconds} seconds: end it, or try again"
+            ))
+        }
+        ErrorCode::CannotOpen | ErrorCode::SystemIoFailure => of_system(place, error),
+        _ => StoreError::Unavailable(format!("`{path}` cannot be used ({error}): try again, or name another file")),
+    }
+}
+
+/// SQLite does not say which error the operating system gave, so the directory is asked.
+fn of_system(place: &Place, error: &rusqlite::Error) -> StoreError {
+    let path = place.path.display();
+    if place.path.is_dir() {
+        return StoreError::Unavailable(format!("`{path}` is a directory: name a file in it"));
+    }
+    match probe(&place.path) {
+        Err(error) if is_known(&error) => of_io(&place.path, &error),
+        Ok(()) | Err(_) => {
+            StoreError::Unavailable(format!("`{path}` cannot be read or written ({error}): check the disk"))
+        }
+    }
+}
+
+/// What an error of the operating system at `path` means for the store.
+pub(super) fn of_io(path: &Path, error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
+        _ => StoreError::Unavailable(format!("`{}` cannot be used ({error}): name another place", path.display())),
+    }
+}
+
+fn is_known(error: &io::Error) -> bool {
+    !matches!(of_io(Path::new(""), error), StoreError::Unavailable(_))
+}
+
+/// Writes beside the database: never into it, because closing a file of one's own drops SQLite's locks on it.
+fn probe(database: &Path) -> io::Result<()> {
+    let mut path = database.as_os_str().to_owned();
+    path.push(format!("-probe-{}", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    let written = file.write_all(&[0; 64 * 1024]).and_then(|()| file.sync_data());
+    fs::remove_file(&path)?;
+    written
+}

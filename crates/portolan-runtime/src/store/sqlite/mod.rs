@@ -1,0 +1,115 @@
+//! Runs in one SQLite file, shared by as many processes as like. Knows SQL and nothing of workflows.
+//!
+//! One thread writes: it takes what has queued up, decides each request's conflict inside one transaction, and answers
+//! when that transaction is on disk, so that callers who come together share one flush. Another thread reads, on its
+//! own connection, and is never held up by the writer. Both open the file when they are first asked for something.
+
+mod connect;
+mod fault;
+mod json;
+mod lane;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use portolan_core::run::Run;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::{Digest, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use connect::{Link, Place};
+use fault::Trouble;
+use lane::Lane;
+use write::Write;
+
+/// A store in an SQLite file.
+///
+/// Dropping it waits for what was asked to be written, and leaves all of it in the one file.
+pub struct SqliteStore {
+    place: Arc<Place>,
+    writer: Lane<write::Request>,
+    reader: Lane<ReadJob>,
+}
+
+type ReadJob = Box<dyn FnOnce(&mut Link) + Send>;
+
+impl SqliteStore {
+    /// The store in the file `path`, which need not exist: the first run that is kept makes it, and its directory.
+    ///
+    /// Nothing is opened yet, so this cannot fail; whatever is wrong with the file is the answer to the first request.
+    pub fn at(path: impl Into<PathBuf>) -> SqliteStore {
+        SqliteStore::in_place(Place::new(path.into()))
+    }
+
+    fn in_place(place: Place) -> SqliteStore {
+        let place = Arc::new(place);
+        let (to_write, to_read) = (Arc::clone(&place), Arc::clone(&place));
+        SqliteStore {
+            place,
+            writer: Lane::new("store-writer", move |requests| write::serve(&requests, Link::to(&to_write))),
+            reader: Lane::new("store-reader", move |jobs| {
+                let mut link = Link::to(&to_read);
+                jobs.iter().for_each(|job: ReadJob| job(&mut link));
+            }),
+        }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    async fn write(&self, write: Write) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.writer.send(write::Request { write, reply })?;
+        answer.await.unwrap_or_else(|_| Err(lane::ended()))
+    }
+
+    async fn read<T, J>(&self, job: J) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        J: FnOnce(Option<&Connection>) -> Result<T, Trouble> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        self.reader.send(Box::new(move |link| {
+            // Whoever asked may have gone; nobody else wants the answer.
+            let _ = reply.send(link.with(connect::Absent::Leave, |db| job(db.map(|db| &*db))));
+        }))?;
+        answer.await.unwrap_or_else(|_| Err(lane::ended()))
+    }
+}
+
+impl Store for SqliteStore {
+    fn create(&self, new: NewRun) -> Reply<'_, ()> {
+        super::assert_follows(&new.record, 0);
+        Box::pin(async move { self.write(Write::create(&new)).await })
+    }
+
+    fn append<'a>(&'a self, id: &'a RunId, expected_seq: u64, record: &'a Record, run_after: &'a Run) -> Reply<'a, ()> {
+        super::assert_follows(record, expected_seq);
+        Box::pin(async move { self.write(Write::append(id, record, run_after)).await })
+    }
+
+    fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
+        let id = id.clone();
+        Box::pin(self.read(move |db| read::load(db, &id)))
+    }
+
+    fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
+        let id = id.clone();
+        Box::pin(self.read(move |db| read::records(db, &id, after_seq, limit)))
+    }
+
+    fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
+        Box::pin(self.read(move |db| read::list(db, filter)))
+    }
+
+    fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
+        let digest = digest.clone();
+        Box::pin(self.read(move |db| read::definition(db, &digest)))
+    }
+}

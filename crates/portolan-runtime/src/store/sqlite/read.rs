@@ -1,0 +1,132 @@
+//! Reading. Where there is no file there is nothing to find, and that is no fault.
+
+use std::sync::Arc;
+
+use portolan_core::run::{Frame, Opening, Run};
+use portolan_core::value::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Deserialize;
+
+use super::fault::Trouble;
+use super::json;
+use crate::store::{Digest, ListFilter, Record, RunId, Status, StoreError, StoredRun, Summary};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot {
+    revision: u64,
+    root: Frame,
+}
+
+pub(super) fn load(db: Option<&Connection>, id: &RunId) -> Result<StoredRun, Trouble> {
+    let unknown = || Trouble::Refused(StoreError::no_run(id));
+    let sql = "SELECT seq, updated_at, snapshot, opening, definition, opened_at
+               FROM runs JOIN positions ON run = number WHERE id = ?1";
+    let mut statement = db.ok_or_else(unknown)?.prepare_cached(sql)?;
+    let mut rows = statement.query([id.as_str()])?;
+    let row = rows.next()?.ok_or_else(unknown)?;
+    let Snapshot { revision, root } = json::read(text(row, 2)?, || format!("the snapshot of run `{id}`"))?;
+    let opening = opening(text(row, 3)?, id)?;
+    Ok(StoredRun {
+        id: id.clone(),
+        seq: number(row, 0)?,
+        run: Run { revision, opening, root },
+        definition: Digest::stored(text(row, 4)?),
+        opened_at: Timestamp(row.get(5)?),
+        updated_at: Timestamp(row.get(1)?),
+    })
+}
+
+pub(super) fn records(db: Option<&Connection>, id: &RunId, after: u64, limit: usize) -> Result<Vec<Record>, Trouble> {
+    let unknown = || Trouble::Refused(StoreError::no_run(id));
+    let db = db.ok_or_else(unknown)?;
+    let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
+    let number: i64 = statement.query_one([id.as_str()], |row| row.get(0)).optional()?.ok_or_else(unknown)?;
+    let sql = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query(params![number, bounded(after), bounded(limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(record(row, id)?);
+    }
+    complete(&found, id, after)?;
+    Ok(found)
+}
+
+fn record(row: &Row<'_>, id: &RunId) -> Result<Record, Trouble> {
+    let seq = number(row, 0)?;
+    let what = || format!("record {seq} of run `{id}`");
+    Ok(Record { seq, event: json::read(text(row, 1)?, what)?, changes: json::read(text(row, 2)?, what)? })
+}
+
+fn complete(records: &[Record], id: &RunId, after: u64) -> Result<(), Trouble> {
+    match records.iter().zip(after.saturating_add(1)..).find(|(record, seq)| record.seq != *seq) {
+        None => Ok(()),
+        Some((_, seq)) => {
+            Err(Trouble::Garbled { what: format!("record {seq} of run `{id}`"), why: "it is missing".to_owned() })
+        }
+    }
+}
+
+pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Summary>, Trouble> {
+    let Some(db) = db else { return Ok(Vec::new()) };
+    let mut statement = db.prepare_cached(&list_sql(filter))?;
+    let mut rows = statement.query([bounded(filter.limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(summary(row)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn list_sql(filter: ListFilter) -> String {
+    // The condition is written as in the schema: only then does its index serve.
+    let open = if filter.open_only { "WHERE status <> 'ended'" } else { "" };
+    format!(
+        "SELECT id, opening, status, result, step, updated_at, seq FROM positions JOIN runs ON number = run
+         {open} ORDER BY updated_at DESC, run DESC LIMIT ?1"
+    )
+}
+
+fn summary(row: &Row<'_>) -> Result<Summary, Trouble> {
+    let garbled = |what: String, why: &str| Trouble::Garbled { what, why: why.to_owned() };
+    let id = text(row, 0)?;
+    let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is none"))?;
+    let Opening { workflow, description, .. } = opening(text(row, 1)?, &id)?;
+    let status = Status::parse(text(row, 2)?, row.get(3)?)
+        .ok_or_else(|| garbled(format!("the status of run `{id}`"), "there is no such status"))?;
+    let updated_at = Timestamp(row.get(5)?);
+    Ok(Summary { id, workflow, description, status, step: row.get(4)?, updated_at, seq: number(row, 6)? })
+}
+
+pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc<str>, Trouble> {
+    let unknown = || Trouble::Refused(StoreError::no_definition(digest));
+    let mut statement = db.ok_or_else(unknown)?.prepare_cached("SELECT text FROM definitions WHERE digest = ?1")?;
+    let found: Option<Arc<str>> = statement.query_one([digest.as_str()], |row| row.get(0)).optional()?;
+    let found = found.ok_or_else(unknown)?;
+    // Checks name commands: a definition that was changed in the file is not the one that was agreed to.
+    if Digest::of(&found) != *digest {
+        let why = "its text has been changed".to_owned();
+        return Err(Trouble::Garbled { what: format!("definition `{digest}`"), why });
+    }
+    Ok(found)
+}
+
+fn opening(text: &str, id: &RunId) -> Result<Opening, Trouble> {
+    json::read(text, || format!("the opening of run `{id}`"))
+}
+
+/// A text where it lies, for those that are only parsed.
+fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
+    Ok(row.get_ref(column)?.as_str()?)
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+/// A bound as SQLite counts: nothing is numbered beyond its largest integer.
+fn bounded(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,330 @@
+//! What the contract does not ask: the file itself, who else may have made it, and disks that are full.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use expect_test::expect;
+use tempfile::TempDir;
+
+use super::*;
+use crate::store::contract::{self, wait};
+use crate::store::sample::Sample;
+
+contract::suite!({
+    let home = TempDir::new().expect("there is room for a directory");
+    let path = home.path().join(".portolan/runs.db");
+    contract::Shelf::new(move || Arc::new(SqliteStore::at(&path)), home)
+});
+
+/// A directory to keep a store in, and the path of its file.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Home {
+        Home(TempDir::new().expect("there is room for a directory"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join(".portolan/runs.db")
+    }
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::at(self.path())
+    }
+
+    /// The file with something in it that is no store of this release.
+    fn with(prepare: impl FnOnce(&Path)) -> Home {
+        let home = Home::new();
+        fs::create_dir(home.path().parent().expect("it has one")).expect("the directory is new");
+        prepare(&home.path());
+        home
+    }
+
+    fn database(&self) -> Connection {
+        Connection::open(self.path()).expect("the file can be opened")
+    }
+
+    /// What the first request is told, be it to read or to write.
+    fn refusal(&self) -> StoreError {
+        let listed = wait(self.store().list(ListFilter::default())).expect_err("the file is refused");
+        let new = contract::new_run(&RunId::random(), &Sample::opened("mend the door"));
+        assert_eq!(wait(self.store().create(new)), Err(listed.clone()));
+        listed
+    }
+}
+
+fn message(error: &StoreError, home: &Home) -> String {
+    error.to_string().replace(&home.path().display().to_string(), "runs.db")
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("the directory is there");
+    let names = entries.map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn looking_leaves_no_trace() {
+    let home = Home::new();
+    assert_eq!(wait(home.store().list(ListFilter::default())), Ok(vec![]));
+    let moved = Sample::opened("mend the door").moved("agent", "a");
+    contract::append(&home.store(), &RunId::random(), 1, &moved).expect_err("there is no such run");
+    assert_eq!(files(home.0.path()), Vec::<String>::new());
+}
+
+#[test]
+fn the_directory_is_private_and_ignored_and_one_file_is_left_in_it() {
+    let home = Home::new();
+    contract::create(&home.store(), &Sample::opened("mend the door"));
+    let directory = home.path().parent().expect("it has one").to_owned();
+    assert_eq!(files(&directory), [".gitignore", "runs.db"]);
+    assert_eq!(fs::read_to_string(directory.join(".gitignore")).expect("it is there"), "*\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&directory).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+}
+
+#[test]
+fn a_directory_that_was_there_is_left_as_it_is() {
+    let home = Home::with(|_| {});
+    contract::create(&home.store(), &Sample::opened("mend the door"));
+    assert_eq!(files(home.path().parent().expect("it has one")), ["runs.db"]);
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let home = Home::with(|path| fs::write(path, "").expect("it can be written"));
+    assert_eq!(wait(home.store().list(ListFilter::default())), Ok(vec![]));
+    contract::create(&home.store(), &Sample::opened("mend the door"));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_untouched() {
+    for text in ["xy", "some notes of mine\n", &"long notes ".repeat(1000)] {
+        let home = Home::with(|path| fs::write(path, text).expect("it can be written"));
+        let error = home.refusal();
+        expect!["`runs.db` is not a run store: move it away, or name another file"].assert_eq(&message(&error, &home));
+        assert!(matches!(error, StoreError::Corrupt(_)));
+        assert_eq!(fs::read_to_string(home.path()).expect("it is there"), text);
+        assert_eq!(files(home.path().parent().expect("it has one")), ["runs.db"]);
+    }
+}
+
+#[test]
+fn the_database_of_another_program_is_refused_and_untouched() {
+    let home = Home::with(|path| {
+        Connection::open(path).and_then(|db| db.execute_batch("CREATE TABLE bookmarks (url)")).expect("it is made");
+    });
+    let before = fs::read(home.path()).expect("it is there");
+    let error = home.refusal();
+    expect!["`runs.db` is the database of another program: name another file"].assert_eq(&message(&error, &home));
+    assert_eq!(fs::read(home.path()).expect("it is there"), before);
+}
+
+#[test]
+fn a_store_of_a_newer_release_is_refused() {
+    let home = Home::new();
+    let store = home.store();
+    let id = contract::create(&store, &Sample::opened("mend the door"));
+    home.database().pragma_update(None, "user_version", 7).expect("it is ours");
+    let error = home.refusal();
+    expect![
+        "`runs.db` is a run store of version 7, and this release knows versions up to 1: use a newer release of portolan, or name another file"
+    ]
+    .assert_eq(&message(&error, &home));
+    // Whoever had it open before it was migrated writes nothing into it either.
+    let moved = Sample::opened("mend the door").moved("agent", "a");
+    assert_eq!(contract::append(&store, &id, 1, &moved), Err(error));
+}
+
+#[test]
+fn a_directory_in_the_place_of_the_file_is_named() {
+    let home = Home::with(|path| fs::create_dir(path).expect("it is new"));
+    expect!["`runs.db` is a directory: name a file in it"].assert_eq(&message(&home.refusal(), &home));
+}
+
+#[test]
+fn damage_is_told_with_its_place() {
+    let cases = [
+        ("UPDATE positions SET snapshot = '{'", "the snapshot of run `ID` in `runs.db` cannot be understood"),
+        ("UPDATE positions SET seq = -1", "`runs.db` holds a value of the wrong kind"),
+        ("UPDATE runs SET opening = '[]'", "the opening of run `ID` in `runs.db` cannot be understood"),
+        ("UPDATE records SET changes = '[1]' WHERE seq = 2", "record 2 of run `ID` in `runs.db` cannot be understood"),
+        ("DELETE FROM records WHERE seq = 1", "record 1 of run `ID` in `runs.db` cannot be understood (it is missing)"),
+        ("UPDATE definitions SET text = 'rm'", "cannot be understood (its text has been changed)"),
+        ("UPDATE positions SET status = 'lost'", "the status of run `ID` in `runs.db` cannot be understood"),
+        ("DROP TABLE positions", "`runs.db` cannot be used (no such table: positions"),
+    ];
+    for (damage, told) in cases {
+        let home = Home::new();
+        let store = home.store();
+        let new = contract::new_run(&RunId::random(), &Sample::opened("mend the door"));
+        wait(store.create(new.clone())).expect("a new run is kept");
+        contract::append(&store, &new.id, 1, &Sample::opened("mend the door").moved("agent", "a")).expect("it is next");
+        home.database().execute_batch(damage).expect("it can be done by hand");
+        let answers = [
+            wait(store.load(&new.id)).map(drop),
+            wait(store.records(&new.id, 0, 9)).map(drop),
+            wait(store.list(ListFilter::default())).map(drop),
+            wait(store.definition(&new.definition)).map(drop),
+        ];
+        let answers = answers.map(|answer| answer.err().map_or(String::new(), |error| message(&error, &home)));
+        let told = told.replace("ID", new.id.as_str());
+        assert!(answers.iter().any(|answer| answer.contains(&told)), "{damage}: {answers:#?}");
+    }
+}
+
+#[test]
+fn pages_of_noise_are_damage_and_no_panic() {
+    let home = Home::new();
+    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    let mut bytes = fs::read(home.path()).expect("it is there");
+    bytes[4096..].fill(0xa5);
+    fs::write(home.path(), &bytes).expect("it can be written");
+    let error = wait(home.store().load(&id)).expect_err("it is damaged");
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error:?}");
+    assert!(error.to_string().contains("restore an earlier copy"), "{error}");
+}
+
+#[test]
+fn a_store_that_is_deleted_while_it_is_open_is_missed() {
+    let home = Home::new();
+    let store = home.store();
+    let sample = Sample::opened("mend the door");
+    let id = contract::create(&store, &sample);
+    wait(store.load(&id)).expect("it was created");
+    fs::remove_dir_all(home.path().parent().expect("it has one")).expect("it is ours");
+    let gone = StoreError::NotFound { what: format!("run `{id}`") };
+    assert_eq!(contract::append(&store, &id, 1, &sample.moved("agent", "a")), Err(gone.clone()));
+    assert_eq!(wait(store.load(&id)), Err(gone));
+    let next = contract::create(&store, &Sample::opened("mend the door"));
+    assert_eq!(wait(home.store().load(&next)).expect("it is in the new file").seq, 1);
+}
+
+#[test]
+fn stores_that_open_at_the_same_time_make_one_file() {
+    for _ in 0..10 {
+        let home = Home::new();
+        let line = std::sync::Barrier::new(8);
+        let made: Vec<RunId> = std::thread::scope(|scope| {
+            let open = |_| {
+                scope.spawn(|| {
+                    let store = home.store();
+                    line.wait();
+                    contract::create(&store, &Sample::opened("mend the door"))
+                })
+            };
+            let all: Vec<_> = (0..8).map(open).collect();
+            all.into_iter().map(|one| one.join().expect("nobody panics")).collect()
+        });
+        for id in made {
+            assert_eq!(wait(home.store().load(&id)).expect("it was created").seq, 1);
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_never_let_go_is_told() {
+    let home = Home::new();
+    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    let blocker = home.database();
+    blocker.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
+    let mut place = Place::new(home.path());
+    place.patience = std::time::Duration::ZERO;
+    let store = SqliteStore::in_place(place);
+    assert_eq!(wait(store.load(&id)).expect("reading does not wait").seq, 1);
+    let moved = Sample::opened("mend the door").moved("agent", "a");
+    let error = contract::append(&store, &id, 1, &moved).expect_err("it is locked");
+    expect!["another process has kept `runs.db` locked for 0 seconds: end it, or try again"]
+        .assert_eq(&message(&error, &home));
+    blocker.execute_batch("ROLLBACK").expect("it was begun");
+    contract::append(&store, &id, 1, &moved).expect("it is free again");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
+    let home = Home::new();
+    let store = home.store();
+    let mut sample = Sample::opened("mend the door");
+    let id = contract::create(&store, &sample);
+    drop(store);
+    let pages: u32 = home.database().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("it is ours");
+    let place = Place::new(home.path());
+    place.pages.store(pages + 20, Ordering::SeqCst);
+    let store = SqliteStore::in_place(place);
+    let mut seq = 1;
+    let full = loop {
+        let next = sample.clone().moved("agent", &"long ".repeat(2000));
+        match contract::append(&store, &id, seq, &next) {
+            Ok(()) => (sample, seq) = (next, seq + 1),
+            Err(error) => break error,
+        }
+        assert!(seq < 100, "the disk is never full");
+    };
+    assert_eq!(full, StoreError::Full);
+    assert!(seq > 1, "there was room for some");
+    let another = contract::new_run(&RunId::random(), &Sample::opened(&"long ".repeat(20_000)));
+    assert_eq!(wait(store.create(another.clone())), Err(StoreError::Full));
+    let stored = wait(store.load(&id)).expect("reading needs no room");
+    assert_eq!((stored.seq, stored.run), (seq, sample.run.clone()));
+    assert_eq!(wait(store.records(&id, 0, usize::MAX)).expect("it is known").len() as u64, seq);
+    assert!(matches!(wait(store.load(&another.id)), Err(StoreError::NotFound { .. })));
+    store.place.pages.store(pages + 2000, Ordering::SeqCst);
+    wait(store.create(another)).expect("there is room again");
+    contract::append(&store, &id, seq, &sample.moved("agent", "b")).expect("there is room again");
+    let whole: String =
+        home.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("it can be checked");
+    assert_eq!(whole, "ok");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_written_is_read_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o400)).expect("it is ours");
+    if fs::OpenOptions::new().append(true).open(home.path()).is_ok() {
+        return; // Whoever may write everything cannot be refused.
+    }
+    assert_eq!(wait(home.store().load(&id)).expect("it may be read").seq, 1);
+    let moved = Sample::opened("mend the door").moved("agent", "a");
+    assert_eq!(contract::append(&home.store(), &id, 1, &moved), Err(StoreError::ReadOnly));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_place_that_may_not_be_written_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(|_| {});
+    let directory = home.path().parent().expect("it has one").to_owned();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o500)).expect("it is ours");
+    let new = contract::new_run(&RunId::random(), &Sample::opened("mend the door"));
+    let refused = wait(home.store().create(new));
+    let is_enforced = fs::write(directory.join("probe"), "").is_err();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    assert_eq!(refused, if is_enforced { Err(StoreError::ReadOnly) } else { Ok(()) });
+}
+
+#[test]
+fn lists_are_read_from_an_index() {
+    let home = Home::new();
+    contract::create(&home.store(), &Sample::opened("mend the door"));
+    let plan = |filter| {
+        let sql = format!("EXPLAIN QUERY PLAN {}", read::list_sql(filter));
+        let db = home.database();
+        let mut statement = db.prepare(&sql).expect("it is valid");
+        let lines = statement.query_map([1], |row| row.get::<_, String>(3)).expect("it can be asked");
+        lines.map(|line| line.expect("it can be read")).collect::<Vec<_>>().join("\n")
+    };
+    let [all, open] = [false, true].map(|open_only| plan(ListFilter { open_only, limit: 1 }));
+    assert!(all.contains("USING INDEX positions_by_time") && !all.contains("TEMP B-TREE"), "{all}");
+    assert!(open.contains("USING INDEX open_positions_by_time") && !open.contains("TEMP B-TREE"), "{open}");
+}

@@ -1,0 +1,109 @@
+//! A run in one line, for lists. What it says is derived from the run alone, so that every store says the same.
+
+use portolan_core::run::{Frame, Place, Run};
+use portolan_core::value::{Timestamp, WorkflowId};
+use serde::Serialize;
+
+use super::RunId;
+
+/// A run in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Its handle.
+    pub id: RunId,
+    /// The workflow that it runs.
+    pub workflow: WorkflowId,
+    /// What the user wants done, whole: it may be long.
+    pub description: Option<String>,
+    /// How it stands.
+    pub status: Status,
+    /// The node at which it is; several, in order and separated by `, `, while branches are under way.
+    pub step: String,
+    /// When its last event happened.
+    pub updated_at: Timestamp,
+    /// The number of its last record.
+    pub seq: u64,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// There is work to do.
+    Working,
+    /// A person decides, on at least one branch.
+    Waiting,
+    /// Checks are being performed, and nothing else can be done meanwhile.
+    Checking,
+    /// It is over.
+    Ended {
+        /// How: `success`, `failure`, `blocked`, `cancelled`; for a branch of its own, the outcome that it came to.
+        result: String,
+    },
+}
+
+impl Status {
+    /// How `run` stands.
+    pub fn of(run: &Run) -> Status {
+        match &run.root.place {
+            Place::Ended { result, .. } => return Status::Ended { result: result.word().to_owned() },
+            Place::Arrived { outcome, .. } => return Status::Ended { result: outcome.as_str().to_owned() },
+            Place::Ready { .. }
+            | Place::Checking { .. }
+            | Place::Waiting { .. }
+            | Place::Forked { .. }
+            | Place::Gathering { .. }
+            | Place::Within { .. } => {}
+        }
+        let positions = run.positions();
+        let any = |wanted: fn(&Place) -> bool| positions.iter().any(|(_, frame)| wanted(&frame.place));
+        // A question on one branch is what a person looks for in a list, however busy the others are.
+        if any(|place| matches!(place, Place::Waiting { .. })) {
+            Status::Waiting
+        } else if any(|place| !matches!(place, Place::Checking { .. })) {
+            Status::Working
+        } else {
+            Status::Checking
+        }
+    }
+
+    /// The status in one word: `working`, `waiting`, `checking` or `ended`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Status::Working => "working",
+            Status::Waiting => "waiting",
+            Status::Checking => "checking",
+            Status::Ended { .. } => "ended",
+        }
+    }
+
+    /// Whether the run is over.
+    pub fn is_ended(&self) -> bool {
+        matches!(self, Status::Ended { .. })
+    }
+
+    /// How it ended, when it has.
+    pub fn result(&self) -> Option<&str> {
+        match self {
+            Status::Ended { result } => Some(result),
+            Status::Working | Status::Waiting | Status::Checking => None,
+        }
+    }
+
+    /// The status that [`word`](Status::word) and [`result`](Status::result) were taken from.
+    pub(super) fn parse(word: &str, result: Option<String>) -> Option<Status> {
+        match (word, result) {
+            ("working", None) => Some(Status::Working),
+            ("waiting", None) => Some(Status::Waiting),
+            ("checking", None) => Some(Status::Checking),
+            ("ended", Some(result)) => Some(Status::Ended { result }),
+            _ => None,
+        }
+    }
+}
+
+/// The nodes at which `run` is.
+pub(super) fn step(run: &Run) -> String {
+    let nodes = |(_, frame): (_, &Frame)| frame.place.node().to_string();
+    run.positions().into_iter().map(nodes).collect::<Vec<_>>().join(", ")
+}
