@@ -35,7 +35,8 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error without place or help.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, severity: Severity::Error, message: message.into(), span: None, help: None, repair: None }
+        let message = one_line(message.into());
+        Diagnostic { code, severity: Severity::Error, message, span: None, help: None, repair: None }
     }
 
     /// A warning without place or help.
@@ -53,7 +54,7 @@ impl Diagnostic {
     /// The same, with help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(one_line(help.into()));
         self
     }
 
@@ -72,8 +73,8 @@ impl Diagnostic {
         {
             self.severity = Severity::Warning;
             self.help = Some(match self.help {
-                Some(help) => format!("{help}; until then {repair}"),
-                None => format!("until it is mended, {repair}"),
+                Some(help) => format!("{help} (until then {repair})"),
+                None => format!("mend it (until then {repair})"),
             });
         }
         self
@@ -94,16 +95,22 @@ impl Diagnostic {
     }
 }
 
+/// The longest word that a meant one is guessed for.
+const MAX_GUESSED_BYTES: usize = 100;
+
 /// The word of `known` that `word` was most likely meant to be; nothing when none is near.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Comparing costs the product of the lengths; a word of a megabyte is no typing error.
-    if word.len() > 200 {
+    if word.len() > MAX_GUESSED_BYTES {
         return None;
     }
     let folded = fold(word);
+    if folded.is_empty() {
+        return None;
+    }
     known
         .into_iter()
-        .filter(|candidate| candidate.len() <= 200)
+        .filter(|candidate| candidate.len() <= MAX_GUESSED_BYTES)
         .map(|candidate| (strsim::jaro_winkler(&folded, &fold(candidate)), candidate))
         .filter(|(likeness, _)| *likeness > 0.82)
         .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -115,33 +122,63 @@ fn fold(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// `a`, `b` and `c`, each in backticks.
+/// `a`, `b` and `c`, each in backticks, and as many as fit a line.
 pub fn list(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let quoted: Vec<String> = words.iter().take(MAX_LISTED).map(|word| format!("`{}`", clip(word))).collect();
     match quoted.split_last() {
         None => String::new(),
+        Some(_) if words.len() > MAX_LISTED => format!("{} and {} more", quoted.join(", "), words.len() - MAX_LISTED),
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
 }
 
+/// The most words that a message lists.
+const MAX_LISTED: usize = 16;
+
 /// At most 80 characters of a word, so that a message stays a sentence whatever a file holds.
 pub fn clip(text: &str) -> String {
-    let mut clipped: String = text.chars().take(80).collect();
-    if clipped.len() < text.len() {
-        clipped.push('…');
+    cut(text, 80)
+}
+
+/// The text as one line that can be shown anywhere: a definition must not steer a terminal through a message.
+fn one_line(text: String) -> String {
+    let text = if text.len() > 2_000 { cut(&text, 1_000) } else { text };
+    if !text.contains(is_unseen) {
+        return text;
     }
-    clipped
+    text.chars().map(|c| if is_unseen(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a character steers the display instead of being seen: controls, line separators, changes of direction.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use super::{Diagnostic, closest};
 
     #[test]
     fn spelling_variants_are_close_and_other_words_are_not() {
         assert_eq!(closest("lint-format", ["commit", "lint_format"]), Some("lint_format"));
         assert_eq!(closest("exitt", ["start", "exit"]), Some("exit"));
         assert_eq!(closest("banana", ["start", "exit"]), None);
+        assert_eq!(closest("--", ["_", "exit"]), None);
+    }
+
+    #[test]
+    fn a_message_is_one_line_that_steers_no_terminal() {
+        let fault = Diagnostic::error("bad-id", "`a\u{1b}[31m\nb\u{202e}`").help("x".repeat(5_000));
+        assert_eq!(fault.message, r"`a\u{1b}[31m\nb\u{202e}`");
+        assert_eq!(fault.help.unwrap().chars().count(), 1_001);
     }
 }

@@ -63,7 +63,7 @@ impl Source {
         let file = parts.next()?;
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let stem = if stem == "workflow" { parts.next()? } else { stem };
-        (!stem.is_empty() && !stem.starts_with('<')).then_some(stem)
+        (!["", ".", ".."].contains(&stem) && !stem.starts_with('<')).then_some(stem)
     }
 
     /// Line and column of a byte offset; an offset past the end is the end.
@@ -139,9 +139,9 @@ impl Tree {
         }
     }
 
-    /// The value under `key`, when it is an object that has one.
+    /// The value under `key`, when it is an object that has one: the last of several, as most readers of JSON have it.
     pub fn get(&self, key: &str) -> Option<&Tree> {
-        let entry = self.entries()?.iter().find(|entry| entry.key.value == key)?;
+        let entry = self.entries()?.iter().rfind(|entry| entry.key.value == key)?;
         Some(&entry.value)
     }
 }
@@ -175,7 +175,29 @@ pub fn parse_json(source: &Source) -> Result<Tree, Diagnostic> {
         Diagnostic::error("syntax", format!("not valid JSON: {}", lower_first(&error.kind().to_string())))
             .at(Span { start: range.start, end: range.end })
     })?;
+    if let Some((at, found)) = beyond_json(&source.text) {
+        let message = format!("not valid JSON: the character `{}` cannot stand here", found.escape_debug());
+        return Err(Diagnostic::error("syntax", message).at(Span { start: at, end: at + found.len_utf8() }).help(
+            "in a string write `\\n` for a line break and `\\t` for a tab; between values only plain blanks may stand",
+        ));
+    }
     parsed.value.as_ref().map(tree).ok_or_else(|| Diagnostic::error("syntax", "the file is empty".to_owned()))
+}
+
+/// What the parser lets pass although RFC 8259 does not: control characters in strings, and other blanks than its
+/// four between values. The text is otherwise valid.
+fn beyond_json(text: &str) -> Option<(usize, char)> {
+    let (mut inside, mut escaped) = (false, false);
+    text.char_indices().find(|&(_, c)| {
+        let allowed = if inside { c >= ' ' } else { c.is_ascii_graphic() || [' ', '\t', '\n', '\r'].contains(&c) };
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = inside,
+            '"' => inside = !inside,
+            _ => {}
+        }
+        !allowed
+    })
 }
 
 fn tree(value: &ast::Value<'_>) -> Tree {
@@ -221,12 +243,30 @@ mod tests {
         assert_eq!(Source::new("x/quick-task.json", "").stem(), Some("quick-task"));
         assert_eq!(Source::new(".flow/workflows/mine/workflow.json", "").stem(), Some("mine"));
         assert_eq!(Source::new("<stdin>", "").stem(), None);
+        assert_eq!(Source::new("./workflow.json", "").stem(), None);
+        assert_eq!(Source::new("../workflow.json", "").stem(), None);
     }
 
     #[test]
     fn what_is_not_strict_json_is_refused() {
-        for text in ["{a:1}", "{\"a\":1,}", "{'a':1}", "// x\n1", "[01]", "[1 2]", "[+1]", "[.5]", "[NaN]", "", "{} {}"]
-        {
+        for text in [
+            "{a:1}",
+            "{\"a\":1,}",
+            "{'a':1}",
+            "// x\n1",
+            "[01]",
+            "[1 2]",
+            "[+1]",
+            "[.5]",
+            "[NaN]",
+            "",
+            "{} {}",
+            "[\"a\nb\"]",
+            "{\"\t\":1}",
+            "[\u{a0}1]",
+            "[\u{c}1]",
+            "[\u{b}1]",
+        ] {
             assert!(parse_json(&Source::new("t", text)).is_err(), "{text} was accepted");
         }
     }

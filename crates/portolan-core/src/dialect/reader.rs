@@ -2,8 +2,14 @@
 //!
 //! Dialects say which fields there are; the wording of the faults is the same for all of them.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::source::{Entry, Span, Spanned, Tree, TreeKind};
+
+/// After how many faults nothing is guessed any more: what follows is no typing error.
+const MAX_GUESSES: usize = 500;
 
 /// The faults found so far, in the order found.
 #[derive(Default)]
@@ -29,30 +35,28 @@ impl<'t> Fields<'t> {
     pub(crate) fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut Faults) -> Option<Fields<'t>> {
         let what = what.into();
         let Some(entries) = tree.entries() else {
-            faults.push(
-                Diagnostic::error("wrong-type", format!("{what} must be an object, but is {}", tree.describe()))
-                    .at(tree.span),
-            );
+            faults.push(not_an_object(tree, &what));
             return None;
         };
-        for (at, entry) in entries.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for entry in entries {
             let key = &entry.key.value;
-            if entries[..at].iter().any(|earlier| earlier.key.value == *key) {
+            if !seen.insert(key.as_str()) {
                 faults.push(
                     Diagnostic::error("duplicate-key", format!("{what} has `{}` twice", clip(key)))
                         .at(entry.key.span)
                         .help("keep one of the two: readers of JSON disagree on which one counts")
-                        .repaired("the first one counts"),
+                        .repaired("the last one counts"),
                 );
             }
         }
         Some(Fields { what, span: tree.span, entries, known: Vec::new() })
     }
 
-    /// The value of `key`; JSON's `null` counts as absent.
+    /// The value of `key`, the last of several; JSON's `null` counts as absent.
     pub(crate) fn optional(&mut self, key: &'static str) -> Option<&'t Tree> {
         self.known.push(key);
-        let entry = self.entries.iter().find(|entry| entry.key.value == key)?;
+        let entry = self.entries.iter().rfind(|entry| entry.key.value == key)?;
         (!matches!(entry.value.kind, TreeKind::Null)).then_some(&entry.value)
     }
 
@@ -60,9 +64,43 @@ impl<'t> Fields<'t> {
     pub(crate) fn required(&mut self, key: &'static str, faults: &mut Faults) -> Option<&'t Tree> {
         let value = self.optional(key);
         if value.is_none() {
-            faults.push(Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(self.span));
+            faults.push(self.missing(key));
         }
         value
+    }
+
+    /// A string; a fault when it is absent.
+    pub(crate) fn required_string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
+        if self.has(key) {
+            return self.string(key, faults);
+        }
+        self.required(key, faults);
+        None
+    }
+
+    /// A string that lenient reading does without.
+    pub(crate) fn expected_string(
+        &mut self,
+        key: &'static str,
+        repair: &'static str,
+        faults: &mut Faults,
+    ) -> Option<Spanned<String>> {
+        if !self.has(key) {
+            faults.push(self.missing(key).repaired(repair));
+        }
+        self.string(key, faults)
+    }
+
+    /// Whether `key` is there with another value than `null`.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        let entry = self.entries.iter().rfind(|entry| entry.key.value == key);
+        entry.is_some_and(|entry| !matches!(entry.value.kind, TreeKind::Null))
+    }
+
+    /// Its place is the opening brace: the whole object would be a page of text.
+    fn missing(&self, key: &str) -> Diagnostic {
+        let brace = Span { start: self.span.start, end: self.span.start + 1 };
+        Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(brace)
     }
 
     /// An optional string.
@@ -74,16 +112,21 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// An optional whole number from `least` to 1,000,000.
-    pub(crate) fn count(&mut self, key: &'static str, least: u32, faults: &mut Faults) -> Option<Spanned<u32>> {
+    /// An optional whole number.
+    pub(crate) fn count(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u32>,
+        faults: &mut Faults,
+    ) -> Option<Spanned<u32>> {
         let tree = self.optional(key)?;
         let number = match &tree.kind {
             TreeKind::Number(text) => text.parse::<u32>().ok(),
             _ => None,
         };
-        match number.filter(|number| (least..=1_000_000).contains(number)) {
+        match number.filter(|number| range.contains(number)) {
             Some(value) => Some(Spanned { value, span: tree.span }),
-            None => self.wrong(key, &format!("a whole number from {least} to 1000000"), tree, faults),
+            None => self.wrong(key, &format!("a whole number from {} to {}", range.start(), range.end()), tree, faults),
         }
     }
 
@@ -137,16 +180,13 @@ impl<'t> Fields<'t> {
         for entry in self.entries {
             let key = &entry.key.value;
             if !self.known.contains(&key.as_str()) {
-                faults.push(
-                    Diagnostic::error(
-                        "unknown-field",
-                        format!("{} has a field `{}`, which means nothing here", self.what, clip(key)),
-                    )
+                let message = format!("{} has a field `{}`, which means nothing here", self.what, clip(key));
+                let fault = Diagnostic::error("unknown-field", message)
                     .at(entry.key.span)
                     .help(format!("the fields here are {}", list(&self.known)))
-                    .did_you_mean(key, self.known.iter().copied())
-                    .repaired("it is ignored"),
-                );
+                    .repaired("it is ignored");
+                let guessed = faults.0.len() < MAX_GUESSES;
+                faults.push(if guessed { fault.did_you_mean(key, self.known.iter().copied()) } else { fault });
             }
         }
     }
@@ -162,6 +202,11 @@ impl<'t> Fields<'t> {
         );
         None
     }
+}
+
+/// The fault of a value that should be an object.
+pub(crate) fn not_an_object(tree: &Tree, what: &str) -> Diagnostic {
+    Diagnostic::error("wrong-type", format!("{what} must be an object, but is {}", tree.describe())).at(tree.span)
 }
 
 /// A value as a message shows it: its own text where that is short and tells more than its type.

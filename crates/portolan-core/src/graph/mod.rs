@@ -6,6 +6,7 @@
 mod check;
 mod workflow;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,10 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Its edges, in the order written: of several that fit, the first is taken.
     pub edges: Vec<Edge>,
+    /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead.
+    pub unread: BTreeSet<NodeId>,
+    /// The first fault of the text that reading could not repair. Such a graph can be drawn, and not run.
+    pub broken: Option<String>,
 }
 
 impl Graph {

@@ -3,11 +3,13 @@
 //! Strictly checked graphs need none of the repairs here; leniently checked ones do, and each repair is what the
 //! rule's warning announced.
 
-use indexmap::IndexMap;
+use std::collections::BTreeSet;
+
+use indexmap::{IndexMap, IndexSet};
 
 use super::Library;
 use super::map::Map;
-use crate::graph::{Brief, DEFAULT_RETRIES, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Workflow};
+use crate::graph::{Brief, DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Workflow};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -39,9 +41,10 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         })
         .collect();
     let start = map.start().map(|node| node.id.clone());
-    let start = start.unwrap_or_else(|| invented_start(&mut steps));
-    lead_dead_ends_on(&mut steps);
-    let edges = graph.edges.iter().filter(|edge| map.node(&edge.to.value).is_some()).cloned().collect();
+    let start = start.unwrap_or_else(|| invented_start(&map, &mut steps));
+    lead_dead_ends_on(&map, &mut steps);
+    let leads = |edge: &&Edge| map.node(&edge.from.value).is_some() && map.node(&edge.to.value).is_some();
+    let edges = graph.edges.iter().filter(leads).cloned().collect();
     Flow { name: graph.name.clone(), description: graph.description.clone(), start, steps, edges }
 }
 
@@ -56,39 +59,41 @@ fn usable(node: &Node, library: Library<'_>) -> Node {
 
 fn exits(map: &Map<'_>, node: &Node) -> Exits {
     if let Kind::Fork { .. } = node.kind {
-        let mut branches: Vec<NodeId> = Vec::new();
-        for edge in map.leaving(&node.id) {
-            if !branches.contains(&edge.to.value) {
-                branches.push(edge.to.value.clone());
-            }
-        }
-        return Exits { on: Vec::new(), failing: never(node), branches };
+        let branches: IndexSet<NodeId> = map.leaving(&node.id).iter().map(|edge| edge.to.value.clone()).collect();
+        return Exits { on: Vec::new(), failing: again(node, 0), branches: branches.into_iter().collect() };
     }
-    let Some(own) = map.node(&node.id) else { unreachable!("a node of the map is in the map") };
-    let mut outcomes = map.outcomes(own);
-    for edge in map.leaving(&node.id) {
-        let Some(named) = edge.on.outcome() else { continue };
-        if !named.is_failed() && !outcomes.contains(named) && !matches!(node.kind, Kind::End { .. }) {
-            outcomes.push(named.clone());
-        }
-    }
-    let on = outcomes
+    let on = outcomes(map, node)
         .into_iter()
         .filter_map(|outcome| map.edge_on(&node.id, outcome.as_str()).map(|edge| (outcome, edge.to.value.clone())))
         .collect();
     Exits { on, failing: failing(map, node), branches: Vec::new() }
 }
 
+/// The outcomes of a node, and those that its edges wait for although it does not declare them.
+fn outcomes(map: &Map<'_>, node: &Node) -> IndexSet<Outcome> {
+    let mut outcomes: IndexSet<Outcome> = map.outcomes(node).into_iter().collect();
+    if matches!(node.kind, Kind::Start | Kind::End { .. }) {
+        return outcomes;
+    }
+    for edge in map.leaving(&node.id) {
+        let on = edge.on.outcome().cloned().unwrap_or_else(Outcome::passed);
+        if on.as_str() == PASSED {
+            outcomes.shift_insert(0, on);
+        } else if !on.is_failed() {
+            outcomes.insert(on);
+        }
+    }
+    outcomes
+}
+
 /// What the `failed` edges and `maxRetries` of a node come to. `docs/navigator.md` has the table.
 fn failing(map: &Map<'_>, node: &Node) -> Failing {
     let written = node.max_retries.as_ref().map(|count| count.value);
-    // A join does no work that could be attempted again: its fork does.
-    let own = match &node.kind {
-        Kind::Join { fork, .. } => &fork.value,
-        _ => &node.id,
-    };
-    let again = |budget, exhausted| Failing::Retries { to: own.clone(), budget, exhausted };
+    let is_join = matches!(node.kind, Kind::Join { .. });
     match map.failed_edges(&node.id) {
+        // A join does no work that could be attempted again: it leads on, or a person decides at once.
+        (None, Some(escalation)) if is_join => Failing::Leads(escalation.to.value.clone()),
+        (None, None) if is_join => fork_again(node),
         (Some(retry), Some(escalation)) => Failing::Retries {
             to: retry.to.value.clone(),
             budget: written.unwrap_or(0),
@@ -104,49 +109,56 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
                 Failing::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
             }
         },
-        (None, None) if matches!(node.kind, Kind::Join { .. }) => again(written.unwrap_or(0), None),
-        (None, None) => again(written.unwrap_or(DEFAULT_RETRIES), None),
+        (None, None) => again(node, written.unwrap_or(DEFAULT_RETRIES)),
     }
 }
 
-/// For nodes that have no outcome of their own.
-fn never(node: &Node) -> Failing {
-    Failing::Retries { to: node.id.clone(), budget: 0, exhausted: None }
+/// A person decides at once, and trying again is to open the fork again: the join itself does no work.
+fn fork_again(node: &Node) -> Failing {
+    let to = match &node.kind {
+        Kind::Join { fork, .. } => fork.value.clone(),
+        _ => node.id.clone(),
+    };
+    Failing::Retries { to, budget: 0, exhausted: None }
+}
+
+fn again(node: &Node, budget: u32) -> Failing {
+    Failing::Retries { to: node.id.clone(), budget, exhausted: None }
 }
 
 /// A graph without a start begins at the first node that nothing leads to, or at its first node.
-fn invented_start(steps: &mut IndexMap<NodeId, Step>) -> NodeId {
-    let entered: std::collections::BTreeSet<NodeId> = steps
-        .values()
-        .flat_map(|step| step.exits.on.iter().map(|(_, to)| to).chain(&step.exits.branches))
-        .cloned()
-        .collect();
-    let first = steps.keys().find(|id| !entered.contains(*id)).or_else(|| steps.keys().next()).cloned();
+fn invented_start(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) -> NodeId {
+    let entered: BTreeSet<&NodeId> = map.nodes().flat_map(|node| map.next(node)).collect();
+    let first = map.nodes().find(|node| !entered.contains(&node.id)).or_else(|| map.nodes().next());
     let id = free_id(steps, "start");
-    let on = first.map(|first| (Outcome::from(PASSED), first)).into_iter().collect();
+    let on = first.map(|first| (Outcome::passed(), first.id.clone())).into_iter().collect();
     steps.insert_before(0, id.clone(), invented(&id, "Start", Kind::Start, on));
     id
 }
 
-/// What leads nowhere leads to an end that says so.
-fn lead_dead_ends_on(steps: &mut IndexMap<NodeId, Step>) {
-    let dead: Vec<NodeId> = steps
-        .values()
-        .filter(|step| {
-            let goes_on = !matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. });
-            goes_on && step.exits.on.is_empty()
-        })
-        .map(|step| step.node.id.clone())
-        .collect();
-    if dead.is_empty() {
-        return;
-    }
+/// Outcomes that lead nowhere lead to an end that says so.
+fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
     let end = free_id(steps, "no_way_on");
-    for id in dead {
-        steps[&id].exits.on.push((Outcome::from(PASSED), end.clone()));
+    let mut used = false;
+    for step in steps.values_mut() {
+        if matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. }) {
+            continue;
+        }
+        let mut missing = map.node(&step.node.id).map(|node| map.outcomes(node)).unwrap_or_default();
+        missing.retain(|outcome| map.edge_on(&step.node.id, outcome.as_str()).is_none());
+        if missing.is_empty() && step.exits.on.is_empty() {
+            missing.push(Outcome::passed());
+        }
+        for outcome in missing {
+            let at = if outcome.as_str() == PASSED { 0 } else { step.exits.on.len() };
+            step.exits.on.insert(at, (outcome, end.clone()));
+            used = true;
+        }
     }
-    let kind = Kind::End { result: EndResult::Blocked, escalation: None };
-    steps.insert(end.clone(), invented(&end, "The workflow has no way on from here", kind, Vec::new()));
+    if used {
+        let kind = Kind::End { result: EndResult::Blocked, escalation: None };
+        steps.insert(end.clone(), invented(&end, "The workflow has no way on from here", kind, Vec::new()));
+    }
 }
 
 fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> Step {
@@ -159,7 +171,7 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
         accept: Vec::new(),
         max_retries: None,
     };
-    Step { exits: Exits { on, failing: never(&node), branches: Vec::new() }, node }
+    Step { exits: Exits { on, failing: again(&node, 0), branches: Vec::new() }, node }
 }
 
 fn free_id(steps: &IndexMap<NodeId, Step>, wanted: &str) -> NodeId {

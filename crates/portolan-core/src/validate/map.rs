@@ -1,46 +1,73 @@
-//! A graph with its indexes: what every rule asks of it, in constant time.
+//! A graph with its indexes: what every rule asks of it, without searching.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use std::collections::BTreeSet;
 
-use crate::graph::{Edge, Graph, Kind, Node, Trigger};
-use crate::value::{FAILED, NodeId, Outcome, PASSED};
+use crate::graph::{Edge, Graph, Kind, Node};
+use crate::value::{NodeId, Outcome, PASSED};
 
 pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
-    nodes: IndexMap<&'g str, (&'g Node, Vec<&'g Edge>)>,
+    places: IndexMap<&'g str, Place<'g>>,
+}
+
+/// A node and the edges that leave it.
+struct Place<'g> {
+    node: &'g Node,
+    leaving: Vec<&'g Edge>,
+    /// Edges to nodes that are not defined or could not be read.
+    loose: Vec<&'g Edge>,
+    /// The first edge for each outcome but `failed`; an edge that names none stands under the empty word.
+    first_on: BTreeMap<&'g str, &'g Edge>,
+    retry: Option<&'g Edge>,
+    escalation: Option<&'g Edge>,
 }
 
 impl<'g> Map<'g> {
     pub(crate) fn of(graph: &'g Graph) -> Map<'g> {
-        let mut nodes: IndexMap<&str, (&Node, Vec<&Edge>)> = IndexMap::new();
+        let mut places: IndexMap<&str, Place<'_>> = IndexMap::new();
         for node in &graph.nodes {
-            nodes.entry(node.id.as_str()).or_insert((node, Vec::new()));
+            places.entry(node.id.as_str()).or_insert_with(|| Place::of(node));
         }
         for edge in &graph.edges {
-            if let Some((_, leaving)) = nodes.get_mut(edge.from.value.as_str()) {
-                leaving.push(edge);
+            let target = places.get(edge.to.value.as_str()).map(|place| place.node);
+            if let Some(place) = places.get_mut(edge.from.value.as_str()) {
+                place.add(edge, target);
             }
         }
-        Map { graph, nodes }
+        Map { graph, places }
+    }
+
+    fn place(&self, id: &NodeId) -> Option<&Place<'g>> {
+        self.places.get(id.as_str())
     }
 
     pub(crate) fn node(&self, id: &NodeId) -> Option<&'g Node> {
-        self.nodes.get(id.as_str()).map(|(node, _)| *node)
+        self.place(id).map(|place| place.node)
+    }
+
+    /// Whether the text has a node called `id`, readable or not.
+    pub(crate) fn mentions(&self, id: &NodeId) -> bool {
+        self.places.contains_key(id.as_str()) || self.graph.unread.contains(id)
     }
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &'g Node> + '_ {
-        self.nodes.values().map(|(node, _)| *node)
+        self.places.values().map(|place| place.node)
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &'g str> + '_ {
-        self.nodes.keys().copied()
+    pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &'g str> + '_ {
+        self.places.keys().copied()
     }
 
     /// The edges that leave `id` and lead somewhere.
-    pub(crate) fn leaving(&self, id: &NodeId) -> impl Iterator<Item = &'g Edge> + '_ {
-        let edges = self.nodes.get(id.as_str()).map_or(&[][..], |(_, edges)| edges.as_slice());
-        edges.iter().copied().filter(|edge| self.node(&edge.to.value).is_some())
+    pub(crate) fn leaving(&self, id: &NodeId) -> &[&'g Edge] {
+        self.place(id).map_or(&[], |place| &place.leaving)
+    }
+
+    /// The edges that leave `id` and lead nobody knows where. What follows from that is not worth a second fault.
+    pub(crate) fn loose(&self, id: &NodeId) -> &[&'g Edge] {
+        self.place(id).map_or(&[], |place| &place.loose)
     }
 
     /// The start that counts: the first.
@@ -48,22 +75,16 @@ impl<'g> Map<'g> {
         self.nodes().find(|node| node.kind == Kind::Start)
     }
 
-    /// The outcomes of a node other than `failed`, in order.
-    pub(crate) fn outcomes(&self, node: &'g Node) -> Vec<Outcome> {
+    /// The outcomes of a node other than `failed`, in order, `passed` first.
+    pub(crate) fn outcomes(&self, node: &Node) -> Vec<Outcome> {
         match &node.kind {
             Kind::End { .. } | Kind::Fork { .. } => Vec::new(),
             Kind::Work { outputs, .. } if !outputs.is_empty() => {
-                outputs.iter().map(|output| output.value.clone()).filter(|output| !output.is_failed()).collect()
+                passed_first(outputs.iter().map(|output| &output.value))
             }
             Kind::Checkpoint { .. } => {
-                let mut answers = Vec::new();
-                for edge in self.leaving(&node.id) {
-                    let answer = edge.on.outcome().cloned().unwrap_or_else(Outcome::passed);
-                    if !answer.is_failed() && !answers.contains(&answer) {
-                        answers.push(answer);
-                    }
-                }
-                answers
+                let passed = Outcome::passed();
+                passed_first(self.leaving(&node.id).iter().map(|edge| edge.on.outcome().unwrap_or(&passed)))
             }
             Kind::Start | Kind::Work { .. } | Kind::Join { .. } | Kind::Subflow { .. } => vec![Outcome::passed()],
         }
@@ -71,20 +92,19 @@ impl<'g> Map<'g> {
 
     /// The edge that an outcome other than `failed` takes: the first that names it; for `passed`, also one that names none.
     pub(crate) fn edge_on(&self, id: &NodeId, outcome: &str) -> Option<&'g Edge> {
-        let named = self.leaving(id).find(|edge| edge.on.outcome().is_some_and(|on| on.as_str() == outcome));
-        named.or_else(|| self.leaving(id).find(|edge| outcome == PASSED && edge.on == Trigger::Done))
+        let first_on = &self.place(id)?.first_on;
+        let unnamed = || first_on.get("").filter(|_| outcome == PASSED);
+        first_on.get(outcome).filter(|_| !outcome.is_empty()).or_else(unnamed).copied()
     }
 
     /// The `failed` edges of a node: the first to a node that is not terminal, and the first to one that is.
     pub(crate) fn failed_edges(&self, id: &NodeId) -> (Option<&'g Edge>, Option<&'g Edge>) {
-        let failed = || self.leaving(id).filter(|edge| edge.on.outcome().is_some_and(|on| on.as_str() == FAILED));
-        let terminal = |edge: &&Edge| self.node(&edge.to.value).is_some_and(|node| is_terminal(&node.kind));
-        (failed().find(|edge| !terminal(edge)), failed().find(terminal))
+        self.place(id).map_or((None, None), |place| (place.retry, place.escalation))
     }
 
     /// Where one step may lead: along every edge, and from a fork also to its join.
     pub(crate) fn next(&self, node: &'g Node) -> Vec<&'g NodeId> {
-        let mut next: Vec<&NodeId> = self.leaving(&node.id).map(|edge| &edge.to.value).collect();
+        let mut next: Vec<&NodeId> = self.leaving(&node.id).iter().map(|edge| &edge.to.value).collect();
         if let Kind::Fork { join, .. } = &node.kind
             && self.node(&join.value).is_some()
         {
@@ -93,13 +113,13 @@ impl<'g> Map<'g> {
         next
     }
 
-    /// Everything that can be reached from `from`, itself included, without going on from nodes that `stop` names.
-    pub(crate) fn reach(&self, from: &'g NodeId, stop: impl Fn(&Node) -> bool) -> BTreeSet<&'g NodeId> {
+    /// Everything that can be reached from `from`, itself included.
+    pub(crate) fn reach(&self, from: &'g NodeId) -> BTreeSet<&'g NodeId> {
         let mut reached = BTreeSet::new();
         let mut waiting = vec![from];
         while let Some(id) = waiting.pop() {
             let Some(node) = self.node(id) else { continue };
-            if reached.insert(&node.id) && !stop(node) {
+            if reached.insert(&node.id) {
                 waiting.extend(self.next(node));
             }
         }
@@ -107,7 +127,39 @@ impl<'g> Map<'g> {
     }
 }
 
+impl<'g> Place<'g> {
+    fn of(node: &'g Node) -> Place<'g> {
+        Place { node, leaving: Vec::new(), loose: Vec::new(), first_on: BTreeMap::new(), retry: None, escalation: None }
+    }
+
+    fn add(&mut self, edge: &'g Edge, target: Option<&Node>) {
+        let Some(target) = target else {
+            self.loose.push(edge);
+            return;
+        };
+        self.leaving.push(edge);
+        match edge.on.outcome() {
+            Some(on) if on.is_failed() && is_terminal(&target.kind) => self.escalation = self.escalation.or(Some(edge)),
+            Some(on) if on.is_failed() => self.retry = self.retry.or(Some(edge)),
+            on => {
+                self.first_on.entry(on.map_or("", Outcome::as_str)).or_insert(edge);
+            }
+        }
+    }
+}
+
 /// Whether a run that comes here has nothing more to do by itself.
 pub(crate) fn is_terminal(kind: &Kind) -> bool {
     matches!(kind, Kind::End { .. } | Kind::Checkpoint { .. })
+}
+
+/// Each outcome once and without `failed`: `passed`, then the others in order.
+fn passed_first<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Vec<Outcome> {
+    let mut seen = BTreeSet::new();
+    let (mut ordered, others): (Vec<Outcome>, Vec<Outcome>) = outcomes
+        .filter(|outcome| !outcome.is_failed() && seen.insert(outcome.as_str()))
+        .cloned()
+        .partition(|outcome| outcome.as_str() == PASSED);
+    ordered.extend(others);
+    ordered
 }

@@ -4,6 +4,7 @@
 //! a rule promises ("a run cannot be stranded") the engine relies on without looking again.
 
 mod build;
+mod circles;
 mod map;
 mod rules;
 #[cfg(test)]
@@ -21,10 +22,16 @@ pub const MAX_SUBFLOW_DEPTH: usize = 16;
 /// Where the workflows that subflows name are found.
 pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
 
+/// A library without workflows.
+pub fn no_library<'g>(_: &str) -> Option<&'g Graph> {
+    None
+}
+
 /// Checks a graph against every rule and, when it may be used, links it with the workflows that its subflows name.
 ///
 /// All findings are returned, errors and warnings. In [`Strictness::Lenient`], errors that have a repair are
-/// warnings, and the workflow is the repaired one.
+/// warnings, and the workflow is the repaired one. A graph whose text had faults that nothing repairs is checked as
+/// well, so that an author hears everything at once, but no workflow comes of it.
 ///
 /// ```
 /// use portolan_core::{dialect, source::Source, validate};
@@ -34,7 +41,7 @@ pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
 ///   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "don"} ]
 /// }"#);
 /// let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict);
-/// let (workflow, faults) = validate::validate(&graph.unwrap(), &|_| None, dialect::Strictness::Strict);
+/// let (workflow, faults) = validate::validate(&graph.unwrap(), &validate::no_library, dialect::Strictness::Strict);
 /// assert!(workflow.is_none());
 /// assert_eq!(faults[0].message, "an edge leads to `don`, which is not defined");
 /// assert_eq!(faults[0].help.as_deref(), Some("did you mean `done`?"));
@@ -51,11 +58,11 @@ pub fn validate<'g>(
             (rule.check)(&map, &mut faults);
         }
     }
-    rules::subflows::check(graph, library, &mut faults);
+    rules::subflows::check(graph, library, strictness, &mut faults);
     if strictness == Strictness::Lenient {
         faults = faults.into_iter().map(Diagnostic::lenient).collect();
     }
     faults.sort_by_key(|fault| (fault.span.map_or(0, |span| span.start), fault.code));
-    let usable = !faults.iter().any(Diagnostic::is_error);
+    let usable = graph.broken.is_none() && !faults.iter().any(Diagnostic::is_error);
     (usable.then(|| build::workflow(graph, library)), faults)
 }

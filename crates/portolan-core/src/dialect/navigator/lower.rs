@@ -8,8 +8,7 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
 use crate::dialect::reader::Faults;
 use crate::graph::{
-    Brief, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Edge, EndResult, Escalation, Graph, Kind, MAX_TIMEOUT_SECONDS,
-    Node, Trigger,
+    Brief, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger,
 };
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
@@ -22,11 +21,15 @@ const MAX_CHECKS: usize = 32;
 /// The graph is there whenever `nodes` and `edges` could be read, faults or not.
 pub fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
     let mut faults = Faults::default();
-    let graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
-    let faults = match strictness {
+    let mut graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
+    let mut faults = match strictness {
         Strictness::Strict => faults.0,
         Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
     };
+    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    if let Some(graph) = &mut graph {
+        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
+    }
     (graph, faults)
 }
 
@@ -34,16 +37,26 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
     let id = workflow_id(source, &file, faults);
     let leaving: BTreeSet<String> = file.edges.iter().map(|edge| edge.from.value.clone()).collect();
     let mut edges: Vec<Edge> = file.edges.into_iter().map(|edge| lower_edge(edge, faults)).collect();
-    for node in &file.nodes {
-        edges.extend(edges_of_branches(node, &edges));
+    edges.extend(edges_of_branches(&file.nodes, &edges));
+    let mut unread: BTreeSet<NodeId> = file.unread.into_iter().map(NodeId::from).collect();
+    let mut nodes = Vec::new();
+    for node in file.nodes {
+        let id = NodeId::from(node.id.value.as_str());
+        match lower_node(node, &leaving, faults) {
+            Some(node) => nodes.push(node),
+            None => {
+                unread.insert(id);
+            }
+        }
     }
-    let nodes = file.nodes.into_iter().filter_map(|node| lower_node(node, &leaving, faults)).collect();
     Graph {
         name: file.name.map_or_else(|| id.value.clone(), |name| name.value),
         description: file.description.map(|text| text.value).unwrap_or_default(),
         id,
         nodes,
         edges,
+        unread,
+        broken: None,
     }
 }
 
@@ -96,20 +109,25 @@ fn lower_edge(edge: syntax::Edge, faults: &mut Faults) -> Edge {
 }
 
 /// A fork may list its branches instead of drawing an edge to each.
-fn edges_of_branches(node: &syntax::Node, drawn: &[Edge]) -> Vec<Edge> {
-    let NodeType::Fork { branches, .. } = &node.kind else { return Vec::new() };
-    let drawn_to = |step: &str| drawn.iter().any(|edge| edge.from.value == *node.id.value && edge.to.value == *step);
-    branches
-        .iter()
-        .filter(|branch| !drawn_to(&branch.entry_step.value))
-        .map(|branch| Edge {
-            from: node_id(node.id.clone()),
-            to: node_id(branch.entry_step.clone()),
-            on: Trigger::Done,
-            label: branch.description.as_ref().map(|text| text.value.clone()),
-            span: branch.entry_step.span,
-        })
-        .collect()
+fn edges_of_branches(nodes: &[syntax::Node], drawn: &[Edge]) -> Vec<Edge> {
+    let drawn: BTreeSet<(&str, &str)> =
+        drawn.iter().map(|edge| (edge.from.value.as_str(), edge.to.value.as_str())).collect();
+    let mut edges = Vec::new();
+    for node in nodes {
+        let NodeType::Fork { branches, .. } = &node.kind else { continue };
+        for branch in branches {
+            if !drawn.contains(&(node.id.value.as_str(), branch.entry_step.value.as_str())) {
+                edges.push(Edge {
+                    from: node_id(node.id.clone()),
+                    to: node_id(branch.entry_step.clone()),
+                    on: Trigger::Done,
+                    label: branch.description.as_ref().map(|text| text.value.clone()),
+                    span: branch.entry_step.span,
+                });
+            }
+        }
+    }
+    edges
 }
 
 fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Faults) -> Option<Node> {
@@ -139,7 +157,10 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
             max_retries = work.max_retries.take();
             refuse_on_subflow(&work, faults);
             tell(&mut brief, *work);
-            Kind::Subflow { workflow: workflow? }
+            match workflow {
+                Some(workflow) => Kind::Subflow { workflow },
+                None => Kind::Work { gate: false, outputs: Vec::new() },
+            }
         }
     };
     Some(Node {
@@ -236,16 +257,9 @@ fn lower_check(check: &syntax::Check, id: &str, faults: &mut Faults) -> Option<C
     let wrong = |message: String, help: &str| Some(Diagnostic::error("bad-check", message).at(check.span).help(help));
     let fault = match (&check.run, &check.file) {
         (Some(argv), None) if argv.first().is_some_and(|program| !program.value.is_empty()) => {
-            let timeout_seconds =
-                check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| u64::from(limit.value));
-            if timeout_seconds <= MAX_TIMEOUT_SECONDS {
-                let argv = argv.iter().map(|word| word.value.clone()).collect();
-                return Some(CheckBy::Run { argv, timeout_seconds });
-            }
-            wrong(
-                format!("check `{}` may run for {timeout_seconds} seconds", clip(id)),
-                "the longest `timeoutSeconds` is 86400, a day",
-            )
+            let limit = check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| limit.value.into());
+            let argv = argv.iter().map(|word| word.value.clone()).collect();
+            return Some(CheckBy::Run { argv, timeout_seconds: limit });
         }
         (Some(_), None) => wrong(
             format!("check `{}` runs nothing", clip(id)),

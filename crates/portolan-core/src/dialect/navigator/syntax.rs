@@ -1,8 +1,10 @@
 //! An exact picture of a Navigator file: which fields there are and of what type. It decides nothing.
 
-use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, Fields};
-use crate::graph::{EndResult, Escalation, Strategy};
+use indexmap::IndexMap;
+
+use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
+use crate::dialect::reader::{Faults, Fields, not_an_object};
+use crate::graph::{EndResult, Escalation, MAX_TIMEOUT_SECONDS, Strategy};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most nodes and edges that are read.
@@ -10,12 +12,20 @@ const MAX_NODES: usize = 10_000;
 const MAX_EDGES: usize = 50_000;
 /// The longest identifier, in bytes.
 const MAX_ID_BYTES: usize = 200;
+/// The largest number of retries and of branches that are open at once.
+const MAX_COUNT: u32 = 1_000_000;
+/// The longest time for a check, as the number that is read.
+const MAX_TIMEOUT: u32 = MAX_TIMEOUT_SECONDS as u32;
+/// The most outcomes that a node may declare.
+const MAX_OUTPUTS: usize = 100;
 
 pub(super) struct File {
     pub(super) id: Option<Spanned<String>>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     pub(super) nodes: Vec<Node>,
+    /// The ids of the nodes that are there but could not be read.
+    pub(super) unread: Vec<String>,
     pub(super) edges: Vec<Edge>,
 }
 
@@ -73,19 +83,20 @@ pub(super) struct Edge {
 /// Reads the picture; nothing when there are no nodes to draw.
 pub(super) fn read(tree: &Tree, faults: &mut Faults) -> Option<File> {
     let mut fields = Fields::of(tree, "the workflow", faults)?;
-    let id = fields.string("id", faults);
+    let id = fields.string("id", faults).filter(|id| check_id(id, "a workflow", faults));
     let name = fields.string("name", faults);
     let description = fields.string("description", faults);
     let nodes = fields.required("nodes", faults);
     let edges = fields.required("edges", faults);
     fields.ignored(&["$schema", "version", "metadata", "config"]);
     fields.finish(faults);
-    let nodes = read_nodes(nodes?, faults)?;
-    let edges = read_edges(edges?, faults)?;
-    Some(File { id, name, description, nodes, edges })
+    let nodes = nodes.and_then(|tree| read_nodes(tree, faults));
+    let edges = edges.and_then(|tree| read_edges(tree, faults));
+    let (nodes, unread) = nodes?;
+    Some(File { id, name, description, nodes, unread, edges: edges? })
 }
 
-fn read_nodes(tree: &Tree, faults: &mut Faults) -> Option<Vec<Node>> {
+fn read_nodes(tree: &Tree, faults: &mut Faults) -> Option<(Vec<Node>, Vec<String>)> {
     let Some(entries) = tree.entries() else {
         let message = format!("`nodes` must be an object from node id to node, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span));
@@ -96,44 +107,47 @@ fn read_nodes(tree: &Tree, faults: &mut Faults) -> Option<Vec<Node>> {
         faults.push(Diagnostic::error("too-large", message).at(tree.span).help("move parts of it into subflows"));
         return None;
     }
-    let mut seen = std::collections::BTreeSet::new();
-    let mut nodes = Vec::new();
+    let mut unread = Vec::new();
+    let mut nodes: IndexMap<&str, Node> = IndexMap::new();
     for entry in entries {
         let id = &entry.key;
-        if !seen.insert(id.value.as_str()) {
+        if nodes.contains_key(id.value.as_str()) {
             faults.push(
                 Diagnostic::error("duplicate-id", format!("the node `{}` is defined twice", clip(&id.value)))
                     .at(id.span)
                     .help("give one of them another id")
-                    .repaired("the first one counts"),
+                    .repaired("the last one counts"),
             );
-            continue;
         }
-        check_id(id, faults);
-        nodes.extend(read_node(id, &entry.value, faults));
+        let sound = check_id(id, "a node", faults);
+        match read_node(id, &entry.value, faults).filter(|_| sound) {
+            Some(node) => {
+                // As in the programs that the format comes from: the first place, the last value.
+                nodes.insert(&id.value, node);
+            }
+            None => unread.push(id.value.clone()),
+        }
     }
-    Some(nodes)
+    Some((nodes.into_values().collect(), unread))
 }
 
-fn check_id(id: &Spanned<String>, faults: &mut Faults) {
+fn check_id(id: &Spanned<String>, of: &str, faults: &mut Faults) -> bool {
     let text = &id.value;
-    if text.is_empty() || text.len() > MAX_ID_BYTES || text.chars().any(char::is_control) {
-        faults.push(
-            Diagnostic::error(
-                "bad-id",
-                format!("`{}` cannot be the id of a node", clip(&text.escape_debug().to_string())),
-            )
-            .at(id.span)
-            .help(format!(
+    let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
+    if !sound {
+        faults
+            .push(Diagnostic::error("bad-id", format!("`{}` cannot be the id of {of}", clip(text))).at(id.span).help(
+            format!(
                 "an id has 1 to {MAX_ID_BYTES} bytes and no control characters; letters, digits, `_` and `-` serve best"
-            )),
-        );
+            ),
+        ));
     }
+    sound
 }
 
 fn read_node(id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
     let mut fields = Fields::of(tree, format!("node `{}`", clip(&id.value)), faults)?;
-    let kind = fields.required("type", faults);
+    let kind = fields.expected_string("type", WALKED_AS_TASK, faults);
     let name = fields.string("name", faults);
     let description = fields.string("description", faults);
     fields.ignored(&["metadata", "config"]);
@@ -142,38 +156,51 @@ fn read_node(id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<N
     Some(Node { id: id.clone(), name, description, kind })
 }
 
+const WALKED_AS_TASK: &str = "it is walked as a task";
 const TYPES: [&str; 7] = ["start", "end", "task", "gate", "fork", "join", "subflow"];
 
-fn read_kind(id: &Spanned<String>, kind: Option<&Tree>, fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
-    match kind.and_then(Tree::as_str) {
+fn read_kind(
+    id: &Spanned<String>,
+    kind: Option<Spanned<String>>,
+    fields: &mut Fields<'_>,
+    faults: &mut Faults,
+) -> NodeType {
+    match kind.as_ref().map(|kind| kind.value.as_str()) {
         Some("start") => NodeType::Start,
         Some("end") => read_end(fields, faults),
         Some("task") => NodeType::Work(Box::new(read_work(false, fields, faults))),
         Some("gate") => NodeType::Work(Box::new(read_work(true, fields, faults))),
         Some("fork") => read_fork(fields, faults),
         Some("join") => read_join(fields, faults),
-        Some("subflow") => {
-            let workflow = fields.required("workflow", faults).and_then(|_| fields.string("workflow", faults));
-            fields.ignored(&["inputs"]);
-            NodeType::Subflow { workflow, work: Box::new(read_work(false, fields, faults)) }
-        }
+        Some("subflow") => read_subflow(fields, faults),
         word => {
-            if let Some(tree) = kind {
-                let written = word.map_or_else(|| tree.describe().to_owned(), |word| format!("`{}`", clip(word)));
+            if let (Some(word), Some(kind)) = (word, &kind) {
                 faults.push(
                     Diagnostic::error(
                         "unknown-type",
-                        format!("node `{}` has the type {written}, which does not exist", clip(&id.value)),
+                        format!("node `{}` has the type `{}`, which does not exist", clip(&id.value), clip(word)),
                     )
-                    .at(tree.span)
-                    .help("the types are `start`, `end`, `task`, `gate`, `fork`, `join` and `subflow`")
-                    .did_you_mean(word.unwrap_or_default(), TYPES)
-                    .repaired("it is walked as a task"),
+                    .at(kind.span)
+                    .help(format!("the types are {}", list(&TYPES)))
+                    .did_you_mean(word, TYPES)
+                    .repaired(WALKED_AS_TASK),
                 );
             }
             NodeType::Work(Box::new(read_work(false, fields, faults)))
         }
     }
+}
+
+fn read_subflow(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
+    let workflow = fields.expected_string("workflow", WALKED_AS_TASK, faults);
+    if let Some(inputs) = fields.optional("inputs") {
+        faults.push(
+            Diagnostic::warning("inert-field", "`inputs` of a subflow reach nobody: this format has no variables")
+                .at(inputs.span)
+                .help("say it in the `instructions` of the nodes, or keep it under `metadata`"),
+        );
+    }
+    NodeType::Subflow { workflow, work: Box::new(read_work(false, fields, faults)) }
 }
 
 fn read_end(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
@@ -185,7 +212,10 @@ fn read_end(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
     ];
     let escalations = [("hitl", Escalation::Hitl), ("alert", Escalation::Alert), ("ticket", Escalation::Ticket)];
     NodeType::End {
-        result: fields.choice("result", &results, faults),
+        // A result that is no word of the list was reported as that; it is not missing besides.
+        result: fields
+            .choice("result", &results, faults)
+            .or_else(|| fields.has("result").then_some(EndResult::Failure)),
         escalation: fields.choice("escalation", &escalations, faults),
     }
 }
@@ -198,15 +228,25 @@ fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut Faults) -> Work {
         stage: fields.string("stage", faults),
         emoji: fields.string("emoji", faults),
         context_files: fields.strings("context_files", faults),
-        outputs: fields.strings("outputs", faults),
-        max_retries: fields.count("maxRetries", 0, faults),
+        outputs: read_outputs(fields, faults),
+        max_retries: fields.count("maxRetries", 0..=MAX_COUNT, faults),
         accept: fields.optional("accept").map(|tree| read_checks(tree, faults)).unwrap_or_default(),
     }
 }
 
+fn read_outputs(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Spanned<String>> {
+    let mut outputs = fields.strings("outputs", faults);
+    if let Some(extra) = outputs.get(MAX_OUTPUTS) {
+        let message = format!("a node has {} outputs, more than the {MAX_OUTPUTS} it may have", outputs.len());
+        faults.push(Diagnostic::error("too-large", message).at(extra.span));
+        outputs.truncate(MAX_OUTPUTS);
+    }
+    outputs
+}
+
 fn read_fork(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
-    let join = fields.required("join", faults).and_then(|_| fields.string("join", faults));
-    let max_concurrency = fields.count("maxConcurrency", 1, faults);
+    let join = fields.required_string("join", faults);
+    let max_concurrency = fields.count("maxConcurrency", 1..=MAX_COUNT, faults);
     let branches = fields.optional("branches").map(|tree| read_branches(tree, faults)).unwrap_or_default();
     NodeType::Fork { join, max_concurrency, branches }
 }
@@ -222,7 +262,7 @@ fn read_branches(tree: &Tree, faults: &mut Faults) -> Vec<Branch> {
         .filter_map(|entry| {
             let what = format!("branch `{}`", clip(&entry.key.value));
             let mut fields = Fields::of(&entry.value, what, faults)?;
-            let entry_step = fields.required("entryStep", faults).and_then(|_| fields.string("entryStep", faults));
+            let entry_step = fields.required_string("entryStep", faults);
             let description = fields.string("description", faults);
             fields.ignored(&["metadata"]);
             fields.finish(faults);
@@ -234,33 +274,42 @@ fn read_branches(tree: &Tree, faults: &mut Faults) -> Vec<Branch> {
 fn read_join(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
     let strategies = [("all-pass", Strategy::AllPass), ("any-pass", Strategy::AnyPass)];
     NodeType::Join {
-        fork: fields.required("fork", faults).and_then(|_| fields.string("fork", faults)),
+        fork: fields.required_string("fork", faults),
         strategy: fields.choice("strategy", &strategies, faults),
-        max_retries: fields.count("maxRetries", 0, faults),
+        max_retries: fields.count("maxRetries", 0..=MAX_COUNT, faults),
     }
 }
 
 fn read_checks(tree: &Tree, faults: &mut Faults) -> Vec<Check> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`accept` must be an array of checks, but is {}", tree.describe());
-        faults.push(Diagnostic::error("wrong-type", message).at(tree.span));
+        faults.push(
+            Diagnostic::error("wrong-type", message)
+                .at(tree.span)
+                .help("write `[{\"id\": \"tests\", \"run\": [\"cargo\", \"test\"]}]`"),
+        );
         return Vec::new();
     };
-    items
-        .iter()
-        .filter_map(|item| {
-            let mut fields = Fields::of(item, "the check", faults)?;
-            let check = Check {
-                span: item.span,
-                id: fields.required("id", faults).and_then(|_| fields.string("id", faults)),
-                run: fields.optional("run").map(|_| fields.strings("run", faults)),
-                timeout_seconds: fields.count("timeoutSeconds", 1, faults),
-                file: fields.string("file", faults),
-            };
-            fields.finish(faults);
-            Some(check)
-        })
-        .collect()
+    items.iter().filter_map(|item| read_check(item, faults)).collect()
+}
+
+/// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
+fn read_check(tree: &Tree, faults: &mut Faults) -> Option<Check> {
+    let before = faults.0.len();
+    let mut fields = Fields::of(tree, "the check", faults)?;
+    let check = Check {
+        span: tree.span,
+        id: fields.required_string("id", faults),
+        run: fields.has("run").then(|| fields.strings("run", faults)),
+        timeout_seconds: fields.count("timeoutSeconds", 1..=MAX_TIMEOUT, faults),
+        file: fields.string("file", faults),
+    };
+    // `run` is a field of the check also where it is not given.
+    fields.ignored(&["run"]);
+    fields.finish(faults);
+    // Leniency is for what the original program loads, and that knows no checks.
+    faults.0[before..].iter_mut().for_each(|fault| fault.repair = None);
+    (faults.0.len() == before).then_some(check)
 }
 
 fn read_edges(tree: &Tree, faults: &mut Faults) -> Option<Vec<Edge>> {
@@ -277,10 +326,16 @@ fn read_edges(tree: &Tree, faults: &mut Faults) -> Option<Vec<Edge>> {
     Some(items.iter().filter_map(|item| read_edge(item, faults)).collect())
 }
 
+const LEFT_OUT: &str = "the edge is left out";
+
 fn read_edge(tree: &Tree, faults: &mut Faults) -> Option<Edge> {
+    if tree.entries().is_none() {
+        faults.push(not_an_object(tree, "the edge").repaired(LEFT_OUT));
+        return None;
+    }
     let mut fields = Fields::of(tree, "the edge", faults)?;
-    let from = fields.required("from", faults).and_then(|_| fields.string("from", faults));
-    let to = fields.required("to", faults).and_then(|_| fields.string("to", faults));
+    let from = fields.expected_string("from", LEFT_OUT, faults);
+    let to = fields.expected_string("to", LEFT_OUT, faults);
     let on = fields.string("on", faults).filter(|on| !on.value.is_empty());
     let label = fields.string("label", faults);
     let condition = fields.string("condition", faults);

@@ -1,11 +1,13 @@
 //! Every edge joins two nodes that exist, and every edge can be taken.
 
+use std::collections::BTreeMap;
+
 use super::{Code, Rule};
-use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::{Edge, Kind};
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::graph::{Edge, Kind, Node};
 use crate::source::Spanned;
 use crate::validate::map::{Map, is_terminal};
-use crate::value::{FAILED, NodeId, PASSED};
+use crate::value::{NodeId, PASSED};
 
 pub(super) const RULE: Rule = Rule {
     codes: &[
@@ -23,64 +25,68 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// For how many unknown names a meant one is guessed: each guess looks at every node.
+const MAX_GUESSES: usize = 50;
+
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     for edge in &map.graph.edges {
         for (end, verb) in [(&edge.from, "leaves"), (&edge.to, "leads to")] {
-            if map.node(&end.value).is_none() {
-                faults.push(
-                    unknown(map, &format!("an edge {verb} `{}`", clip(end.value.as_str())), end)
-                        .repaired("the edge is left out"),
-                );
+            if !map.mentions(&end.value) {
+                let what = format!("an edge {verb} `{}`", clip(end.value.as_str()));
+                faults.push(unknown(map, faults, &what, end).repaired("the edge is left out"));
             }
         }
     }
     for node in map.nodes() {
-        if !matches!(node.kind, Kind::Fork { .. }) {
-            shadowed(map, &node.id, faults);
+        match node.kind {
+            Kind::Fork { .. } => shadowed_branches(map, node, faults),
+            _ => shadowed(map, node, faults),
         }
     }
 }
 
 /// A fault for a name that nothing answers to.
-pub(super) fn unknown(map: &Map<'_>, what: &str, name: &Spanned<NodeId>) -> Diagnostic {
-    Diagnostic::error("unknown-node", format!("{what}, which is not defined"))
+pub(super) fn unknown(map: &Map<'_>, faults: &[Diagnostic], what: &str, name: &Spanned<NodeId>) -> Diagnostic {
+    let fault = Diagnostic::error("unknown-node", format!("{what}, which is not defined"))
         .at(name.span)
-        .help(format!("define it under `nodes`; there are {}", some(map)))
-        .did_you_mean(name.value.as_str(), map.ids())
+        .help(format!("define it under `nodes`; there are {}", some(map)));
+    if faults.len() < MAX_GUESSES { fault.did_you_mean(name.value.as_str(), map.ids()) } else { fault }
 }
 
 /// The names of the nodes, as many as fit a line.
 fn some(map: &Map<'_>) -> String {
     let ids: Vec<&str> = map.ids().take(8).collect();
-    let more = if map.ids().count() > ids.len() { " …" } else { "" };
-    format!("`{}`{more}", ids.join("`, `"))
+    match map.ids().len() - ids.len() {
+        0 if ids.is_empty() => "none so far".to_owned(),
+        0 => list(&ids),
+        more => format!("`{}` and {more} more", ids.iter().map(|id| clip(id)).collect::<Vec<_>>().join("`, `")),
+    }
 }
 
-fn shadowed(map: &Map<'_>, from: &NodeId, faults: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<(String, &Edge)> = Vec::new();
-    for edge in map.leaving(from) {
+fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
+    let from = &node.id;
+    let mut seen: BTreeMap<(&str, bool), &Edge> = BTreeMap::new();
+    for &edge in map.leaving(from) {
         let key = taken_on(map, edge);
-        let earlier = seen.iter().find(|(earlier, _)| *earlier == key);
-        if let Some((_, earlier)) = earlier {
-            faults.push(
-                Diagnostic::error(
-                    "shadowed-edge",
-                    format!(
-                        "the edge from `{from}` to `{}` is never taken: the one to `{}` comes first",
-                        edge.to.value, earlier.to.value
-                    ),
-                )
+        let Some(earlier) = seen.get(&key) else {
+            seen.insert(key, edge);
+            continue;
+        };
+        let message = if earlier.to.value == edge.to.value {
+            format!("the edge from `{from}` to `{}` is drawn twice", edge.to.value)
+        } else {
+            let (to, first) = (&edge.to.value, &earlier.to.value);
+            format!("the edge from `{from}` to `{to}` is never taken: the one to `{first}` comes first")
+        };
+        faults.push(
+            Diagnostic::error("shadowed-edge", message)
                 .at(edge.span)
                 .help("remove it, or give it another `on`")
                 .repaired("the earlier edge is taken"),
-            );
-        } else {
-            seen.push((key, edge));
-        }
+        );
     }
     // An unconditional edge serves `passed`, so that beside an edge for `passed` nothing is left for it.
-    let names_passed = seen.iter().any(|(key, _)| key == PASSED);
-    if let Some((_, spare)) = seen.iter().find(|(key, _)| key.is_empty() && names_passed) {
+    if let (Some(spare), Some(_)) = (seen.get(&("", false)), seen.get(&(PASSED, false))) {
         faults.push(
             Diagnostic::error(
                 "shadowed-edge",
@@ -93,14 +99,31 @@ fn shadowed(map: &Map<'_>, from: &NodeId, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What decides between edges: the outcome, and for `failed` whether it retries or escalates.
-fn taken_on(map: &Map<'_>, edge: &Edge) -> String {
+/// What decides between edges: the outcome, and for `failed` whether it escalates or retries.
+fn taken_on<'e>(map: &Map<'_>, edge: &'e Edge) -> (&'e str, bool) {
     match edge.on.outcome() {
-        None => String::new(),
-        Some(on) if on.as_str() == FAILED => {
-            let terminal = map.node(&edge.to.value).is_some_and(|node| is_terminal(&node.kind));
-            format!("failed {}", if terminal { "escalation" } else { "retry" })
+        None => ("", false),
+        Some(on) => {
+            let terminal = || map.node(&edge.to.value).is_some_and(|node| is_terminal(&node.kind));
+            (on.as_str(), on.is_failed() && terminal())
         }
-        Some(on) => on.as_str().to_owned(),
+    }
+}
+
+/// Two edges from a fork to one step open one branch.
+fn shadowed_branches(map: &Map<'_>, fork: &Node, faults: &mut Vec<Diagnostic>) {
+    let mut seen = std::collections::BTreeSet::new();
+    for edge in map.leaving(&fork.id) {
+        if !seen.insert(&edge.to.value) {
+            faults.push(
+                Diagnostic::error(
+                    "shadowed-edge",
+                    format!("the branch from `{}` to `{}` is drawn twice", fork.id, edge.to.value),
+                )
+                .at(edge.span)
+                .help("remove one of the two: a step that is to run twice needs a second node")
+                .repaired("one branch is opened"),
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The table of rules. Adding one is a file and a line here; `docs/diagnostics.md` is generated from it.
 
+mod branches;
 mod edges;
 mod ends;
 mod forks;
@@ -31,7 +32,7 @@ pub struct Code {
 
 /// All rules that look at one graph by itself.
 pub const RULES: &[Rule] =
-    &[starts::RULE, edges::RULE, outputs::RULE, ends::RULE, forks::RULE, retries::RULE, reach::RULE];
+    &[starts::RULE, edges::RULE, outputs::RULE, ends::RULE, forks::RULE, branches::RULE, retries::RULE, reach::RULE];
 
 /// Every code that a definition can be reported with, in alphabetical order.
 pub fn codes() -> Vec<&'static Code> {
@@ -50,7 +51,7 @@ const FORMAT_CODES: &[Code] = &[
     },
     Code {
         code: "too-large",
-        what: "A file, a workflow or a list of checks is larger than what is read.",
+        what: "A file, a workflow, or a list of checks or outputs is larger than what is read.",
         fix: "Split it; a subflow can stand in a file of its own.",
     },
     Code {
@@ -86,7 +87,7 @@ const FORMAT_CODES: &[Code] = &[
     },
     Code {
         code: "bad-id",
-        what: "An id is empty, longer than 200 bytes or holds control characters.",
+        what: "An id is empty, longer than 200 bytes, or holds characters that steer the display instead of being seen.",
         fix: "Use letters, digits, `_` and `-`.",
     },
     Code {

@@ -1,8 +1,10 @@
 //! Every outcome has somewhere to go, and every edge is for an outcome.
 
+use std::collections::BTreeSet;
+
 use super::{Code, Rule};
-use crate::diagnostic::{Diagnostic, list};
-use crate::graph::{Kind, Node, Trigger};
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::validate::map::Map;
 use crate::value::{Outcome, PASSED};
 
@@ -36,48 +38,60 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 }
 
 fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
-    let Some(node) = map.node(&node.id) else { return };
     let outcomes = map.outcomes(node);
-    let declared_nothing_but_failed = outcomes.is_empty();
-    let missing = outcomes.iter().find(|outcome| map.edge_on(&node.id, outcome.as_str()).is_none());
-    let what = match missing {
-        Some(outcome) => format!("`{}` may end with `{outcome}`, but no edge leads on from there", node.id),
-        None if declared_nothing_but_failed => format!("`{}` can only fail", node.id),
-        None => return,
+    if outcomes.is_empty() && map.loose(&node.id).is_empty() {
+        let (what, help) = match node.kind {
+            Kind::Checkpoint { .. } => ("asks a person who can only answer `failed`", "add an edge for another answer"),
+            _ => ("can only fail", "add `passed` to its `outputs`, and an edge for it"),
+        };
+        faults.push(stranded(node, format!("`{}` {what}", node.id), help));
+    }
+    let served = |outcome: &Outcome| {
+        let loose = map.loose(&node.id).iter().any(|edge| serves(edge, outcome));
+        loose || map.edge_on(&node.id, outcome.as_str()).is_some()
     };
-    faults.push(
-        Diagnostic::error("output-without-edge", what)
-            .at(node.span)
-            .help("add an edge for it; an edge without `on` serves `passed`")
-            .repaired("the run ends there as blocked"),
-    );
+    for outcome in outcomes.iter().filter(|outcome| !served(outcome)) {
+        let what = format!("`{}` may end with `{}`, but no edge leads on from there", node.id, clip(outcome.as_str()));
+        let help = match outcome.as_str() {
+            PASSED => "add an edge to the next step; it serves `passed` when it has no `on`".to_owned(),
+            word => format!("add an edge with `\"on\": \"{}\"`", clip(word)),
+        };
+        faults.push(stranded(node, what, &help));
+    }
+}
+
+fn stranded(node: &Node, what: String, help: &str) -> Diagnostic {
+    Diagnostic::error("output-without-edge", what).at(node.span).help(help).repaired("the run ends there as blocked")
+}
+
+fn serves(edge: &Edge, outcome: &Outcome) -> bool {
+    edge.on.outcome().map_or(outcome.as_str() == PASSED, |on| on == outcome)
 }
 
 fn for_no_output(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
-    let Some(node) = map.node(&node.id) else { return };
-    let accepted = map.outcomes(node);
     let can_fail = !matches!(node.kind, Kind::Start);
+    let accepted = map.outcomes(node);
+    let words: Vec<&str> = accepted.iter().map(Outcome::as_str).chain(can_fail.then_some("failed")).collect();
+    let known: BTreeSet<&str> = words.iter().copied().collect();
     for edge in map.leaving(&node.id) {
-        let fits = match &edge.on {
-            Trigger::Done => accepted.iter().any(|outcome| outcome.as_str() == PASSED),
-            Trigger::Outcome(on) if on.value.is_failed() => can_fail,
-            Trigger::Outcome(on) => accepted.contains(&on.value),
-        };
-        if !fits {
-            let on = edge.on.outcome().map_or(PASSED, Outcome::as_str);
-            let mut words: Vec<&str> = accepted.iter().map(Outcome::as_str).collect();
-            words.extend(can_fail.then_some("failed"));
-            faults.push(
-                Diagnostic::error(
-                    "edge-for-no-output",
-                    format!("an edge waits for `{on}`, which `{}` never ends with", node.id),
-                )
-                .at(edge.on_span())
-                .help(format!("`{}` ends with {}", node.id, list(&words)))
-                .did_you_mean(on, words)
-                .repaired("that outcome is accepted"),
-            );
+        let on = edge.on.outcome().map_or(PASSED, Outcome::as_str);
+        if known.contains(on) {
+            continue;
         }
+        let message = match edge.on {
+            Trigger::Outcome(_) => format!("an edge waits for `{}`, which `{}` never ends with", clip(on), node.id),
+            Trigger::Done => {
+                format!("an edge without `on` waits for `passed`, which `{}` never ends with", node.id)
+            }
+        };
+        let fault = Diagnostic::error("edge-for-no-output", message).at(edge.on_span()).help(format!(
+            "`{}` ends with {}",
+            node.id,
+            list(&words)
+        ));
+        let fault = if edge.on == Trigger::Done { fault } else { fault.did_you_mean(on, words.iter().copied()) };
+        let repair = if can_fail { "that outcome is accepted" } else { "it is never taken" };
+        faults.push(fault.repaired(repair));
     }
 }
 

@@ -32,8 +32,10 @@ pub(super) const RULE: Rule = Rule {
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // Without a start everything would be unreachable: that one fault is reported by itself.
     if let Some(start) = map.start() {
-        let reached = map.reach(&start.id, |_| false);
-        for node in map.nodes().filter(|node| !reached.contains(&node.id) && node.kind != Kind::Start) {
+        let reached = map.reach(&start.id);
+        // Where an edge leads nobody knows where, it may lead to all of them.
+        let sure = reached.iter().all(|id| map.loose(id).is_empty());
+        for node in map.nodes().filter(|node| sure && !reached.contains(&node.id) && node.kind != Kind::Start) {
             faults.push(
                 Diagnostic::error("unreachable-node", format!("no way leads from the start to `{}`", node.id))
                     .at(node.span)
@@ -58,7 +60,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
                 format!("when every step succeeds, `{}` is reached again and again", node.id),
             )
             .at(node.span)
-            .help("let success leave the loop, and `failed` or another outcome repeat it")
+            .help("let success leave the loop, and `failed` repeat it; `passed` is success, or else the outcome that comes first")
             .repaired("a run that succeeds there goes round"),
         );
     }
@@ -66,7 +68,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 
 /// A node without any way on is `output-without-edge`: one fault is enough.
 fn has_way_on(map: &Map<'_>, node: &Node) -> bool {
-    map.node(&node.id).is_some_and(|node| !map.next(node).is_empty())
+    !map.leaving(&node.id).is_empty()
 }
 
 fn reaching_an_end<'g>(map: &Map<'g>) -> BTreeSet<&'g NodeId> {
@@ -76,7 +78,7 @@ fn reaching_an_end<'g>(map: &Map<'g>) -> BTreeSet<&'g NodeId> {
             before.entry(next).or_default().push(&node.id);
         }
     }
-    let ends = map.nodes().filter(|node| matches!(node.kind, Kind::End { .. }));
+    let ends = map.nodes().filter(|node| matches!(node.kind, Kind::End { .. }) || !map.loose(&node.id).is_empty());
     let mut waiting: Vec<&NodeId> = ends.map(|node| &node.id).collect();
     let mut ending = BTreeSet::new();
     while let Some(id) = waiting.pop() {

@@ -1,9 +1,13 @@
 //! Trying again comes to an end.
 
+use indexmap::IndexMap;
+
 use super::{Code, Rule};
 use crate::diagnostic::Diagnostic;
-use crate::graph::{Kind, Node};
+use crate::graph::{Edge, Kind, Node};
+use crate::validate::circles::circles;
 use crate::validate::map::Map;
+use crate::value::NodeId;
 
 pub(super) const RULE: Rule = Rule {
     codes: &[
@@ -14,38 +18,65 @@ pub(super) const RULE: Rule = Rule {
         },
         Code {
             code: "retries-without-effect",
-            what: "`maxRetries` is 0 or absent beside two `failed` edges, so that the one that retries is never taken.",
-            fix: "Give the node a `maxRetries` of 1 or more, or remove the edge that retries.",
+            what: "`maxRetries` is 0 or absent beside two `failed` edges, so that the one that retries is never taken; or it stands on a join that no `failed` edge leads back from.",
+            fix: "Give the node a `maxRetries` of 1 or more, or remove the edge that retries; lead a join back to its fork.",
         },
     ],
     check,
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
+    let circle_of = circles_without_people(map);
+    let leads_back = |node: &Node, to: &NodeId| circle_of.get(&node.id) == circle_of.get(to);
     for node in map.nodes() {
-        if matches!(node.kind, Kind::Checkpoint { .. } | Kind::End { .. } | Kind::Fork { .. }) {
+        if matches!(node.kind, Kind::Start | Kind::Checkpoint { .. } | Kind::End { .. } | Kind::Fork { .. }) {
             continue;
         }
         let budget = node.max_retries.as_ref().map_or(0, |count| count.value);
         match map.failed_edges(&node.id) {
-            (Some(retry), None) if budget == 0 && leads_back(map, node, &retry.to.value) => faults.push(
-                Diagnostic::error("retry-loop-without-exit", format!("`{}` can fail back to `{}` for ever", node.id, retry.to.value))
-                    .at(retry.span)
-                    .help("give the node `maxRetries`; the failure after the last retry takes a second `failed` edge to an end, or asks a person")
-                    .repaired("every failure is tried again"),
-            ),
-            (Some(retry), Some(escalation)) if budget == 0 => faults.push(
-                Diagnostic::warning("retries-without-effect", format!("`{}` never retries at `{}`: the first failure leads to `{}`", node.id, retry.to.value, escalation.to.value))
-                    .at(retry.span)
-                    .help("give the node a `maxRetries` of 1 or more"),
-            ),
+            (Some(retry), None) if budget == 0 && leads_back(node, &retry.to.value) => {
+                faults.push(without_exit(node, retry));
+            }
+            (Some(retry), Some(escalation)) if budget == 0 => faults.push(without_effect(node, retry, escalation)),
+            (None, _) if budget > 0 && matches!(node.kind, Kind::Join { .. }) => faults.extend(idle(node)),
             _ => {}
         }
     }
 }
 
-/// Whether the work comes back to `node` by itself, without a person or a join in between.
-fn leads_back<'g>(map: &Map<'g>, node: &'g Node, to: &'g crate::value::NodeId) -> bool {
-    let stop = |at: &Node| at.id == node.id || matches!(at.kind, Kind::Checkpoint { .. });
-    map.reach(to, stop).contains(&node.id)
+fn without_exit(node: &Node, retry: &Edge) -> Diagnostic {
+    Diagnostic::error("retry-loop-without-exit", format!("`{}` can fail back to `{}` for ever", node.id, retry.to.value))
+        .at(retry.span)
+        .help("give the node `maxRetries`; the failure after the last retry takes a second `failed` edge to an end, or asks a person")
+        .repaired("every failure is tried again")
+}
+
+fn without_effect(node: &Node, retry: &Edge, escalation: &Edge) -> Diagnostic {
+    let message = format!(
+        "`{}` never retries at `{}`: the first failure leads to `{}`",
+        node.id, retry.to.value, escalation.to.value
+    );
+    Diagnostic::warning("retries-without-effect", message)
+        .at(retry.span)
+        .help("give the node a `maxRetries` of 1 or more")
+}
+
+fn idle(join: &Node) -> Option<Diagnostic> {
+    let message = format!("`maxRetries` of the join `{}` does nothing: a join alone cannot be tried again", join.id);
+    Some(
+        Diagnostic::warning("retries-without-effect", message)
+            .at(join.max_retries.as_ref()?.span)
+            .help("lead a `failed` edge back to the fork, or to a step before it"),
+    )
+}
+
+/// The circles that work goes round by itself: a person who is asked may leave.
+fn circles_without_people<'g>(map: &Map<'g>) -> IndexMap<&'g NodeId, usize> {
+    let numbers: IndexMap<&NodeId, usize> = map.nodes().enumerate().map(|(at, node)| (&node.id, at)).collect();
+    let next = |node: &'g Node| match node.kind {
+        Kind::Checkpoint { .. } => Vec::new(),
+        _ => map.next(node).into_iter().filter_map(|id| numbers.get(id).copied()).collect(),
+    };
+    let next: Vec<Vec<usize>> = map.nodes().map(next).collect();
+    numbers.keys().copied().zip(circles(&next)).collect()
 }

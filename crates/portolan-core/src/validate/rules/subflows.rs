@@ -1,8 +1,11 @@
 //! Subflows run workflows that exist, are sound, and do not run themselves.
 
+use std::collections::BTreeMap;
+
 use super::Code;
-use crate::diagnostic::Diagnostic;
-use crate::graph::{Graph, Kind};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::Strictness;
+use crate::graph::{Graph, Kind, Node};
 use crate::validate::map::Map;
 use crate::validate::{Library, MAX_SUBFLOW_DEPTH};
 
@@ -24,60 +27,136 @@ pub(super) const CODES: &[Code] = &[
     },
 ];
 
-pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, faults: &mut Vec<Diagnostic>) {
-    let mut path = vec![graph.id.value.as_str()];
+pub(in crate::validate) fn check<'g>(
+    graph: &'g Graph,
+    library: Library<'g>,
+    strictness: Strictness,
+    faults: &mut Vec<Diagnostic>,
+) {
+    let mut walk = Walk { library, strictness, path: vec![graph.id.value.as_str()], sound: BTreeMap::new() };
+    let mut looked_at: BTreeMap<&str, Option<Trouble>> = BTreeMap::new();
     for node in &graph.nodes {
         let Kind::Subflow { workflow } = &node.kind else { continue };
         let name = workflow.value.as_str();
-        let fault = match library(name) {
-            None => Diagnostic::error(
-                "unknown-subflow",
-                format!("`{}` runs the workflow `{name}`, which is not known", node.id),
-            )
-            .help("check the folder that holds both: `portolan check DIR`")
-            .repaired("it is walked as a task"),
-            Some(other) => match trouble(other, library, &mut path) {
-                None => continue,
-                Some(Trouble::Cycle(round)) => {
-                    Diagnostic::error("subflow-cycle", format!("`{}` leads back into itself: {round}", node.id))
-                        .help("break the circle: a workflow cannot run inside itself")
-                }
-                Some(Trouble::Broken(which, first)) => Diagnostic::error(
-                    "broken-subflow",
-                    format!("`{}` runs `{which}`, which has faults: {first}", node.id),
-                )
-                .help(format!("check `{which}` by itself and mend it")),
-            },
+        let found = match library(name) {
+            None => Some(unknown(node, name).repaired("it is walked as a task")),
+            Some(other) => {
+                let trouble = looked_at.entry(name).or_insert_with(|| walk.height(other).err());
+                trouble.as_ref().map(|trouble| trouble.of(node))
+            }
         };
-        faults.push(fault.at(workflow.span));
+        faults.extend(found.map(|fault| fault.at(workflow.span)));
     }
 }
 
+fn unknown(node: &Node, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "unknown-subflow",
+        format!("`{}` runs the workflow `{}`, which is not known", node.id, clip(name)),
+    )
+    .help("correct the name, or put the workflow where this one was read from")
+}
+
+/// The way down through subflows.
+struct Walk<'g> {
+    library: Library<'g>,
+    strictness: Strictness,
+    path: Vec<&'g str>,
+    /// The workflows in which no trouble was found, and how many levels they run below them. Without it, ten
+    /// workflows that run the next one twice would be looked at a thousand times.
+    sound: BTreeMap<&'g str, usize>,
+}
+
+/// What is wrong with a workflow that is run: the first trouble is enough, the rest is reported where it stands.
 enum Trouble {
-    Cycle(String),
-    Broken(String, String),
+    Cycle(Vec<String>),
+    Deep,
+    Broken { which: String, first: String },
 }
 
-/// What is wrong with a workflow that is run from `path`: the first trouble is enough, it is reported where it stands.
-fn trouble<'g>(graph: &'g Graph, library: Library<'g>, path: &mut Vec<&'g str>) -> Option<Trouble> {
-    let id = graph.id.value.as_str();
-    if path.contains(&id) || path.len() >= MAX_SUBFLOW_DEPTH {
-        let round: Vec<String> = path.iter().chain([&id]).map(|name| format!("`{name}`")).collect();
-        return Some(Trouble::Cycle(round.join(" → ")));
+impl<'g> Walk<'g> {
+    /// How many levels `graph` runs below itself.
+    fn height(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
+        let id = graph.id.value.as_str();
+        if let Some(first) = self.path.iter().position(|earlier| *earlier == id) {
+            let round = self.path[first..].iter().chain([&id]);
+            return Err(Trouble::Cycle(round.map(|name| format!("`{}`", clip(name))).collect()));
+        }
+        let height = match self.sound.get(id) {
+            Some(height) => *height,
+            None if self.path.len() >= MAX_SUBFLOW_DEPTH => return Err(Trouble::Deep),
+            None => self.look(graph)?,
+        };
+        if self.path.len() + height >= MAX_SUBFLOW_DEPTH {
+            return Err(Trouble::Deep);
+        }
+        self.sound.insert(id, height);
+        Ok(height)
     }
-    let map = Map::of(graph);
-    let mut faults = Vec::new();
-    for rule in super::RULES {
-        (rule.check)(&map, &mut faults);
+
+    fn look(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
+        let which = graph.id.value.as_str();
+        if let Some(first) = self.first_fault(graph) {
+            return Err(Trouble::Broken { which: which.to_owned(), first });
+        }
+        self.path.push(which);
+        let height = self.below(graph);
+        self.path.pop();
+        height
     }
-    if let Some(first) = faults.iter().find(|fault| fault.is_error() && fault.repair.is_none()) {
-        return Some(Trouble::Broken(id.to_owned(), first.message.clone()));
+
+    fn below(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
+        let mut height = 0;
+        for node in &graph.nodes {
+            let Kind::Subflow { workflow } = &node.kind else { continue };
+            match (self.library)(&workflow.value) {
+                Some(other) => height = height.max(1 + self.height(other)?),
+                None if self.strictness == Strictness::Lenient => {}
+                None => {
+                    let first = unknown(node, &workflow.value).message;
+                    return Err(Trouble::Broken { which: graph.id.value.clone(), first });
+                }
+            }
+        }
+        Ok(height)
     }
-    path.push(id);
-    let found = graph.nodes.iter().find_map(|node| match &node.kind {
-        Kind::Subflow { workflow } => trouble(library(&workflow.value)?, library, path),
-        _ => None,
-    });
-    path.pop();
-    found
+
+    /// The first fault that keeps the graph from being run.
+    fn first_fault(&self, graph: &Graph) -> Option<String> {
+        if graph.broken.is_some() {
+            return graph.broken.clone();
+        }
+        let map = Map::of(graph);
+        let mut faults = Vec::new();
+        for rule in super::RULES {
+            (rule.check)(&map, &mut faults);
+        }
+        let stands = |fault: &Diagnostic| match self.strictness {
+            Strictness::Strict => fault.is_error(),
+            Strictness::Lenient => fault.is_error() && fault.repair.is_none(),
+        };
+        faults.into_iter().find(stands).map(|fault| fault.message)
+    }
+}
+
+impl Trouble {
+    fn of(&self, node: &Node) -> Diagnostic {
+        match self {
+            Trouble::Cycle(round) => {
+                let round = round.join(" → ");
+                Diagnostic::error("subflow-cycle", format!("`{}` runs a workflow that runs itself: {round}", node.id))
+                    .help("break the circle: a workflow cannot run inside itself")
+            }
+            Trouble::Deep => Diagnostic::error(
+                "subflow-cycle",
+                format!("`{}` runs workflows within workflows, more than {MAX_SUBFLOW_DEPTH} levels deep", node.id),
+            )
+            .help("let fewer workflows run one another"),
+            Trouble::Broken { which, first } => {
+                let which = clip(which);
+                Diagnostic::error("broken-subflow", format!("`{}` runs `{which}`, which has faults: {first}", node.id))
+                    .help(format!("check `{which}` by itself and mend it"))
+            }
+        }
+    }
 }

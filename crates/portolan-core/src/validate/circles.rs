@@ -1,0 +1,63 @@
+//! Which nodes lie on a common circle, for all of them at once: asking node by node costs the square of the graph.
+
+/// The number of the circle that each node lies on; a node that lies on none has a number to itself.
+///
+/// `next` holds for each node those that follow it.
+pub(super) fn circles(next: &[Vec<usize>]) -> Vec<usize> {
+    let mut before = vec![Vec::new(); next.len()];
+    for (node, following) in next.iter().enumerate() {
+        for &other in following {
+            before[other].push(node);
+        }
+    }
+    let mut circle_of = vec![usize::MAX; next.len()];
+    for first in left_last(next) {
+        let mut waiting = vec![first];
+        while let Some(node) = waiting.pop() {
+            if circle_of[node] == usize::MAX {
+                circle_of[node] = first;
+                waiting.extend(&before[node]);
+            }
+        }
+    }
+    circle_of
+}
+
+/// The nodes in the order in which a walk in depth leaves them, the last one first.
+fn left_last(next: &[Vec<usize>]) -> Vec<usize> {
+    let mut left = Vec::with_capacity(next.len());
+    let mut seen = vec![false; next.len()];
+    for first in 0..next.len() {
+        let mut walk = Vec::new();
+        if !std::mem::replace(&mut seen[first], true) {
+            walk.push((first, 0));
+        }
+        while let Some((node, at)) = walk.pop() {
+            let Some(&other) = next[node].get(at) else {
+                left.push(node);
+                continue;
+            };
+            walk.push((node, at + 1));
+            if !std::mem::replace(&mut seen[other], true) {
+                walk.push((other, 0));
+            }
+        }
+    }
+    left.reverse();
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::circles;
+
+    #[test]
+    fn two_circles_and_the_way_between_them() {
+        // 0 ⇄ 1 → 2 → 3 → 4 → 3, and 5 to itself.
+        let circle = circles(&[vec![1], vec![0, 2], vec![3], vec![4], vec![3], vec![5]]);
+        assert_eq!(circle[0], circle[1]);
+        assert_eq!(circle[3], circle[4]);
+        let apart = [circle[0], circle[2], circle[3], circle[5]];
+        assert!((0..4).all(|one| (0..one).all(|other| apart[one] != apart[other])), "{circle:?}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Definitions and what is said about them: every folder under `cases/check` is a case, named after its fault.
+//!
+//! `UPDATE_EXPECT=1` rewrites the `expected.txt` of every case.
+#![expect(clippy::disallowed_methods, reason = "the cases are files")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use portolan_core::diagnostic::{Diagnostic, Severity};
+use portolan_core::dialect::{self, Strictness};
+use portolan_core::graph::{Failing, Graph, Step, Workflow};
+use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+use portolan_core::validate;
+
+#[test]
+fn every_case_says_what_is_expected() {
+    let mut differing = Vec::new();
+    for folder in folders("tests/cases/check") {
+        let found = Case::read(&folder).story();
+        let file = folder.join("expected.txt");
+        if std::env::var("UPDATE_EXPECT").is_ok() {
+            std::fs::write(&file, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&file).unwrap_or_default();
+        if found != expected {
+            differing.push(format!("=== {}\n--- expected\n{expected}--- found\n{found}", folder.display()));
+        }
+    }
+    assert!(differing.is_empty(), "UPDATE_EXPECT=1 accepts these:\n{}", differing.join("\n"));
+}
+
+#[test]
+fn every_code_is_in_the_table_and_shown_by_a_case() {
+    let mut shown = BTreeSet::new();
+    for folder in folders("tests/cases/check") {
+        let case = Case::read(&folder);
+        shown.extend(case.check(Strictness::Strict).1.iter().map(|fault| fault.code));
+        shown.extend(case.check(Strictness::Lenient).1.iter().map(|fault| fault.code));
+    }
+    let table: BTreeSet<&str> = validate::codes().iter().map(|code| code.code).collect();
+    assert_eq!(table.len(), validate::codes().len(), "a code stands in the table twice");
+    let missing: Vec<_> = table.difference(&shown).collect();
+    let unknown: Vec<_> = shown.difference(&table).collect();
+    assert!(missing.is_empty(), "no case shows {missing:?}");
+    assert!(unknown.is_empty(), "the table lacks {unknown:?}");
+}
+
+#[test]
+fn the_catalogue_has_no_fault() {
+    let files = files(Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-runtime/catalog/workflows").as_path());
+    assert_eq!(files.len(), 16);
+    for (name, text) in files {
+        let case = Case { main: name.clone(), sources: BTreeMap::from([(name, text)]) };
+        for strictness in [Strictness::Strict, Strictness::Lenient] {
+            let (workflow, faults) = case.check(strictness);
+            assert!(faults.is_empty(), "{} has faults: {faults:?}", case.main);
+            assert!(workflow.is_some(), "{} is refused", case.main);
+        }
+    }
+}
+
+#[test]
+fn a_text_of_five_megabytes_is_refused_unread() {
+    let text = format!(r#"{{"name": "{}", "nodes": {{}}, "edges": []}}"#, "x".repeat(5 << 20));
+    let (graph, faults) = dialect::parse(&Source::new("large.json", text), Strictness::Strict);
+    assert!(graph.is_none());
+    let codes: Vec<_> = faults.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["too-large"]);
+    assert!(faults[0].message.contains(&MAX_SOURCE_BYTES.to_string()), "{}", faults[0].message);
+}
+
+#[test]
+fn nesting_is_read_to_a_depth_that_no_stack_minds() {
+    let nested = |depth: usize| {
+        let metadata = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let text = format!(r#"{{"metadata": {metadata}, "nodes": {{}}, "edges": []}}"#);
+        dialect::parse(&Source::new("nested.json", text), Strictness::Strict)
+    };
+    let (graph, faults) = nested(500);
+    assert!(graph.is_some() && faults.is_empty(), "{faults:?}");
+    for depth in [600, 100_000] {
+        let (graph, faults) = nested(depth);
+        assert!(graph.is_none());
+        assert_eq!(faults.len(), 1);
+        assert_eq!(faults[0].code, "syntax");
+        assert!(faults[0].span.is_some(), "the place is known");
+    }
+}
+
+/// One folder: a definition and the others that its subflows may name.
+struct Case {
+    main: String,
+    sources: BTreeMap<String, String>,
+}
+
+impl Case {
+    /// `workflow.json` is the definition, or else the file that is called like the folder.
+    fn read(folder: &Path) -> Case {
+        let sources: BTreeMap<String, String> = files(folder).into_iter().collect();
+        let id = folder.file_name().expect("a case has a name").to_string_lossy().into_owned();
+        let called = [format!("{id}/workflow.json"), format!("{id}/{id}.json")];
+        let main = called.into_iter().find(|name| sources.contains_key(name));
+        Case { main: main.expect("a case has a definition"), sources }
+    }
+
+    fn main(&self) -> Source {
+        Source::new(self.main.as_str(), &self.sources[&self.main])
+    }
+
+    /// The workflow, when there is one, and everything that is said about the definition.
+    fn check(&self, strictness: Strictness) -> (Option<Workflow>, Vec<Diagnostic>) {
+        let library: Vec<Graph> = self
+            .sources
+            .iter()
+            .filter_map(|(name, text)| dialect::parse(&Source::new(name.as_str(), text), strictness).0)
+            .collect();
+        let (graph, mut faults) = dialect::parse(&self.main(), strictness);
+        let Some(graph) = graph else { return (None, faults) };
+        let find = |name: &str| library.iter().find(|graph| graph.id.value == name);
+        let (workflow, found) = validate::validate(&graph, &find, strictness);
+        faults.extend(found);
+        (workflow, faults)
+    }
+
+    fn story(&self) -> String {
+        let source = self.main();
+        let (strict, faults) = self.check(Strictness::Strict);
+        let mut lines: Vec<String> = faults.iter().map(|fault| line(&source, fault)).collect();
+        lines.push(verdict(strict.as_ref()).to_owned());
+        let (lenient, faults) = self.check(Strictness::Lenient);
+        lines.extend(faults.iter().map(|fault| format!("lenient: {}", line(&source, fault))));
+        lines.push(format!("lenient: {}", verdict(lenient.as_ref())));
+        let steps = lenient.iter().flat_map(|workflow| workflow.root().steps.values());
+        lines.extend(steps.map(|step| format!("lenient:   {}", ways(step))));
+        lines.join("\n") + "\n"
+    }
+}
+
+fn line(source: &Source, fault: &Diagnostic) -> String {
+    let place = fault.span.map_or("-".to_owned(), |span| {
+        let location = source.location(span.start);
+        format!("{}:{}", location.line, location.column)
+    });
+    let severity = match fault.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let help = fault.help.as_ref().map(|help| format!(" | help: {help}")).unwrap_or_default();
+    format!("{place} {severity} {}: {}{help}", fault.code, fault.message)
+}
+
+fn verdict(workflow: Option<&Workflow>) -> &'static str {
+    if workflow.is_some() { "a workflow" } else { "no workflow" }
+}
+
+/// `verify (gate): passed > done, failed > work 2 times, then stuck`
+fn ways(step: &Step) -> String {
+    let word = step.node.kind.word();
+    let mut ways: Vec<String> = step.exits.on.iter().map(|(outcome, to)| format!("{outcome} > {to}")).collect();
+    ways.extend(step.exits.branches.iter().map(|branch| format!("opens {branch}")));
+    if !["start", "end", "fork"].contains(&word) {
+        ways.push(format!("failed > {}", failing(&step.exits.failing)));
+    }
+    let line = format!("{} ({word}): {}", step.node.id, ways.join(", "));
+    line.trim_end_matches([':', ' ']).to_owned()
+}
+
+fn failing(failing: &Failing) -> String {
+    match failing {
+        Failing::Leads(to) => to.to_string(),
+        Failing::Retries { to, budget, exhausted } => {
+            let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);
+            format!("{to} {budget} times, then {then}")
+        }
+    }
+}
+
+fn folders(under: &str) -> Vec<PathBuf> {
+    let under = Path::new(env!("CARGO_MANIFEST_DIR")).join(under);
+    let mut folders: Vec<PathBuf> =
+        under.read_dir().expect("the cases are there").map(|entry| entry.expect("it can be read").path()).collect();
+    folders.sort();
+    folders
+}
+
+/// The definitions of a folder, each as `<folder>/<file>` with its text.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let name = folder.file_name().expect("a folder has a name").to_string_lossy();
+    let mut files = Vec::new();
+    for entry in folder.read_dir().expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let file = path.file_name().expect("a file has a name").to_string_lossy();
+            files.push((format!("{name}/{file}"), std::fs::read_to_string(&path).expect("it is text")));
+        }
+    }
+    files
+}
