@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// The short handle of a stored run, made to be read aloud and typed: `k3mx8q2p`.
@@ -75,6 +75,12 @@ impl Digest {
         Digest(hex.into())
     }
 
+    /// The digest that somebody wrote; nothing when it cannot be one. It is safe to use in a path.
+    pub fn parse(text: &str) -> Option<Digest> {
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 64 && text.bytes().all(is_hex)).then(|| Digest(text.into()))
+    }
+
     /// The digest as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -83,6 +89,19 @@ impl Digest {
     /// What a store gave back; what it then names is compared with it, so that no form is asked for here.
     pub(super) fn stored(text: &str) -> Digest {
         Digest(text.into())
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a digest has 64 hexadecimal digits"))
     }
 }
 
