@@ -1,4 +1,43 @@
-//! x
+//! Portolan's drive: where runs are kept, how checks are performed, and the one [`service`] that every face calls.
+//!
+//! The decisions are `portolan-core`'s; this crate loads, keeps, performs and locks. It knows tokio, SQLite and
+//! processes, but no protocol and no terminal.
+//!
+//! # Example
+//! A workflow of the catalogue, led through in memory:
+//!
+//! ```
+//! use portolan_core::value::Outcome;
+//! use portolan_runtime::service::{Caller, Init, Move, Options, Service, StoreAt};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! # let (project, data) = (folder.path().join("project"), folder.path().join("data"));
+//! # std::fs::create_dir(&project)?;
+//! let options = Options { store: StoreAt::Memory, trust: Some(data), ..Options::of(project) };
+//! let service = Service::new(options)?;
+//! let me = Caller::agent("me");
+//!
+//! let init = Init { workflow: Some("execute".into()), ..Init::default() };
+//! let view = service.init(&init, &me).await?;
+//! let view = service.start(&view.address, None, &me).await?;
+//! assert_eq!(view.current_step, "execute");
+//!
+//! let done = Move {
+//!     address: view.address.clone(),
+//!     branch: None,
+//!     revision: Some(view.situation.position.revision),
+//!     outcome: Outcome::passed(),
+//!     note: None,
+//! };
+//! assert_eq!(service.next(&done, &me).await?.terminal, Some("success"));
+//! // The same call again is refused: somebody (we) moved on meanwhile.
+//! assert_eq!(service.next(&done, &me).await.unwrap_err().code, "stale");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod carrier;
 pub mod catalog;
 pub mod clock;

@@ -28,7 +28,7 @@ pub(super) enum Carrier {
     Task {
         path: String,
         file: TaskFile,
-        lock: Option<Locked>,
+        lock: Option<Box<Locked>>,
         parent: Option<Parent>,
     },
 }
@@ -42,7 +42,7 @@ impl Service {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let lock = file.lock().await.map_err(task_error)?;
                 let task = lock.task().cloned();
-                self.held_task(path, file, task, Some(lock))
+                self.held_task(path, file, task, Some(Box::new(lock)))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Service {
         path: &str,
         file: TaskFile,
         task: Option<Task>,
-        lock: Option<Locked>,
+        lock: Option<Box<Locked>>,
     ) -> Result<Held, ServiceError> {
         let Some(task) = task else {
             return Err(ServiceError::refused(
@@ -102,7 +102,7 @@ impl Service {
         path: &str,
         file: TaskFile,
         task: &Task,
-        lock: Option<Locked>,
+        lock: Option<Box<Locked>>,
     ) -> Result<Option<Held>, ServiceError> {
         let (definition, run, seq, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),

@@ -40,12 +40,8 @@ impl Service {
     pub async fn start(&self, address: &Address, revision: Option<u64>, caller: &Caller) -> Result<View, ServiceError> {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
-            let begun = !engine::decide(
-                &held.definition.workflow,
-                &held.run,
-                &self.event(caller, EventKind::Begun { revision: None }),
-            )
-            .is_ok();
+            let begins = EventKind::Begun { revision: None };
+            let begun = engine::decide(&held.definition.workflow, &held.run, &self.event(caller, begins)).is_err();
             if begun && revision.is_none() {
                 return self.view(&held, None, caller);
             }

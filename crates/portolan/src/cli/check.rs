@@ -42,8 +42,11 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::InvalidDefinition } else { Exit::Done })
 }
 
+/// A file whose id another one has, and the fault that says so.
+type Double = (Source, Diagnostic);
+
 /// The files to check; of several that give the same id, the first, and a fault for each other one.
-fn gather(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<(Source, Diagnostic)>), ServiceError> {
+fn gather(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Double>), ServiceError> {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut files: Vec<Found> = Vec::new();
     let mut doubles = Vec::new();

@@ -58,7 +58,8 @@ fn one(output: &Output, service: &Service, file: &Path, revoke: bool) -> anyhow:
         )
         .into());
     };
-    let library = Library::new(service.project(), &[found.path.clone()], portolan_core::dialect::Strictness::Strict)?;
+    let library =
+        Library::new(service.project(), std::slice::from_ref(&found.path), portolan_core::dialect::Strictness::Strict)?;
     let definition = library.definition(&found.id)?;
     let Some(digest) = commands_digest(&definition.workflow) else {
         if !output.is_json() {

@@ -21,10 +21,6 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-fn done(arguments: &mut Arguments) -> Result<(), ServiceError> {
-    std::mem::replace(arguments, Arguments::new(None)).finish()
-}
-
 pub(super) fn listed(listed: &Listed) -> Value {
     json!({
         "id": listed.id,
@@ -35,9 +31,9 @@ pub(super) fn listed(listed: &Listed) -> Value {
     })
 }
 
-pub(super) fn list_workflows(service: &Service, arguments: &mut Arguments) -> Answer {
+pub(super) fn list_workflows(service: &Service, mut arguments: Arguments) -> Answer {
     let source = arguments.string("source");
-    done(arguments)?;
+    arguments.finish()?;
     let all = service.library().list();
     let has_project = all.iter().any(|workflow| workflow.origin == Origin::Project);
     let filter = source.unwrap_or_else(|| if has_project { "project".to_owned() } else { "all".to_owned() });
@@ -53,11 +49,11 @@ pub(super) fn list_workflows(service: &Service, arguments: &mut Arguments) -> An
     Ok(object(json!({ "workflows": workflows, "filter": filter, "hasProjectWorkflows": has_project })))
 }
 
-pub(super) fn diagram(service: &Service, arguments: &mut Arguments) -> Answer {
+pub(super) fn diagram(service: &Service, mut arguments: Arguments) -> Answer {
     let id = arguments.required("workflowType");
     let step = arguments.string("currentStep");
     let file = arguments.string("filePath");
-    done(arguments)?;
+    arguments.finish()?;
     let (workflow, origin) = service.library().drawable(&id)?;
     let current = step.as_deref().map(NodeId::from);
     if let Some(step) = current.as_ref().filter(|step| !workflow.root().steps.contains_key(*step)) {
@@ -113,18 +109,18 @@ fn write_diagram(project: &Path, given: &str, markdown: &str) -> Result<(), Serv
     })
 }
 
-pub(super) fn copy_workflows(service: &Service, arguments: &mut Arguments) -> Answer {
+pub(super) fn copy_workflows(service: &Service, mut arguments: Arguments) -> Answer {
     let ids = arguments.strings("workflowIds").unwrap_or_default();
     let force = arguments.flag("force");
-    done(arguments)?;
+    arguments.finish()?;
     Ok(copied(copy::workflows(service.project(), &ids, force)?))
 }
 
-pub(super) fn copy_agents(service: &Service, arguments: &mut Arguments) -> Answer {
+pub(super) fn copy_agents(service: &Service, mut arguments: Arguments) -> Answer {
     let ids = arguments.strings("agentIds").unwrap_or_default();
     let target = arguments.string("targetDir");
     let force = arguments.flag("force");
-    done(arguments)?;
+    arguments.finish()?;
     Ok(copied(copy::agents(service.project(), target.as_deref(), &ids, force)?))
 }
 
@@ -140,11 +136,11 @@ fn errors(errors: &[(String, String)]) -> Value {
     errors.iter().map(|(id, error)| json!({ "id": id, "error": error })).collect()
 }
 
-pub(super) fn load_workflows(service: &Service, arguments: &mut Arguments) -> Answer {
+pub(super) fn load_workflows(service: &Service, mut arguments: Arguments) -> Answer {
     let path = arguments.string("path");
     let root = arguments.string("sourceRoot");
     let ids = arguments.strings("workflowIds");
-    done(arguments)?;
+    arguments.finish()?;
     match path {
         Some(path) => load_external(service, &path, root.as_deref(), ids.as_deref()),
         None => load_project(service, ids.as_deref()),
@@ -198,8 +194,8 @@ fn loading(ids: Vec<String>, failed: &[(String, String)]) -> Map<String, Value> 
     answer
 }
 
-pub(super) fn list_catalog(arguments: &mut Arguments) -> Answer {
-    done(arguments)?;
+pub(super) fn list_catalog(arguments: Arguments) -> Answer {
+    arguments.finish()?;
     let workflows: Vec<Value> = catalog::listed()
         .iter()
         .map(|workflow| json!({ "id": workflow.id, "name": workflow.name, "description": workflow.description, "stepCount": workflow.steps }))

@@ -70,20 +70,20 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
-        let mut arguments = Arguments::new(request.arguments.clone());
+        let arguments = Arguments::new(request.arguments.clone());
         let caller = caller(context);
         let value = match request.name.as_ref() {
-            "Init" => navigate::init(&self.service, &mut arguments, &caller).await?,
-            "Start" => navigate::start(&self.service, &mut arguments, &caller).await?,
-            "Current" => navigate::current(&self.service, &mut arguments, &caller).await?,
+            "Init" => navigate::init(&self.service, arguments, &caller).await?,
+            "Start" => navigate::start(&self.service, arguments, &caller).await?,
+            "Current" => navigate::current(&self.service, arguments, &caller).await?,
             "Next" => return self.next(arguments, request, context, caller).await,
-            "ListWorkflows" => manage::list_workflows(&self.service, &mut arguments)?,
-            "SelectWorkflow" => select::select_workflow(&self.service, &mut arguments)?,
-            "Diagram" => manage::diagram(&self.service, &mut arguments)?,
-            "CopyWorkflows" => manage::copy_workflows(&self.service, &mut arguments)?,
-            "CopyAgents" => manage::copy_agents(&self.service, &mut arguments)?,
-            "LoadWorkflows" => manage::load_workflows(&self.service, &mut arguments)?,
-            "ListCatalog" => manage::list_catalog(&mut arguments)?,
+            "ListWorkflows" => manage::list_workflows(&self.service, arguments)?,
+            "SelectWorkflow" => select::select_workflow(&self.service, arguments)?,
+            "Diagram" => manage::diagram(&self.service, arguments)?,
+            "CopyWorkflows" => manage::copy_workflows(&self.service, arguments)?,
+            "CopyAgents" => manage::copy_agents(&self.service, arguments)?,
+            "LoadWorkflows" => manage::load_workflows(&self.service, arguments)?,
+            "ListCatalog" => manage::list_catalog(arguments)?,
             other => return Err(unknown_tool(other)),
         };
         Ok(answers::success(value).into())

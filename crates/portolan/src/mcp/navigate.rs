@@ -14,7 +14,7 @@ use super::{Server, ask};
 
 type Answer = Result<Map<String, Value>, ServiceError>;
 
-pub(super) async fn init(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
+pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
     let wanted = Init {
         task_file: arguments.string("taskFilePath"),
         workflow: arguments.string("workflowType"),
@@ -22,21 +22,21 @@ pub(super) async fn init(service: &Service, arguments: &mut Arguments, caller: &
         step: arguments.string("stepId"),
         parent: arguments.string("parentTaskId"),
     };
-    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    arguments.finish()?;
     Ok(navigation(&service.init(&wanted, caller).await?))
 }
 
-pub(super) async fn start(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
-    let address = address(arguments);
+pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
+    let address = address(&mut arguments);
     let revision = arguments.number("revision");
-    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    arguments.finish()?;
     Ok(navigation(&service.start(&address?, revision, caller).await?))
 }
 
-pub(super) async fn current(service: &Service, arguments: &mut Arguments, caller: &Caller) -> Answer {
-    let address = address(arguments);
+pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
+    let address = address(&mut arguments);
     let branch = arguments.string("branch");
-    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+    arguments.finish()?;
     Ok(navigation(&service.current(&address?, branch.as_deref(), caller).await?))
 }
 

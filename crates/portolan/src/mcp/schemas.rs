@@ -22,6 +22,13 @@ pub(crate) const NAMES: [&str; 11] = [
 
 /// The tools.
 pub(crate) fn tools() -> Vec<Tool> {
+    let mut tools = navigation_tools();
+    tools.extend(definition_tools());
+    tools
+}
+
+/// Those that lead through a run.
+fn navigation_tools() -> Vec<Tool> {
     vec![
         tool(
             "Init",
@@ -68,6 +75,12 @@ pub(crate) fn tools() -> Vec<Tool> {
             navigation(),
             hints(false, false),
         ),
+    ]
+}
+
+/// Those that manage definitions.
+fn definition_tools() -> Vec<Tool> {
+    vec![
         tool(
             "ListWorkflows",
             "The workflows that can be run, with ids for Init.",

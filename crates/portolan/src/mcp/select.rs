@@ -29,11 +29,8 @@ const PREFERRED: [&str; 12] = [
     "batch-process",
 ];
 
-pub(super) fn select_workflow(
-    service: &Service,
-    arguments: &mut Arguments,
-) -> Result<Map<String, Value>, ServiceError> {
-    std::mem::replace(arguments, Arguments::new(None)).finish()?;
+pub(super) fn select_workflow(service: &Service, arguments: Arguments) -> Result<Map<String, Value>, ServiceError> {
+    arguments.finish()?;
     let mut workflows = service.library().list();
     workflows.sort_by_key(rank);
     let dialog: Vec<Value> = panels(&workflows)
