@@ -38,8 +38,8 @@ impl Clock {
 
 /// A time as people and programs read it: RFC 3339 in UTC, to the second.
 pub fn rfc3339(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0)
-        .map_or_else(|_| at.0.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    let time = chrono::DateTime::from_timestamp_millis(at.0);
+    time.map_or_else(|| at.0.to_string(), |time| time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
 }
 
 #[cfg(test)]
