@@ -1,5 +1,7 @@
 //! The catalogue: workflows and agent templates that come with the program.
 
+use std::sync::OnceLock;
+
 use portolan_core::dialect::Strictness;
 use portolan_core::source::Source;
 
@@ -63,14 +65,17 @@ pub fn agent(id: &str) -> Option<Entry> {
     AGENTS.iter().copied().find(|entry| entry.id == id)
 }
 
-/// The workflows, as lists show them.
-pub fn listed() -> Vec<Listed> {
-    let parsed = WORKFLOWS.iter().filter_map(|entry| {
-        let source = Source::new(format!("{}.json", entry.id), entry.text);
-        let parsed = Parsed::read(source, Strictness::Strict).ok()?;
-        Some(Listed::of(entry.id, &parsed, Origin::Catalog))
-    });
-    parsed.collect()
+/// The workflows, as lists show them. They are read once.
+pub fn listed() -> &'static [Listed] {
+    static LISTED: OnceLock<Vec<Listed>> = OnceLock::new();
+    LISTED.get_or_init(|| {
+        let parsed = WORKFLOWS.iter().filter_map(|entry| {
+            let source = Source::new(format!("{}.json", entry.id), entry.text);
+            let parsed = Parsed::read(source, Strictness::Strict).ok()?;
+            Some(Listed::of(entry.id, &parsed, Origin::Catalog))
+        });
+        parsed.collect()
+    })
 }
 
 /// What the front matter of an agent template says.

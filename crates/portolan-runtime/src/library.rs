@@ -257,9 +257,9 @@ impl Library {
         for id in external {
             listed.extend(self.listed(&id, Origin::External));
         }
-        for entry in catalog::WORKFLOWS {
-            if !listed.iter().any(|other| other.id == entry.id) {
-                listed.extend(self.listed(entry.id, Origin::Catalog));
+        for known in catalog::listed() {
+            if !listed.iter().any(|other| other.id == known.id) {
+                listed.push(known.clone());
             }
         }
         listed
