@@ -9,7 +9,7 @@ use portolan_runtime::service::Service;
 
 use super::check::files_at;
 use super::{Common, Exit, HumanArg, Leniency, block_on};
-use crate::mcp::Server;
+use crate::mcp::{Server, stdio};
 
 /// Serve workflows to an agent over MCP (stdio).
 ///
@@ -54,6 +54,9 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     let Toolset::Tasks = args.toolset;
     let server = Server::new(Arc::new(service));
-    block_on(server.serve(tokio::io::stdin(), tokio::io::stdout()))??;
+    block_on(async {
+        let (reader, writer) = stdio::open()?;
+        server.serve(reader, writer).await
+    })??;
     Ok(Exit::Done)
 }

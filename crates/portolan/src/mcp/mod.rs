@@ -7,6 +7,7 @@ mod manage;
 mod navigate;
 mod schemas;
 mod select;
+pub(crate) mod stdio;
 
 use std::sync::Arc;
 
