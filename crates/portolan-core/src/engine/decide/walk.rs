@@ -9,17 +9,38 @@ use crate::value::{NodeId, Outcome, WorkflowId};
 /// workflow can come near it.
 const MAX_AUTOMATIC_MOVES: u32 = 1_000;
 
-/// A decision in the making: the changes so far, and the run as it is after them.
+/// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
 pub(super) struct Draft<'w> {
     pub(super) workflow: &'w Workflow,
     pub(super) run: Run,
     pub(super) changes: Vec<Change>,
+    /// The latest last. A list and not the call stack: a workflow may be long, the stack is not.
+    next: Vec<Next>,
     fuel: u32,
+}
+
+/// What follows from the changes so far.
+enum Next {
+    /// A frame comes to a node, by an outcome.
+    Enter { path: FramePath, node: NodeId, by: Outcome, feedback: Option<Feedback> },
+    /// A fork opens as many branches as its limit allows.
+    Fill { path: FramePath, fork: NodeId },
 }
 
 impl<'w> Draft<'w> {
     pub(super) fn of(workflow: &'w Workflow, run: &Run) -> Draft<'w> {
-        Draft { workflow, run: run.clone(), changes: Vec::new(), fuel: MAX_AUTOMATIC_MOVES }
+        Draft { workflow, run: run.clone(), changes: Vec::new(), next: Vec::new(), fuel: MAX_AUTOMATIC_MOVES }
+    }
+
+    /// Everything that the decision makes true: goes on from the changes so far while nobody is needed.
+    pub(super) fn finish(mut self) -> Vec<Change> {
+        while let Some(next) = self.next.pop() {
+            match next {
+                Next::Enter { path, node, by, feedback } => self.come_to(&path, node, &by, feedback),
+                Next::Fill { path, fork } => self.fill(path, fork),
+            }
+        }
+        self.changes
     }
 
     pub(super) fn step(&self, flow: &WorkflowId, node: &NodeId) -> &'w Step {
@@ -80,22 +101,23 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Enters `node`, reached by `outcome`, and goes on while nobody is needed.
+    /// Enters `node`, reached by an outcome.
     pub(super) fn enter(&mut self, path: &FramePath, node: &NodeId, by: &Outcome, feedback: Option<Feedback>) {
+        self.next.push(Next::Enter { path: path.clone(), node: node.clone(), by: by.clone(), feedback });
+    }
+
+    fn come_to(&mut self, path: &FramePath, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
         if self.fuel == 0 {
-            return self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress }, feedback);
+            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, feedback);
         }
         self.fuel -= 1;
         let Some(flow) = self.flow_of(path) else { return };
-        let node = node.clone();
         match &self.step(&flow, &node).node.kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
             Kind::Checkpoint { .. } => self.moved(path, Place::Waiting { node, on: WaitingFor::Answer }, feedback),
             Kind::End { result, .. } => self.end(path, &node, *result),
-            Kind::Fork { max_concurrency, .. } => {
-                self.fork(path, &flow, &node, max_concurrency.map_or(usize::MAX, |most| most.get() as usize), feedback);
-            }
+            Kind::Fork { .. } => self.fork(path, &flow, node, feedback),
             Kind::Join { .. } => self.arrive(path, &node, by, feedback),
             Kind::Subflow { workflow } => {
                 self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), feedback)
@@ -108,6 +130,12 @@ impl<'w> Draft<'w> {
         self.moved(path, Place::Ended { node: node.clone(), result }, None);
         let outcome = if result == EndResult::Success { Outcome::passed() } else { Outcome::failed() };
         self.tell_parent(path, &outcome, result.word());
+    }
+
+    /// Ends the run where it is, and with it everything inside it.
+    pub(super) fn cancel(&mut self) {
+        let node = self.run.root.place.node().clone();
+        self.end(&FramePath::default(), &node, EndResult::Cancelled);
     }
 
     /// A person gives up on a node: its branch or subflow failed; at the root, the run did.
@@ -146,34 +174,44 @@ impl<'w> Draft<'w> {
         self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
     }
 
-    fn fork(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId, most: usize, feedback: Option<Feedback>) {
+    fn fork(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, feedback: Option<Feedback>) {
         // The branches of a subflow's fork have no task of their own to live in, wherever those of the root live.
         if self.run.opening.rules.branches == Branches::Outside && path.0.is_empty() {
-            return self.moved(path, Place::Gathering { node: node.clone() }, feedback);
+            return self.moved(path, Place::Gathering { node }, feedback);
         }
-        let names = &self.step(flow, node).exits.branches;
+        let names = &self.step(flow, &node).exits.branches;
         let branches = names.iter().map(|name| Branch { name: name.clone(), state: BranchState::Held }).collect();
         self.moved(path, Place::Forked { node: node.clone(), branches }, feedback);
-        for name in names.iter().take(most) {
-            self.open_branch(path, node, name);
-        }
+        self.next.push(Next::Fill { path: path.clone(), fork: node });
     }
 
-    /// Opens a branch that is held back at this fork; a branch before it may have ended the fork meanwhile.
-    fn open_branch(&mut self, path: &FramePath, fork: &NodeId, name: &NodeId) {
-        let Some(frame) = self.run.frame(path) else { return };
+    /// Opens the next branch that the fork's limit lets open, if the fork is still under way, and comes back for more.
+    fn fill(&mut self, path: FramePath, fork: NodeId) {
+        let Some(frame) = self.run.frame(&path) else { return };
         let Place::Forked { node, branches } = &frame.place else { return };
-        let held = branches.iter().any(|branch| branch.name == *name && branch.state == BranchState::Held);
-        if node != fork || !held {
+        let open = branches.iter().filter(|branch| matches!(branch.state, BranchState::Open(_))).count();
+        let held = branches.iter().find(|branch| branch.state == BranchState::Held);
+        let Some(name) = held.map(|held| held.name.clone()) else { return };
+        if *node != fork || open >= self.limit(&frame.flow, &fork) {
             return;
         }
         let flow = frame.flow.clone();
-        let works = matches!(self.step(&flow, name).node.kind, Kind::Work { .. });
+        let works = matches!(self.step(&flow, &name).node.kind, Kind::Work { .. });
         let inner =
             Frame { flow, since: 0, place: Place::Ready { node: name.clone() }, spent: Vec::new(), feedback: None };
         self.emit(Change::Branched { frame: path.clone(), branch: name.clone(), state: BranchState::Open(inner) });
+        let within = path.join(&name);
+        self.next.push(Next::Fill { path, fork });
         if !works {
-            self.enter(&path.join(name), name, &Outcome::passed(), None);
+            self.enter(&within, &name, &Outcome::passed(), None);
+        }
+    }
+
+    /// How many branches of `fork` may be open at once.
+    fn limit(&self, flow: &WorkflowId, fork: &NodeId) -> usize {
+        match &self.step(flow, fork).node.kind {
+            Kind::Fork { max_concurrency: Some(most), .. } => most.get() as usize,
+            _ => usize::MAX,
         }
     }
 
@@ -202,11 +240,7 @@ impl<'w> Draft<'w> {
         let known: Vec<Option<Outcome>> = branches.iter().map(|branch| outcome_of(&branch.state)).collect();
         match strategy_outcome(strategy, &known) {
             Some(outcome) => self.join(path, &join.value, &branches, &outcome),
-            None => {
-                if let Some(held) = branches.iter().find(|branch| branch.state == BranchState::Held) {
-                    self.open_branch(path, &node, &held.name);
-                }
-            }
+            None => self.next.push(Next::Fill { path: path.clone(), fork: node }),
         }
     }
 
