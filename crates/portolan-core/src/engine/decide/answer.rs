@@ -3,8 +3,8 @@
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why};
-use crate::graph::EndResult;
-use crate::run::{Actor, Change, Channel, FramePath, Human, Place, WaitingFor};
+use crate::graph::Kind;
+use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId};
 
 pub(super) fn decide(
@@ -21,11 +21,8 @@ pub(super) fn decide(
             "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`",
         ));
     }
-    if claim.outcome.as_str() == CANCELLED {
-        draft.end(&FramePath::default(), node, EndResult::Cancelled);
-        return Ok(());
-    }
     match on {
+        _ if calls_off(draft, path, node, claim) => draft.cancel(),
         WaitingFor::Answer => recover(draft, path, node, claim),
         WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => draft.give_up(path, node),
         WaitingFor::Budget | WaitingFor::Progress => try_again(draft, path, node, claim),
@@ -41,6 +38,12 @@ fn is_first_hand(by: &Actor) -> bool {
     }
 }
 
+/// Whether the answer ends the run: `cancelled` does, unless the workflow says where it leads.
+fn calls_off(draft: &Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) -> bool {
+    let leads_on = |frame: &Frame| draft.step(&frame.flow, node).exits.target(claim.outcome).is_some();
+    claim.outcome.as_str() == CANCELLED && !draft.run.frame(path).is_some_and(leads_on)
+}
+
 /// The question of the workflow is answered: a way on is taken, and the work after it has its full budget again.
 fn recover(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
     refill(draft, path);
@@ -51,13 +54,16 @@ fn recover(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim
 fn try_again(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
     refill(draft, path);
     let Some(frame) = draft.run.frame(path) else { return };
-    let to = draft.step(&frame.flow, node).exits.again(node).clone();
-    draft.enter(path, &to, claim.outcome, feedback(node, claim));
+    let again = draft.step(&frame.flow, node).exits.again(node);
+    // A join is no place to attempt work at: to come there is to be done with the branch.
+    let done = matches!(draft.step(&frame.flow, again).node.kind, Kind::Join { .. });
+    let to = if done { node } else { again };
+    draft.enter(path, to, claim.outcome, feedback(node, claim));
 }
 
-fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<crate::run::Feedback> {
+fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<Feedback> {
     let note = claim.note?.to_owned();
-    Some(crate::run::Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) })
+    Some(Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) })
 }
 
 fn refill(draft: &mut Draft<'_>, path: &FramePath) {

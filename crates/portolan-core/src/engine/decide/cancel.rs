@@ -2,8 +2,6 @@
 
 use super::walk::Draft;
 use super::{Rejection, Why};
-use crate::graph::EndResult;
-use crate::run::FramePath;
 
 pub(super) fn decide(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     if draft.run.is_over() {
@@ -13,7 +11,6 @@ pub(super) fn decide(draft: &mut Draft<'_>) -> Result<(), Rejection> {
             "there is nothing to cancel",
         ));
     }
-    let node = draft.run.root.place.node().clone();
-    draft.end(&FramePath::default(), &node, EndResult::Cancelled);
+    draft.cancel();
     Ok(())
 }

@@ -14,15 +14,15 @@ pub(super) fn decide(draft: &mut Draft<'_>, effect: &EffectId, verdict: &Verdict
     if *node != effect.node || frame.since != effect.since || !known || !open {
         return;
     }
-    let checks = draft.step(&frame.flow, node).node.accept.len();
     draft.emit(Change::Settled { frame: effect.frame.clone(), check: effect.check.clone(), verdict: verdict.clone() });
-    conclude(draft, effect, checks);
+    conclude(draft, effect);
 }
 
-fn conclude(draft: &mut Draft<'_>, effect: &EffectId, checks: usize) {
+fn conclude(draft: &mut Draft<'_>, effect: &EffectId) {
     let Some(frame) = draft.run.frame(&effect.frame) else { return };
     let Place::Checking { node, outcome, settled, note } = frame.place.clone() else { return };
-    if settled.len() < checks {
+    let mut checks = draft.step(&frame.flow, &node).node.accept.iter();
+    if !checks.all(|check| settled.iter().any(|(id, _)| *id == check.id)) {
         return;
     }
     let failures: Vec<Failure> = settled.into_iter().filter_map(failure).collect();
