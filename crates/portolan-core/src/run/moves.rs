@@ -3,7 +3,7 @@
 
 use super::{Frame, Place, WaitingFor};
 use crate::graph::{Failing, Kind, Workflow};
-use crate::value::{CANCELLED, FAILED, NodeId, Outcome, PASSED};
+use crate::value::{CANCELLED, NodeId, Outcome};
 
 /// A move that would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
             };
             declared.chain(failed).collect()
         }
-        WaitingFor::Budget | WaitingFor::Progress => vec![PASSED.into(), FAILED.into()],
+        WaitingFor::Budget | WaitingFor::Progress => vec![Outcome::passed(), Outcome::failed()],
     };
     answers.retain(|answer| answer.as_str() != CANCELLED);
     answers.push(CANCELLED.into());

@@ -4,10 +4,10 @@ use super::walk::Draft;
 use super::{Rejection, Why};
 
 pub(super) fn decide(draft: &mut Draft<'_>) -> Result<(), Rejection> {
-    if draft.run.is_over() {
+    if draft.before.is_over() {
         return Err(Rejection::new(
             Why::Over,
-            format!("the run is over: it ended at `{}`", draft.run.root.place.node()),
+            format!("the run is over: it ended at `{}`", draft.before.root.place.node()),
             "there is nothing to cancel",
         ));
     }

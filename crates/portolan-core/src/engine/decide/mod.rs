@@ -2,6 +2,7 @@
 
 mod answer;
 mod begin;
+mod branches;
 mod cancel;
 mod gather;
 mod open;

@@ -18,9 +18,10 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
     let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(vec![opened]) };
     check_step(workflow, at)?;
     let mut draft = Draft::of(workflow, &run);
-    draft.changes.push(opened);
-    draft.enter(&Default::default(), at, &Outcome::passed(), None);
-    Ok(draft.finish())
+    draft.enter(&Default::default(), workflow.id().clone(), at, &Outcome::passed(), None);
+    let mut changes = draft.finish();
+    changes.insert(0, opened);
+    Ok(changes)
 }
 
 fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
