@@ -218,10 +218,7 @@ impl Drawing {
         if let Some(back) = fail.back {
             self.edge(id, Some("failed"), &pick(&sequence.entries, back));
         }
-        // A join is no end: beside an edge back it would never be taken.
-        let out =
-            fail.out.filter(|out| fail.back.is_none() || sequence.join.is_none() || matches!(out, Out::Person(_)));
-        self.out(id, out, sequence);
+        self.out(id, fail.out, sequence);
     }
 
     fn out(&mut self, id: &str, out: Option<Out>, sequence: &Sequence) {

@@ -234,21 +234,21 @@ impl<'l> Model<'l> {
         }
         let (retry, _) = self.failed_edges(spot, &node);
         let again = match (retry, self.library.kind(&spot.flow, &node).as_str()) {
-            (Some(retry), _) if self.library.kind(&spot.flow, &retry) != "join" => retry,
+            (Some(retry), _) => retry,
             (None, "join") => text(&self.library.node(&spot.flow, &node)["fork"]),
             _ => node,
         };
         Ok(self.enter(spot, &again, true))
     }
 
-    /// The first `failed` edge that leads on, and the first that leads to an end or to a person.
+    /// The first `failed` edge that leads on, and the first that leads to an end, to a person or to a join.
     fn failed_edges(&self, spot: &Spot, node: &str) -> (Option<String>, Option<String>) {
         let edges = self.library.edges(&spot.flow, node);
         let (out, back): (Vec<String>, Vec<String>) = edges
             .into_iter()
             .filter(|(on, _)| on == "failed")
             .map(|(_, to)| to)
-            .partition(|to| self.library.node(&spot.flow, to)["type"] == "end");
+            .partition(|to| ["end", "join"].contains(&text(&self.library.node(&spot.flow, to)["type"]).as_str()));
         (back.into_iter().next(), out.into_iter().next())
     }
 

@@ -3,7 +3,7 @@
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why};
-use crate::graph::{Exits, Kind};
+use crate::graph::Exits;
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, WaitingFor};
 use crate::value::{CANCELLED, NodeId};
 
@@ -55,10 +55,7 @@ fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
 fn try_again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId, claim: &Claim<'_>) {
     refill(draft, path, frame);
     let again = draft.step(&frame.flow, node).exits.again(node);
-    // A join is no place to attempt work at: to come there is to be done with the branch.
-    let done = matches!(draft.step(&frame.flow, again).node.kind, Kind::Join { .. });
-    let to = if done { node } else { again };
-    draft.enter(path, frame.flow.clone(), to, claim.outcome, feedback(node, claim));
+    draft.enter(path, frame.flow.clone(), again, claim.outcome, feedback(node, claim));
 }
 
 fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<Feedback> {

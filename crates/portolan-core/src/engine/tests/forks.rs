@@ -411,3 +411,45 @@ fn giving_up_in_a_run_that_is_a_branch_fails_it() {
         "#]],
     );
 }
+
+#[test]
+fn max_retries_counts_before_a_failed_edge_to_the_join() {
+    story(
+        "start > split; split => a(retries 1) | b => meet; a -passed-> meet; a -failed-> meet; b > meet; meet -passed-> done; meet -failed-> dead!failure",
+        "a:failed a:failed b:passed",
+        expect![[r#"
+                      split {a: a, b: b}
+            a:failed  split {a: a, b: b}      a retry 1 of 1
+            a:failed  split {a failed, b: b}  a failed
+            b:passed  dead = failure          b passed
+        "#]],
+    );
+}
+
+#[test]
+fn a_branch_may_go_back_within_a_budget_and_then_fail() {
+    story(
+        "start > split; split => a => meet; a > check(gate retries 1); check -passed-> meet; check -failed-> a | meet; meet -passed-> done; meet -failed-> dead!failure",
+        "passed a:failed passed a:failed",
+        expect![[r#"
+                      split {a: a}
+            passed    split {a: check}
+            a:failed  split {a: a}    check retry 1 of 1
+            passed    split {a: check}
+            a:failed  dead = failure  a failed
+        "#]],
+    );
+}
+
+#[test]
+fn failing_branches_send_their_fork_round_within_the_budget_of_the_join() {
+    story(
+        "start > split; split => a => meet(retries 1); a -passed-> meet; a -failed-> meet; meet -passed-> done; meet -failed-> split | dead!failure",
+        "a:failed a:failed",
+        expect![[r#"
+                      split {a: a}
+            a:failed  split {a: a} <- failed branches: `a`  a failed, meet retry 1 of 1, a opened
+            a:failed  dead = failure                        a failed
+        "#]],
+    );
+}
