@@ -6,10 +6,11 @@ use portolan_core::run::{
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::closure::closure;
-use crate::generate::files;
-use crate::walk::{Walk, broken, by_agent, by_person, reported, workflow};
+use crate::generate::{Files, files};
+use crate::walk::{Walk, broken, by_agent, by_person, repaired, reported, workflow};
 use crate::{WORDS, catalogue, picture};
 
 /// What is offered at every position is accepted, and what is not offered is refused; a refusal changes nothing.
@@ -153,7 +154,7 @@ fn rules(verified: bool, outside: bool) -> Rules {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn the_obedient_agent_arrives_in_every_valid_workflow(files in files()) {
@@ -185,6 +186,47 @@ proptest! {
             let event = event(&walk, &past, attempt);
             let _ = walk.happen(&event);
             prop_assert!(legal.contains(&picture::of(&walk.run.root)), "{event:?} led to {:?}", walk.run.root);
+            past.push(event);
+        }
+    }
+}
+
+/// The files with some edges left out and some led elsewhere.
+fn damage(files: &Files, wounds: &[(usize, usize, usize)]) -> Files {
+    let mut damaged = files.clone();
+    for (file, edge, to) in wounds {
+        let file = &mut damaged.0[file % files.0.len()];
+        let nodes: Vec<String> = file["nodes"].as_object().expect("nodes are an object").keys().cloned().collect();
+        let edges = file["edges"].as_array_mut().expect("edges are a list");
+        let edge = edge % edges.len();
+        match to % 3 {
+            0 if edges.len() > 1 => drop(edges.remove(edge)),
+            1 => edges[edge]["to"] = json!(pick(&nodes, to / 3)),
+            _ => edges[edge]["from"] = json!(pick(&nodes, to / 3)),
+        }
+    }
+    damaged
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_agent_is_stranded_in_a_repaired_workflow(
+        files in files(),
+        wounds in prop::collection::vec(any::<(usize, usize, usize)>(), 0..6),
+        attempts in prop::collection::vec(attempt(), 1..60),
+        outside: bool,
+    ) {
+        let Some(workflow) = repaired(&damage(&files, &wounds).0) else { return Ok(()) };
+        let mut walk = Walk::open(&workflow, rules(false, outside));
+        let mut past: Vec<Event> = Vec::new();
+        for attempt in &attempts {
+            let event = event(&walk, &past, attempt);
+            let _ = walk.happen(&event);
+            offered_is_executable(&walk);
+            let waits = matches!(walk.run.root.place, Place::Gathering { .. });
+            prop_assert!(walk.run.is_over() || waits || !walk.offers().is_empty(), "{:?}", walk.run.root);
             past.push(event);
         }
     }

@@ -5,6 +5,7 @@ mod agents;
 mod agreement;
 mod catalogue;
 mod closure;
+mod deep;
 mod generate;
 mod picture;
 mod reference;

@@ -13,19 +13,25 @@ use serde_json::Value;
 
 /// The workflow of the first file, when strict validation accepts every file.
 pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
-    let graphs: Option<Vec<Graph>> = files
-        .iter()
-        .map(|file| {
-            let name = format!("{}.json", file["id"].as_str().unwrap_or_default());
-            let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), Strictness::Strict);
-            assert!(faults.is_empty(), "the generator writes the dialect: {faults:?}");
-            graph
-        })
-        .collect();
-    let graphs = graphs?;
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect();
     let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
     let mut workflows = graphs.iter().map(|graph| validate(graph, &library, Strictness::Strict).0);
     workflows.clone().all(|workflow| workflow.is_some()).then(|| workflows.next().flatten()).flatten()
+}
+
+/// The workflow of a file, read as leniently as can be, if even that finds something to run.
+pub(crate) fn repaired(files: &[Value]) -> Option<Workflow> {
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Lenient)).collect();
+    let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
+    validate(&graphs[0], &library, Strictness::Lenient).0
+}
+
+fn graph(file: &Value, strictness: Strictness) -> Graph {
+    let name = format!("{}.json", file["id"].as_str().unwrap_or_default());
+    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness);
+    let errors: Vec<_> = faults.iter().filter(|fault| fault.is_error()).collect();
+    assert!(errors.is_empty(), "the file is in the dialect: {errors:?}");
+    graph.expect("a file without errors is a graph")
 }
 
 pub(crate) fn by_agent(what: EventKind) -> Event {

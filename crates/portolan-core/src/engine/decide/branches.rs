@@ -20,16 +20,17 @@ impl Draft<'_> {
     /// Opens the next branch that the fork's limit lets open, if the fork is still under way, and comes back for more.
     pub(super) fn fill(&mut self, path: FramePath, fork: NodeId) {
         let workflow = self.workflow;
-        let Some((flow, name)) = self.frame(&path).and_then(|frame| next_to_open(workflow, frame, &fork)) else {
-            return;
-        };
+        let Some(frame) = self.frame(&path) else { return };
+        let Some(name) = next_to_open(workflow, frame, &fork).cloned() else { return };
+        // Why the fork was sent round is for those who do its work.
+        let (flow, feedback) = (frame.flow.clone(), frame.feedback.clone());
         let place = Place::Ready { node: name.clone() };
-        let inner = Frame { flow: flow.clone(), since: 0, place, spent: Vec::new(), feedback: None };
+        let inner = Frame { flow: flow.clone(), since: 0, place, spent: Vec::new(), feedback: feedback.clone() };
         self.emit(Change::Branched { frame: path.clone(), branch: name.clone(), state: BranchState::Open(inner) });
         let within = path.join(&name);
         self.next.push(Next::Fill { path, fork });
         if !matches!(self.step(&flow, &name).node.kind, Kind::Work { .. }) {
-            self.enter(&within, flow, &name, &Outcome::passed(), None);
+            self.enter(&within, flow, &name, &Outcome::passed(), feedback);
         }
     }
 
@@ -71,8 +72,8 @@ impl Draft<'_> {
     }
 }
 
-/// The branch that a fork opens next, and the flow that it walks: the first that is held back, while the limit lets it.
-fn next_to_open(workflow: &Workflow, frame: &Frame, fork: &NodeId) -> Option<(WorkflowId, NodeId)> {
+/// The branch that a fork opens next: the first that is held back, while the limit lets it.
+fn next_to_open<'f>(workflow: &Workflow, frame: &'f Frame, fork: &NodeId) -> Option<&'f NodeId> {
     let Place::Forked { node, branches } = &frame.place else { return None };
     let limit = match &workflow.flow(&frame.flow).step(node).node.kind {
         Kind::Fork { max_concurrency: Some(most), .. } => most.get() as usize,
@@ -80,7 +81,7 @@ fn next_to_open(workflow: &Workflow, frame: &Frame, fork: &NodeId) -> Option<(Wo
     };
     let open = branches.iter().filter(|branch| matches!(branch.state, BranchState::Open(_))).count();
     let held = branches.iter().find(|branch| branch.state == BranchState::Held)?;
-    (node == fork && open < limit).then(|| (frame.flow.clone(), held.name.clone()))
+    (node == fork && open < limit).then_some(&held.name)
 }
 
 /// The join of a fork, and how it counts.

@@ -9,6 +9,11 @@ use crate::value::{NodeId, Outcome, WorkflowId};
 /// workflow can come near it.
 const MAX_AUTOMATIC_MOVES: u32 = 1_000;
 
+/// How many frames may stand in one another before a person is asked. A run is kept as JSON, whose readers allow 128
+/// levels; a branch takes six of them. Strictly read workflows stay below: a branch in each of
+/// [`MAX_SUBFLOW_DEPTH`](crate::validate::MAX_SUBFLOW_DEPTH) flows, and a subflow in all but the innermost.
+const MAX_DEPTH: usize = 16;
+
 /// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
 pub(super) struct Draft<'w> {
     pub(super) workflow: &'w Workflow,
@@ -132,11 +137,13 @@ impl<'w> Draft<'w> {
     }
 
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
-        if self.fuel == 0 {
+        let kind = &self.step(flow, &node).node.kind;
+        let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. });
+        if self.fuel == 0 || (deepens && path.0.len() >= MAX_DEPTH) {
             return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, feedback);
         }
         self.fuel -= 1;
-        match &self.step(flow, &node).node.kind {
+        match kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
             Kind::Checkpoint { .. } => self.moved(path, Place::Waiting { node, on: WaitingFor::Answer }, feedback),

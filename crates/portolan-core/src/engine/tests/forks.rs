@@ -234,9 +234,9 @@ fn a_join_may_send_its_fork_round_again_within_a_budget() {
         expect![[r#"
                        split {a: a}
             a:failed   split {a: a? budget spent}
-            a:@failed  split {a: a} <- failed branches: `a`  a failed, meet retry 1 of 1, a opened
+            a:@failed  split {a: a <- failed branches: `a`} <- failed branches: `a`  a failed, meet retry 1 of 1, a opened
             a:failed   split {a: a? budget spent} <- failed branches: `a`
-            a:@failed  dead = failure                        a failed
+            a:@failed  dead = failure                                                a failed
         "#]],
     );
 }
@@ -448,8 +448,8 @@ fn failing_branches_send_their_fork_round_within_the_budget_of_the_join() {
         "a:failed a:failed",
         expect![[r#"
                       split {a: a}
-            a:failed  split {a: a} <- failed branches: `a`  a failed, meet retry 1 of 1, a opened
-            a:failed  dead = failure                        a failed
+            a:failed  split {a: a <- failed branches: `a`} <- failed branches: `a`  a failed, meet retry 1 of 1, a opened
+            a:failed  dead = failure                                                a failed
         "#]],
     );
 }
