@@ -9,7 +9,7 @@ use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Run};
 use portolan_core::source::Source;
-use portolan_core::validate::validate;
+use portolan_core::validate::{no_library, validate};
 use portolan_core::value::{Outcome, Timestamp};
 
 const REFACTOR: &str = include_str!("../../portolan-runtime/catalog/workflows/refactor.json");
@@ -17,7 +17,7 @@ const REFACTOR: &str = include_str!("../../portolan-runtime/catalog/workflows/re
 fn refactor() -> Workflow {
     let (graph, _) = dialect::parse(&Source::new("refactor.json", REFACTOR), Strictness::Strict);
     let graph = graph.expect("the catalogue can be read");
-    validate(&graph, &|_| None, Strictness::Strict).0.expect("the catalogue is valid")
+    validate(&graph, &no_library, Strictness::Strict).0.expect("the catalogue is valid")
 }
 
 /// An agent at work: its reports quote the revision, as a client's do.

@@ -7,6 +7,7 @@ mod catalogue;
 mod closure;
 mod deep;
 mod generate;
+mod original;
 mod picture;
 mod reference;
 mod walk;

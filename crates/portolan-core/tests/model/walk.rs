@@ -62,7 +62,11 @@ pub(crate) struct Walk<'w> {
 impl<'w> Walk<'w> {
     pub(crate) fn open(workflow: &'w Workflow, rules: Rules) -> Walk<'w> {
         let opening = Opening { workflow: workflow.id().clone(), description: None, at: None, rules };
-        let journal = open(workflow, &opening).expect("a workflow can be opened at its start");
+        Walk::opened(workflow, &opening)
+    }
+
+    pub(crate) fn opened(workflow: &'w Workflow, opening: &Opening) -> Walk<'w> {
+        let journal = open(workflow, opening).expect("the workflow can be opened there");
         let run = Run::fold(&journal).expect("a journal begins with `Opened`");
         Walk { workflow, run, journal, asked: Vec::new() }
     }
