@@ -73,7 +73,7 @@ impl<'w> Walk<'w> {
 
     /// Lets an event happen.
     pub(crate) fn happen(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
-        let changes = self.decide(event)?;
+        let changes = self.decide(&json(event))?;
         let before = self.run.revision;
         for change in &changes {
             self.run.apply(change);
@@ -93,7 +93,7 @@ impl<'w> Walk<'w> {
 
     /// What an event would make true.
     pub(crate) fn decide(&self, event: &Event) -> Result<Vec<Change>, Rejection> {
-        decide(self.workflow, &self.run, &json(event))
+        decide(self.workflow, &self.run, event)
     }
 
     /// The checks that wait for a verdict.
