@@ -1,10 +1,11 @@
 //! The moves: begin, report or answer, cancel. Each is one event, decided, kept, and followed by whatever is to be
 //! performed.
 
+use portolan_core::diagnostic::clip;
 use portolan_core::engine::{self, Effect, Work};
 use portolan_core::graph::CheckBy;
 use portolan_core::run::{Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
-use portolan_core::value::Outcome;
+use portolan_core::value::{NodeId, Outcome};
 
 use super::hold::{Held, Refused};
 use super::view::{Claim, View};
@@ -29,6 +30,8 @@ pub struct Move {
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
+/// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
+const MAX_BRANCH_BYTES: usize = 4 << 10;
 /// How often a decision is made anew because another writer came first. Each time, that other one got on.
 const MAX_CONFLICTS: usize = 32;
 
@@ -70,7 +73,7 @@ impl Service {
             Some(branch) => Some(named(&held.run, branch).ok_or_else(|| {
                 let error = ServiceError::refused(
                     "unknown_branch",
-                    format!("no branch `{branch}` is under way"),
+                    format!("no branch `{}` is under way", clip(branch)),
                     "choose from the present positions",
                 );
                 self.situated(error, &held, None, caller)
@@ -94,7 +97,7 @@ impl Service {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(&wanted.address).await?;
             let path = match &wanted.branch {
-                Some(branch) => named(&held.run, branch).unwrap_or_else(|| FramePath(vec![branch.as_str().into()])),
+                Some(branch) => named(&held.run, branch).unwrap_or_else(|| path_of(branch)),
                 None => only(&held.run),
             };
             if let Err(error) = self.may_be_asked(&held, &path, wanted) {
@@ -266,6 +269,14 @@ fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
 /// The position that situations call `branch`.
 fn named(run: &Run, branch: &str) -> Option<FramePath> {
     run.positions().into_iter().map(|(path, _)| path).find(|path| path.text() == branch)
+}
+
+/// The path that `branch` would be, so that the engine can say why it is none that is under way.
+fn path_of(branch: &str) -> FramePath {
+    match branch.len() {
+        0..=MAX_BRANCH_BYTES => FramePath(branch.split('/').map(NodeId::from).collect()),
+        _ => FramePath(vec![clip(branch).into()]),
+    }
 }
 
 /// The position of a call that names none: the only one, or else the fork that has several.

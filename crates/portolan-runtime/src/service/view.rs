@@ -1,6 +1,5 @@
 //! What a call is answered with: the situation, and beside it the fields that Navigator's clients know.
 
-use portolan_core::diagnostic::clip;
 use portolan_core::present::{Situation, Viewer, situation, terminal};
 use portolan_core::run::{FramePath, Place, Verdict};
 use portolan_core::value::CheckId;
@@ -122,8 +121,12 @@ impl Service {
     }
 }
 
-/// The frame that stands for the whole run: the innermost that has not forked.
+/// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
+/// several.
 fn whole(held: &Held) -> &portolan_core::run::Frame {
+    if let [(_, frame)] = held.run.positions().as_slice() {
+        return frame;
+    }
     let mut frame = &held.run.root;
     while let Place::Within { frame: inner, .. } = &frame.place {
         frame = inner;
@@ -137,7 +140,7 @@ fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {
-        format!("'{}'", clip(text).replace('\'', "'\\''"))
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
