@@ -146,8 +146,12 @@ impl ServerHandler for Server {
         tokio::select! {
             // What the call had begun to perform ends with it: a runner kills its command when it is dropped.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
-            answer = self.call(&request, &context) => {
-                Ok(answer.unwrap_or_else(|error| answers::failure(&request.name, &error).into()))
+            answer = self.call(&request, &context) => match answer {
+                Ok(answer) => Ok(answer),
+                Err(error) => {
+                    let metadata = navigate::metadata(&self.service, &request, &error).await;
+                    Ok(answers::failure(&request, &error, metadata).into())
+                }
             }
         }
     }
