@@ -8,8 +8,8 @@ use portolan_core::run::Human;
 use portolan_runtime::service::Service;
 
 use super::check::files_at;
-use super::{Common, Exit, HumanArg, Leniency, block_on};
-use crate::mcp::{Server, stdio};
+use super::{Common, Exit, HumanArg, Leniency};
+use crate::mcp;
 
 /// Serve workflows to an agent over MCP (stdio).
 ///
@@ -53,10 +53,6 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         service.library().definition(&id)?;
     }
     let Toolset::Tasks = args.toolset;
-    let server = Server::new(Arc::new(service));
-    block_on(async {
-        let (reader, writer) = stdio::open()?;
-        server.serve(reader, writer).await
-    })??;
+    mcp::serve_stdio(Arc::new(service))?;
     Ok(Exit::Done)
 }
