@@ -189,7 +189,7 @@ fn unreadable(doubt: &TaskFileError) -> ServiceError {
     ServiceError::refused(
         "branch_unreadable",
         format!("{}, and it may be the task of a branch", doubt.message),
-        format!("{}; or move it out of this folder", doubt.help),
+        doubt.help.clone(),
     )
 }
 

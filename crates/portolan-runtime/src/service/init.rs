@@ -167,13 +167,14 @@ impl Service {
             );
             return Ok(Lineage::none(note));
         }
-        let step = wanted.step.as_deref().unwrap_or_default();
-        if !branches.iter().any(|branch| branch.as_str() == step) {
+        let step = wanted.step.as_deref();
+        if !branches.iter().any(|branch| Some(branch.as_str()) == step) {
+            let step = step.map_or_else(|| "the start".to_owned(), |step| format!("`{}`", clip(step)));
             let names: Vec<&str> = branches.iter().map(NodeId::as_str).collect();
             return Err(ServiceError::refused(
                 "unknown_branch",
-                format!("`{}` is no branch of `{node}`, where task `{id}` waits", clip(step)),
-                format!("begin with `stepId` {}", portolan_core::diagnostic::list(&names)),
+                format!("{step} is no branch of `{node}`, where task `{id}` waits"),
+                format!("name one in `stepId`: {}", portolan_core::diagnostic::list(&names)),
             ));
         }
         if running >= most {

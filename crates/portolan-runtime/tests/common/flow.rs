@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 pub(crate) fn flow(id: &str, text: &str) -> String {
     let mut nodes = Map::new();
     let mut edges: Vec<Value> = Vec::new();
-    for line in text.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty()) {
+    // Checks are JSON, which may hold semicolons of its own.
+    let parts = text.lines().flat_map(|line| line.split(if line.contains("accept ") { '\n' } else { ';' }));
+    for line in parts.map(str::trim).filter(|line| !line.is_empty()) {
         if let Some((from, to)) = line.split_once("-> ") {
             let (from, on) = match from.split_once(" -") {
                 Some((from, on)) if !on.is_empty() => (from.trim(), Some(on.trim())),
