@@ -63,7 +63,7 @@ fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
 
 fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
     let value = Value::Object(value);
-    let text = vec![ContentBlock::text(serde_json::to_string_pretty(&value).expect("a value is JSON"))];
+    let text = vec![ContentBlock::text(value.to_string())];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(value);
     result

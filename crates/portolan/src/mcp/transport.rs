@@ -115,7 +115,7 @@ where
             }
             Err(Unread::Ignored) => None,
             Err(Unread::Refused(error, id)) => {
-                self.refuse(error, id);
+                self.refuse(*error, id);
                 None
             }
         }
@@ -172,7 +172,7 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<Option<W>>, message: &Serve
 /// Why a line is no message.
 enum Unread {
     Ignored,
-    Refused(ErrorData, Option<RequestId>),
+    Refused(Box<ErrorData>, Option<RequestId>),
 }
 
 /// As much of a line as tells whom to answer. Everything else in it is skipped, however deep it is nested.
@@ -190,7 +190,7 @@ fn parse(line: &[u8]) -> Result<Message, Unread> {
     }
     if line.len() > MAX_VALUES && values(line) > MAX_VALUES {
         let message = format!("a message holds at most {MAX_VALUES} values: this one was not read");
-        return Err(Unread::Refused(ErrorData::invalid_request(message, None), id(line)));
+        return Err(invalid(message, id(line)));
     }
     serde_json::from_slice(line).map_err(|error| unread(line, &error))
 }
@@ -216,12 +216,12 @@ fn id(line: &[u8]) -> Option<RequestId> {
 }
 
 fn unread(line: &[u8], error: &serde_json::Error) -> Unread {
-    let invalid = |message: String, id| Unread::Refused(ErrorData::invalid_request(message, None), id);
     if line.starts_with(b"[") {
         return invalid("batches are not supported: send one message a line".to_owned(), None);
     }
     let Ok(envelope) = serde_json::from_slice::<Envelope>(line) else {
-        return Unread::Refused(ErrorData::parse_error(format!("the line is no JSON message: {error}"), None), None);
+        let message = format!("the line is no JSON message: {error}");
+        return Unread::Refused(Box::new(ErrorData::parse_error(message, None)), None);
     };
     match (serde_json::from_value::<RequestId>(envelope.id.clone()), envelope.method) {
         (Ok(id), Some(_)) if error.is_syntax() => invalid("the message is nested too deep".to_owned(), Some(id)),
@@ -230,6 +230,10 @@ fn unread(line: &[u8], error: &serde_json::Error) -> Unread {
         (Err(_), Some(_)) => invalid("the `id` of a request is a string or a whole number".to_owned(), None),
         (_, None) => invalid("the message has no `method`, and answers nothing that was asked".to_owned(), None),
     }
+}
+
+fn invalid(message: String, id: Option<RequestId>) -> Unread {
+    Unread::Refused(Box::new(ErrorData::invalid_request(message, None)), id)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn start() -> Tool {
     tool(
         "Start",
         "Begin the work of an initialised run: go from the start to the first step.",
-        properties(address(json!({ "revision": revision() })), &[]),
+        properties(address(json!({ "revision": revision("") })), &[]),
         outputs::navigation(),
         hints(false, true),
     )
@@ -86,7 +86,7 @@ fn next() -> Tool {
             address(json!({
                 "result": text("The outcome: `passed`, `failed`, or a word that the step declares. Send one that the present actions offer."),
                 "branch": text("Which branch, in a run that has forked."),
-                "revision": revision(),
+                "revision": revision(" Required for stored runs."),
                 "note": text("What was done, or why it failed: kept on the record and shown at the next attempt."),
             })),
             &["result"],
@@ -230,8 +230,11 @@ fn force() -> Value {
     json!({ "type": "boolean", "description": "Also replace files that were edited since." })
 }
 
-fn revision() -> Value {
-    json!({ "type": "integer", "minimum": 0, "description": "The revision that the chosen action carries: a call that somebody else came before is refused as stale. Required for stored runs." })
+fn revision(required: &str) -> Value {
+    let description = format!(
+        "The revision that the chosen action carries: where somebody moved on since, the call is refused as stale.{required}"
+    );
+    json!({ "type": "integer", "minimum": 0, "description": description })
 }
 
 fn address(mut with: Value) -> Value {
