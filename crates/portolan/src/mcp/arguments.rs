@@ -4,8 +4,10 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Map, Value};
 
-/// The longest string that a tool takes, in bytes.
-const MAX_STRING_BYTES: usize = 256 << 10;
+/// The longest id, word or path that a tool takes, in bytes: as long as a path can be. Errors repeat them.
+const MAX_WORD_BYTES: usize = 4 << 10;
+/// The longest text that a tool takes, in bytes. What it is for has a narrower limit.
+const MAX_TEXT_BYTES: usize = 256 << 10;
 /// The most strings that a list may hold.
 const MAX_STRINGS: usize = 1_000;
 
@@ -26,15 +28,25 @@ impl Arguments {
         self.given.remove(name).filter(|value| !value.is_null())
     }
 
+    /// An id, a word or a path.
     pub(super) fn string(&mut self, name: &'static str) -> Option<String> {
+        self.bounded(name, MAX_WORD_BYTES)
+    }
+
+    /// A text that somebody wrote.
+    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+        self.bounded(name, MAX_TEXT_BYTES)
+    }
+
+    fn bounded(&mut self, name: &'static str, most: usize) -> Option<String> {
         match self.take(name)? {
-            Value::String(text) if text.len() <= MAX_STRING_BYTES => Some(text),
-            Value::String(_) => self.wrong(name, &format!("at most {MAX_STRING_BYTES} bytes long"), "longer"),
+            Value::String(text) if text.len() <= most => Some(text),
+            Value::String(_) => self.wrong(name, &format!("at most {most} bytes long"), "longer"),
             other => self.wrong(name, "a string", describe(&other)),
         }
     }
 
-    /// A string that must be there.
+    /// An id, a word or a path that must be there.
     pub(super) fn required(&mut self, name: &'static str) -> String {
         let before = self.faults.len();
         let value = self.string(name).filter(|text| !text.is_empty());
@@ -69,7 +81,14 @@ impl Arguments {
         let mut strings = Vec::new();
         for item in items {
             match item {
-                Value::String(text) if text.len() <= MAX_STRING_BYTES => strings.push(text.clone()),
+                Value::String(text) if text.len() <= MAX_WORD_BYTES => strings.push(text.clone()),
+                Value::String(_) => {
+                    return self.wrong(
+                        name,
+                        &format!("an array of strings of at most {MAX_WORD_BYTES} bytes"),
+                        "one with a longer one",
+                    );
+                }
                 other => return self.wrong(name, "an array of strings", &format!("one with {}", describe(other))),
             }
         }

@@ -18,7 +18,7 @@ pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &C
     let wanted = Init {
         task_file: arguments.string("taskFilePath"),
         workflow: arguments.string("workflowType"),
-        description: arguments.string("description"),
+        description: arguments.text("description"),
         step: arguments.string("stepId"),
         parent: arguments.string("parentTaskId"),
     };
@@ -75,7 +75,7 @@ impl Server {
         let result = arguments.required("result");
         let branch = arguments.string("branch");
         let revision = arguments.number("revision");
-        let note = arguments.string("note");
+        let note = arguments.text("note");
         arguments.finish()?;
         let wanted = Move { address: address?, branch, revision, outcome: Outcome::from(result), note };
         match self.service.next(&wanted, &caller).await {

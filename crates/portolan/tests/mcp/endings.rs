@@ -109,6 +109,17 @@ fn a_signal_ends_the_commands_of_checks_with_the_server() {
     }
 }
 
+/// rmcp gives calls under way five seconds after the client has left.
+#[test]
+fn a_client_that_leaves_takes_the_commands_of_its_checks_with_it() {
+    let gate = Gate::set();
+    let mut wire = gate.project.client(&[]);
+    let (run, _, alive) = gate.checking(&mut wire);
+    assert!(wire.leave().success());
+    has_ended(alive);
+    gate.resume(&mut gate.project.client(&[]), &run);
+}
+
 #[test]
 fn a_cancelled_call_ends_its_command_and_the_run_goes_on() {
     let gate = Gate::set();

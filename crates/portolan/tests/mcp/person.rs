@@ -149,6 +149,24 @@ fn an_answer_to_what_was_decided_meanwhile_is_stale() {
     assert_eq!(wire.done("Current", &json!({ "run": waiting["run"] }))["currentStep"], "dropped");
 }
 
+#[test]
+fn a_person_who_does_not_answer_holds_nobody_up() {
+    let project = asking();
+    let mut wire = with_user(&project);
+    let waiting = at_question(&mut wire);
+    let id = wire.ask_tool("Next", &answer_to(&waiting, "passed"));
+    let question = wire.next().expect("a question");
+    unmoved(&mut wire, &waiting);
+    wire.notify("notifications/cancelled", &json!({ "requestId": id }));
+    let late = json!({ "action": "accept", "content": { "answer": "passed" } });
+    wire.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": late }));
+    unmoved(&mut wire, &waiting);
+    wire.ask_tool("Next", &answer_to(&waiting, "passed"));
+    wire.next().expect("a question");
+    wire.signal("-TERM");
+    assert!(wire.ended().success());
+}
+
 /// A client of the revision without sessions, whose user can be asked.
 fn without_session(project: &Project) -> Wire {
     let mut wire = project.server(&["--human", "verified"]);

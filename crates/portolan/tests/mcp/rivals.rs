@@ -13,7 +13,6 @@ fn tasks_are_led_side_by_side() {
     for task in &tasks {
         let mut init = task.clone();
         init["workflowType"] = json!("execute");
-        // Init and Start of one task are sent in one breath: Start may overtake, and is then refused.
         asked.push((wire.ask_tool("Init", &init), "Init"));
     }
     for (id, tool) in asked {

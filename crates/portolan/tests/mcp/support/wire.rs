@@ -15,7 +15,8 @@ use super::within;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Wire {
-    server: Child,
+    /// Nothing once it was waited for.
+    server: Option<Child>,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
     /// What came while something else was waited for.
@@ -56,11 +57,11 @@ impl Wire {
                 }
             }
         });
-        Wire { server, input, lines, early: Vec::new(), last_id: 0, schemas: BTreeMap::new(), meta: None }
+        Wire { server: Some(server), input, lines, early: Vec::new(), last_id: 0, schemas: BTreeMap::new(), meta: None }
     }
 
     pub(crate) fn process(&self) -> u32 {
-        self.server.id()
+        self.server.as_ref().expect("the server runs").id()
     }
 
     /// Writes a line as it stands. A server that is gone is noticed by whoever waits for its answer.
@@ -214,26 +215,27 @@ impl Wire {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.server.id().to_string()]).status();
+        let sent = Command::new("kill").args([signal, &self.process().to_string()]).status();
         assert!(sent.expect("kill is there").success(), "the server is there to be signalled");
     }
 
     /// Waits for the server's end.
     pub(crate) fn ended(&mut self) -> ExitStatus {
-        let mut server = std::mem::replace(&mut self.server, Command::new("true").spawn().expect("true is there"));
+        let mut server = self.server.take().expect("the server runs");
         within("the server ends", move || server.wait().expect("the server is a child"))
     }
 
     /// Kills the server at once.
     pub(crate) fn kill(&mut self) {
-        self.server.kill().expect("the server can be killed");
-        let _status = self.server.wait();
+        if let Some(mut server) = self.server.take() {
+            let _gone = server.kill();
+            let _status = server.wait();
+        }
     }
 }
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        let _gone = self.server.kill();
-        let _status = self.server.wait();
+        self.kill();
     }
 }
