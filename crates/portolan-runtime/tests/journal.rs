@@ -34,7 +34,7 @@ fn runs(world: &World, open_only: bool) -> String {
 #[test]
 fn every_move_is_a_line_and_the_run_is_the_fold_of_them() {
     let world = World::new();
-    let task = world.init(&world.into_task("1", "feature-development")).expect("it begins").address;
+    let task = world.init(&world.task_init("1", "feature-development")).expect("it begins").address;
     Walker::new(&world, Choice::Any(11), Restart::AfterEachCall).walk(&task);
     let records = wait(world.service().records(&task)).expect("there are records");
     assert!(records.iter().map(|record| record.seq).eq(1..=records.len() as u64));
@@ -153,7 +153,7 @@ fn a_project_without_runs_has_none_and_asking_makes_nothing() {
     fs::create_dir_all(world.path(".portolan/tasks.jsonl")).expect("a folder");
     let error = wait(world.service().runs(false, 10)).expect_err("a folder is no journal");
     assert_eq!((error.code, error.message.contains("cannot be read")), ("journal_failed", true), "{error}");
-    let error = world.init(&world.into_task("1", "execute")).expect_err("nothing is kept");
+    let error = world.init(&world.task_init("1", "execute")).expect_err("nothing is kept");
     assert_eq!(error.code, "journal_failed");
     assert!(!world.path("tasks/1.json").exists(), "what is not in the journal is not in the file");
 }
@@ -163,7 +163,7 @@ fn a_journal_that_was_removed_is_begun_anew_by_a_service_that_goes_on() {
     let world = World::new();
     let service = world.service();
     let me = common::agent();
-    let view = wait(service.init(&world.into_task("1", "quick-task"), &me)).expect("it begins");
+    let view = wait(service.init(&world.task_init("1", "quick-task"), &me)).expect("it begins");
     fs::remove_dir_all(world.path(".portolan")).expect("it is removed");
     wait(service.start(&view.address, None, &me)).expect("it goes on");
     assert_eq!(names(&world.path(".portolan")), [".gitignore", "definitions", "tasks.jsonl"]);
@@ -187,7 +187,7 @@ fn a_run_nested_as_deep_as_workflows_may_be_is_kept_and_read_again() {
     );
     world.define("top", "start -> sub; sub: runs level-1; sub -passed-> done; sub -failed-> failed");
     let stored = world.open("level-0");
-    let task = world.init(&world.into_task("1", "top")).expect("it begins").address;
+    let task = world.init(&world.task_init("1", "top")).expect("it begins").address;
     for run in [stored, task] {
         world.start(&run).expect("it starts");
         let view = world.current(&run).expect("it is there");

@@ -45,7 +45,7 @@ fn kill_while_a_task_begins_leaves_no_half_of_it() {
             assert!(told.is_empty(), "what was acknowledged is there");
         }
         // Whatever was left, the next one gets on.
-        let task = world.init(&world.into_task("1", "long")).expect("it is begun or shown").address;
+        let task = world.init(&world.task_init("1", "long")).expect("it is begun or shown").address;
         world.start(&task).expect("it goes on");
         world
             .next(&task, if world.current(&task).expect("there").current_step == "work" { "again" } else { "passed" })
@@ -146,8 +146,7 @@ fn child() {
 
 fn service(project: &Path) -> Service {
     let data: PathBuf = project.with_file_name("data");
-    let options =
-        portolan_runtime::service::Options { trust: Some(data), ..portolan_runtime::service::Options::of(project) };
+    let options = Options { trust: Some(data), ..Options::of(project) };
     Service::new(options).expect("the project can be served")
 }
 
