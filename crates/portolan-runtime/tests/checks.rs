@@ -10,7 +10,6 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
-use std::task::Poll;
 
 use common::{World, agent, person, refusal, step, told, view_line, wait};
 use expect_test::expect;
@@ -209,14 +208,11 @@ fn interrupted(world: &World, run: &Address, started: &Gate) {
         });
         let mut heard = pin!(heard);
         // The call is dropped as soon as the command has said that it runs.
-        poll_fn(|context| {
+        let said = poll_fn(|context| {
             assert!(call.as_mut().poll(context).is_pending(), "the command does not end by itself");
-            match heard.as_mut().poll(context) {
-                Poll::Ready(text) => Poll::Ready(assert!(text.expect("it is heard").starts_with("pid "))),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await;
+            heard.as_mut().poll(context)
+        });
+        assert!(said.await.expect("it is heard").starts_with("pid "));
     });
 }
 

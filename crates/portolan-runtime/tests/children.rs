@@ -22,7 +22,7 @@ fn parent(world: &World, workflow: &str) -> Address {
 
 /// A child that has begun.
 fn child(world: &World, name: &str, workflow: &str, branch: &str) -> Address {
-    world.init(&world.into_child(name, workflow, "1", branch)).expect("the branch begins").address
+    world.init(&world.child_init(name, workflow, "1", branch)).expect("the branch begins").address
 }
 
 /// A child that has been led to the join.
@@ -129,10 +129,10 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
     .assert_eq(&told(&world.next(&a, "passed")));
     assert_eq!(world.read_task("2")["status"], "completed");
     for step in ["sum", "a2", "fork", "join", ""] {
-        let beyond = world.into_child("9", "forked", "1", step);
+        let beyond = world.child_init("9", "forked", "1", step);
         assert_eq!(refusal(world.init(&beyond)).code, "unknown_branch", "{step}");
     }
-    let own_start = Init { step: None, ..world.into_child("9", "forked", "1", "") };
+    let own_start = Init { step: None, ..world.child_init("9", "forked", "1", "") };
     expect![[r#"
         unknown_branch: the start is no branch of `fork`, where task `1` waits
           help: name one in `stepId`: `a` and `b`
@@ -167,7 +167,7 @@ fn several_tasks_may_share_one_branch_and_all_of_them_must_pass() {
         );
     }
     let first: Vec<Address> = ["2", "3", "4"].map(|name| child(&world, name, "batch-process", "process_item")).into();
-    let held = world.init(&world.into_child("5", "batch-process", "1", "process_item"));
+    let held = world.init(&world.child_init("5", "batch-process", "1", "process_item"));
     expect![[r#"
         held_back: 3 branches of `fork_process` are running, and at most 3 may
           help: wait until one of them reaches the join
@@ -202,7 +202,7 @@ fn the_limit_of_a_fork_holds_children_back() {
     "#]]
     .assert_eq(&told(&world.current(&parent)));
     let a = child(&world, "2", "limited", "a");
-    let error = refusal(world.init(&world.into_child("3", "limited", "1", "b")));
+    let error = refusal(world.init(&world.child_init("3", "limited", "1", "b")));
     assert_eq!(error.code, "held_back");
     assert!(!world.path("tasks/3.json").exists());
     give_up(&world, &a);
@@ -217,14 +217,14 @@ fn a_parent_may_be_named_by_a_number_and_in_a_file_that_is_there_already() {
     world.write_task("2", &made("a"));
     world.write_task("3", &made("b"));
     for (name, branch) in [("2", "a"), ("3", "b")] {
-        let wanted = Init { step: Some(branch.into()), ..world.into_task(name, "forked") };
+        let wanted = Init { step: Some(branch.into()), ..world.task_init(name, "forked") };
         let child = world.init(&wanted).expect("the branch begins").address;
         while world.next(&child, "passed").expect("it goes on").terminal.is_none() {}
         assert_eq!(world.read_task(name)["metadata"]["parentTaskId"], 1);
     }
     assert_eq!(world.next(&parent, "passed").expect("the fork is left").current_step, "sum");
     world.write_task("4", &json!({ "subject": "x", "metadata": null }));
-    let view = world.init(&world.into_child("4", "forked", "1", "a")).expect("it begins");
+    let view = world.init(&world.child_init("4", "forked", "1", "a")).expect("it begins");
     assert_eq!(world.read_task("4")["metadata"]["parentTaskId"], "1");
     assert_eq!(view.notes, ["task `1` waits at no fork, so that this is no branch of it"]);
 }
@@ -250,13 +250,13 @@ fn what_is_no_branch_of_the_fork_counts_for_nothing_and_says_so() {
     let world = World::with("forked", FORKED);
     world.define("easy", "start -> a; a -> done");
     // Before the parent is there at all, before it has a workflow, before it is at the fork, and in another workflow.
-    let early = world.init(&world.into_child("2", "forked", "1", "a")).expect("a task of its own");
+    let early = world.init(&world.child_init("2", "forked", "1", "a")).expect("a task of its own");
     world.write_task("1", &json!({ "subject": "x" }));
-    let unled = world.init(&world.into_child("3", "forked", "1", "a")).expect("a task of its own");
-    let parent = world.init(&world.into_task("1", "forked")).expect("it begins").address;
-    let before = world.init(&world.into_child("4", "forked", "1", "b")).expect("a task of its own");
+    let unled = world.init(&world.child_init("3", "forked", "1", "a")).expect("a task of its own");
+    let parent = world.init(&world.task_init("1", "forked")).expect("it begins").address;
+    let before = world.init(&world.child_init("4", "forked", "1", "b")).expect("a task of its own");
     world.start(&parent).expect("it starts");
-    let other = world.init(&world.into_child("5", "easy", "1", "a")).expect("a task of its own");
+    let other = world.init(&world.child_init("5", "easy", "1", "a")).expect("a task of its own");
     let notes: Vec<String> = [&early, &unled, &before, &other].iter().flat_map(|view| view.notes.clone()).collect();
     expect![[r#"
         there is no task `1` beside this one, so that it is no branch of it
@@ -400,11 +400,11 @@ fn a_child_waits_for_a_person_by_itself() {
 fn a_parent_that_cannot_be_is_refused() {
     let world = World::with("forked", FORKED);
     for id in ["../1", "/etc/passwd", "a/b", "..", &"x".repeat(10_000)] {
-        let error = refusal(world.init(&world.into_child("2", "forked", id, "a")));
+        let error = refusal(world.init(&world.child_init("2", "forked", id, "a")));
         assert!(error.code == "bad_id" && error.message.len() < 300, "{}: {}", error.code, error.message);
     }
     world.write("tasks/1.json", "{");
-    assert_eq!(refusal(world.init(&world.into_child("2", "forked", "1", "a"))).code, "task_file_not_json");
+    assert_eq!(refusal(world.init(&world.child_init("2", "forked", "1", "a"))).code, "task_file_not_json");
     assert!(!world.path("tasks/2.json").exists());
     let stored = Init { workflow: Some("forked".into()), parent: Some("1".into()), ..Init::default() };
     let notes: Value = json!(world.init(&stored).expect("it begins").notes);

@@ -124,7 +124,7 @@ fn a_file_of_fifty_megabytes_is_not_read_to_its_end() {
     world.write("tasks/1.json", "");
     let task = fs::File::create(world.path("tasks/1.json")).expect("a file");
     task.set_len(50 << 20).expect("a file with holes");
-    assert_eq!(refusal(world.init(&world.into_task("1", "execute"))).code, "task_file_too_large");
+    assert_eq!(refusal(world.init(&world.task_init("1", "execute"))).code, "task_file_too_large");
 }
 
 #[test]

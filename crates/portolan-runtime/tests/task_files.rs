@@ -21,7 +21,7 @@ fn every_catalogue_workflow_is_led_to_its_end_in_task_files_and_a_restart_change
         for choice in [Choice::First, Choice::Any(3), Choice::Any(2026)] {
             let walked = [Restart::Never, Restart::AfterEachCall].map(|restart| {
                 let world = World::new();
-                let address = world.init(&world.into_task("1", entry.id)).expect("it begins").address;
+                let address = world.init(&world.task_init("1", entry.id)).expect("it begins").address;
                 let mut walker = Walker::new(&world, choice, restart);
                 let end = walker.walk(&address);
                 if matches!(choice, Choice::First) {
@@ -38,7 +38,7 @@ fn every_catalogue_workflow_is_led_to_its_end_in_task_files_and_a_restart_change
 #[test]
 fn a_file_that_init_makes_is_a_whole_task() {
     let world = World::new();
-    let wanted = Init { description: Some("Add dark mode".into()), ..world.into_task("1", "feature-development") };
+    let wanted = Init { description: Some("Add dark mode".into()), ..world.task_init("1", "feature-development") };
     let view = world.init(&wanted).expect("it begins");
     assert_eq!((view.current_step.as_str(), view.terminal), ("start", Some("start")));
     assert!(view.situation.message.starts_with("## Queued"), "{}", view.situation.message);
@@ -69,7 +69,7 @@ fn a_file_that_init_makes_is_a_whole_task() {
 #[test]
 fn a_task_list_sees_each_step() {
     let world = World::with("mend", MEND);
-    let wanted = Init { description: Some("the door".into()), ..world.into_task("7", "mend") };
+    let wanted = Init { description: Some("the door".into()), ..world.task_init("7", "mend") };
     let task = world.init(&wanted).expect("it begins").address;
     world.start(&task).expect("it starts");
     let mut lines = task_lines(&world.read_task("7"));
@@ -233,7 +233,7 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
         workflow: Some("bug-fix".into()),
         step: Some("commit".into()),
         description: Some("something else".into()),
-        ..world.into_task("1", "")
+        ..world.task_init("1", "")
     };
     expect![[r#"
         understand working
@@ -265,7 +265,7 @@ fn a_task_without_a_run_or_a_file_says_what_to_do() {
     .assert_eq(&format!("{}{}", tell("1"), tell("2")));
     let error = refusal(world.init(&Init { task_file: Some(world.task("1")), ..Init::default() }));
     assert_eq!(error.code, "workflow_required");
-    let error = refusal(world.init(&world.into_task("1", "no-such")));
+    let error = refusal(world.init(&world.task_init("1", "no-such")));
     assert_eq!(error.code, "unknown_workflow");
     assert!(!world.path("tasks/1.json").exists(), "a refusal makes no file");
 }
@@ -387,7 +387,7 @@ fn a_file_of_navigator_that_does_not_fit_is_left_alone() {
             world.current(&address),
             world.start(&address),
             world.next(&address, "passed"),
-            world.init(&world.into_task("1", "mend")),
+            world.init(&world.task_init("1", "mend")),
         ] {
             assert_eq!(refusal(answer).code, code);
         }
@@ -416,7 +416,7 @@ fn what_is_no_task_is_never_overwritten() {
             world.current(&address),
             world.start(&address),
             world.next(&address, "passed"),
-            world.init(&world.into_task("1", "execute")),
+            world.init(&world.task_init("1", "execute")),
         ] {
             assert_eq!(refusal(answer).code, code);
         }
@@ -443,7 +443,7 @@ fn a_run_that_is_damaged_or_of_a_later_release_is_left_alone() {
         world.write_task("1", &task);
         let (before, address) = (world.text("1"), Address::Task(world.task("1")));
         for answer in
-            [world.current(&address), world.next(&address, "passed"), world.init(&world.into_task("1", "quick-task"))]
+            [world.current(&address), world.next(&address, "passed"), world.init(&world.task_init("1", "quick-task"))]
         {
             assert_eq!(refusal(answer).code, code, "{at}");
         }
@@ -460,7 +460,7 @@ fn a_run_is_not_begun_anew_because_somebody_removed_the_keys_beside_it() {
         file["metadata"].as_object_mut().expect("an object").remove(key);
     }
     world.write_task("1", &file);
-    assert_eq!(world.init(&world.into_task("1", "bug-fix")).expect("it is shown").current_step, "understand");
+    assert_eq!(world.init(&world.task_init("1", "bug-fix")).expect("it is shown").current_step, "understand");
     world.next(&task, "passed").expect("it goes on");
     assert_eq!(world.read_task("1")["metadata"]["workflowType"], "quick-task");
 }
@@ -478,7 +478,7 @@ fn a_position_that_was_edited_by_hand_is_refused() {
           help: set `metadata.currentStep` back to `understand`; positions are changed by Start and Next
     "#]]
     .assert_eq(&told(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
-    for answer in [world.current(&task), world.start(&task), world.init(&world.into_task("1", "quick-task"))] {
+    for answer in [world.current(&task), world.start(&task), world.init(&world.task_init("1", "quick-task"))] {
         assert_eq!(refusal(answer).code, "edited_outside");
     }
     assert_eq!(world.text("1"), before);
@@ -557,7 +557,7 @@ fn where_a_persons_word_is_verified_the_agent_cannot_give_it_in_a_task_file_eith
     let answered = wait(world.service().next(&step(&question, "passed"), &person())).expect("a person may");
     assert_eq!(answered.current_step, "fix");
     for step in ["check", "ask", "fork"] {
-        let past = Init { step: Some(step.into()), ..world.into_task("2", "mend") };
+        let past = Init { step: Some(step.into()), ..world.task_init("2", "mend") };
         assert!(["needs_person", "unknown_step"].contains(&refusal(world.init(&past)).code), "{step}");
     }
 }
@@ -585,7 +585,7 @@ fn a_cancelled_task_is_over() {
     assert_eq!((&file["activeForm"], &file["status"]), (&json!("Cancelled"), &json!("in_progress")));
     assert_eq!(refusal(world.next(&task, "passed")).code, "no_outgoing_edges");
     assert_eq!(wait(world.service().runs(false, 10)).expect("a list")[0].status, "cancelled");
-    let again = world.init(&world.into_task("1", "quick-task")).expect("it is shown");
+    let again = world.init(&world.task_init("1", "quick-task")).expect("it is shown");
     assert_eq!((again.terminal, again.situation.actions.required.len()), (Some("failure"), 0));
 }
 

@@ -136,18 +136,18 @@ impl World {
 
     /// Begins a run in a task file and starts it.
     pub(crate) fn begin(&self, name: &str, workflow: &str) -> Address {
-        let address = self.init(&self.into_task(name, workflow)).expect("it begins").address;
+        let address = self.init(&self.task_init(name, workflow)).expect("it begins").address;
         self.start(&address).expect("it starts");
         address
     }
 
-    pub(crate) fn into_task(&self, name: &str, workflow: &str) -> Init {
+    pub(crate) fn task_init(&self, name: &str, workflow: &str) -> Init {
         Init { task_file: Some(self.task(name)), workflow: Some(workflow.to_owned()), ..Init::default() }
     }
 
     /// What `Init` is called with for a branch.
-    pub(crate) fn into_child(&self, name: &str, workflow: &str, parent: &str, step: &str) -> Init {
-        Init { parent: Some(parent.to_owned()), step: Some(step.to_owned()), ..self.into_task(name, workflow) }
+    pub(crate) fn child_init(&self, name: &str, workflow: &str, parent: &str, step: &str) -> Init {
+        Init { parent: Some(parent.to_owned()), step: Some(step.to_owned()), ..self.task_init(name, workflow) }
     }
 
     pub(crate) fn start(&self, address: &Address) -> Answer {
