@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,12 +80,14 @@ pub const CANCELLED: &str = "cancelled";
 impl Outcome {
     /// `passed`
     pub fn passed() -> Outcome {
-        PASSED.into()
+        static WORD: LazyLock<Outcome> = LazyLock::new(|| PASSED.into());
+        WORD.clone()
     }
 
     /// `failed`
     pub fn failed() -> Outcome {
-        FAILED.into()
+        static WORD: LazyLock<Outcome> = LazyLock::new(|| FAILED.into());
+        WORD.clone()
     }
 
     /// Whether this is `failed`.

@@ -13,6 +13,7 @@ use portolan_core::validate;
 use serde::{Deserialize, Serialize};
 
 use crate::store::Digest;
+use crate::trust;
 
 /// The texts of a workflow and its subflows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct Definition {
     pub text: Arc<str>,
     /// What the engine runs.
     pub workflow: Arc<Workflow>,
+    /// The digest of the commands that it may run; nothing when it runs none.
+    pub commands: Option<trust::Digest>,
 }
 
 /// What came of reading definitions: everything that was found, by the source it was found in.
@@ -108,7 +111,12 @@ impl Definition {
     /// A bundle and the workflow that it was found to be.
     pub fn new(bundle: Bundle, workflow: Workflow) -> Definition {
         let text: Arc<str> = bundle.text().into();
-        Definition { digest: Digest::of(&text), bundle, text, workflow: Arc::new(workflow) }
+        Definition::checked(bundle, text, workflow)
+    }
+
+    fn checked(bundle: Bundle, text: Arc<str>, workflow: Workflow) -> Definition {
+        let commands = trust::commands_digest(&workflow);
+        Definition { digest: Digest::of(&text), bundle, text, workflow: Arc::new(workflow), commands }
     }
 
     /// Takes up a stored bundle.
@@ -124,7 +132,9 @@ impl Definition {
         let mut parsed = BTreeMap::new();
         for (id, text) in &bundle.workflows {
             let source = Source::new(format!("{id}.json"), text);
-            if let Ok(read) = Parsed::read(source, Strictness::Lenient) {
+            if let Ok(mut read) = Parsed::read(source, Strictness::Lenient) {
+                // What it went by, whatever it calls itself.
+                read.graph.id.value.clone_from(id);
                 parsed.insert(id.as_str(), read);
             }
         }
@@ -136,7 +146,6 @@ impl Definition {
             let first = faults.iter().find(|fault| fault.is_error()).map_or("", |fault| fault.message.as_str());
             format!("the stored definition of `{}` cannot be used: {first}", bundle.root)
         })?;
-        let workflow = Arc::new(workflow);
-        Ok(Definition { digest: Digest::of(text), text: text.into(), workflow, bundle })
+        Ok(Definition::checked(bundle, text.into(), workflow))
     }
 }

@@ -44,6 +44,7 @@ pub mod clock;
 pub mod copy;
 pub mod definition;
 pub mod library;
+mod nested;
 pub mod runner;
 pub mod service;
 pub mod store;

@@ -7,6 +7,7 @@
 mod folder;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -143,8 +144,11 @@ impl Library {
         if let Some(definition) = known.filter(|definition| self.is_current(id, definition)) {
             return Ok(definition);
         }
-        let family = self.family(id)?;
-        let find = |name: &str| family.get(name);
+        let Family { members, broken } = self.family(id)?;
+        if let Some(error) = broken.into_iter().next() {
+            return Err(error);
+        }
+        let find = |name: &str| members.get(name);
         let root = find(id).ok_or_else(|| self.unknown(id))?;
         let (workflow, faults) = root.check(&find, self.strictness);
         let Some(workflow) = workflow else { return Err(faulty(id, &root.source, &faults)) };
@@ -155,48 +159,59 @@ impl Library {
 
     /// Whether every text of a bundle is still what its file says.
     fn is_current(&self, id: &str, definition: &Definition) -> bool {
-        let namespace = id.split_once(':').map(|(namespace, _)| namespace);
-        definition.bundle.workflows.iter().all(|(member, text)| {
-            let now = match namespace {
-                Some(namespace) if member != id => {
-                    self.text(&format!("{namespace}:{member}")).or_else(|_| self.text(member))
-                }
-                _ => self.text(member),
-            };
-            now.is_ok_and(|(source, _)| *source.text == **text)
-        })
+        definition
+            .bundle
+            .workflows
+            .iter()
+            .all(|(member, text)| self.member(id, member).is_ok_and(|(source, _)| *source.text == **text))
     }
 
     /// The workflow called `id` and everything it runs, as far as it can be read.
-    fn family(&self, id: &str) -> Result<BTreeMap<String, Parsed>, ServiceError> {
-        let (namespace, _) = id.split_once(':').unwrap_or(("", id));
-        let mut family = BTreeMap::new();
+    fn family(&self, id: &str) -> Result<Family, ServiceError> {
+        let mut family = Family::default();
         let mut waiting = vec![id.to_owned()];
         while let Some(name) = waiting.pop() {
-            if family.contains_key(&name) {
+            if family.members.contains_key(&name) {
                 continue;
             }
-            let text = if namespace.is_empty() || name == id {
-                self.text(&name)
-            } else {
-                self.text(&format!("{namespace}:{name}")).or_else(|_| self.text(&name))
-            };
-            let (source, _) = match text {
-                Ok(found) => found,
+            let source = match self.member(id, &name) {
+                Ok((source, _)) => source,
                 Err(error) if name == id => return Err(error),
-                Err(_) => continue,
+                // That it is not known is said where it is named.
+                Err(error) if ["unknown_workflow", "bad_id"].contains(&error.code) => continue,
+                Err(error) => {
+                    family.broken.push(error);
+                    continue;
+                }
             };
             match Parsed::read(source.clone(), self.strictness) {
                 Ok(mut parsed) => {
                     parsed.graph.id.value.clone_from(&name);
                     waiting.extend(subflows(&parsed));
-                    family.insert(name, parsed);
+                    family.members.insert(name, parsed);
                 }
                 Err(faults) if name == id => return Err(faulty(id, &source, &faults)),
-                Err(_) => {}
+                Err(faults) => family.broken.push(faulty(&name, &source, &faults)),
             }
         }
         Ok(family)
+    }
+
+    /// The text of a workflow that the one called `id` runs, or of that one itself. One from another folder runs what
+    /// lies beside it first.
+    fn member(&self, id: &str, name: &str) -> Result<(Source, Origin), ServiceError> {
+        match if name == id { None } else { self.beside(id, name) } {
+            Some(path) => Ok((read_definition(&path)?, Origin::External)),
+            None => self.text(name),
+        }
+    }
+
+    /// The file called `name` beside the one of an external workflow.
+    fn beside(&self, id: &str, name: &str) -> Option<PathBuf> {
+        let known = lock(&self.external).get(id).cloned();
+        let path = known.filter(|_| is_plain(name))?;
+        let around = if path.ends_with("workflow.json") { path.parent()?.parent()? } else { path.parent()? };
+        files_of(around, name).into_iter().find(|path| stands(path))
     }
 
     /// The text of a workflow and where it comes from. The project's own comes before the catalogue's.
@@ -212,16 +227,18 @@ impl Library {
             ));
         }
         if id.contains(':') {
-            let path = lock(&self.external).get(id).cloned().ok_or_else(|| self.unknown(id))?;
-            return Ok((read_definition(&path)?, Origin::External));
+            // Unlocked before anything else is asked: what is not known is looked for in the list, which locks it too.
+            let known = lock(&self.external).get(id).cloned();
+            return match known {
+                Some(path) => Ok((read_definition(&path)?, Origin::External)),
+                None => Err(self.unknown(id)),
+            };
         }
         if let Some(path) = self.given.get(id) {
             return Ok((read_definition(path)?, Origin::Project));
         }
-        for path in [self.folder().join(format!("{id}.json")), self.folder().join(id).join("workflow.json")] {
-            if path.is_file() {
-                return Ok((read_definition(&path)?, Origin::Project));
-            }
+        if let Some(path) = files_of(&self.folder(), id).into_iter().find(|path| stands(path)) {
+            return Ok((read_definition(&path)?, Origin::Project));
         }
         match catalog::workflow(id) {
             Some(entry) => Ok((Source::new(format!("{id}.json"), entry.text), Origin::Catalog)),
@@ -329,7 +346,7 @@ impl Library {
             Ok(parsed) => parsed,
             Err(faults) => return Ok(Reviewed { source, faults }),
         };
-        let family = self.family(id)?;
+        let family = self.family(id)?.members;
         let find = |name: &str| family.get(name);
         let (_, faults) = parsed.check(&find, self.strictness);
         Ok(Reviewed { source, faults })
@@ -341,11 +358,35 @@ impl Library {
     /// It is not known, or cannot even be drawn.
     pub fn drawable(&self, id: &str) -> Result<(Workflow, Origin), ServiceError> {
         let (source, origin) = self.text(id)?;
-        let family = self.family(id)?;
+        let family = self.family(id)?.members;
         let find = |name: &str| family.get(name);
         let root = find(id).ok_or_else(|| self.unknown(id))?;
         let (workflow, faults) = root.check(&find, Strictness::Lenient);
         workflow.map(|workflow| (workflow, origin)).ok_or_else(|| faulty(id, &source, &faults))
+    }
+}
+
+/// A workflow and what it runs.
+#[derive(Default)]
+struct Family {
+    /// Those that could be read, by the name that they are run by.
+    members: BTreeMap<String, Parsed>,
+    /// Why others could not be. They are there, so that nothing else may take their place.
+    broken: Vec<ServiceError>,
+}
+
+/// Where a folder may have a workflow, the place that counts first.
+fn files_of(folder: &Path, id: &str) -> [PathBuf; 2] {
+    [folder.join(format!("{id}.json")), folder.join(id).join("workflow.json")]
+}
+
+/// Whether there is something that is meant to be a file. What cannot be looked at is: reading it says why.
+fn stands(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(metadata) => !metadata.is_dir(),
+        // A link that leads nowhere is there all the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.symlink_metadata().is_ok(),
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename),
     }
 }
 

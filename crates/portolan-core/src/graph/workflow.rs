@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::Node;
-use crate::value::{FAILED, NodeId, Outcome, PASSED, WorkflowId};
+use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
 /// A checked definition: a root flow and every flow that its subflows name.
 ///
@@ -116,7 +116,7 @@ impl Exits {
 
     /// Every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
-        self.on.iter().map(|(on, _)| on.clone()).chain([FAILED.into()])
+        self.on.iter().map(|(on, _)| on.clone()).chain([Outcome::failed()])
     }
 }
 

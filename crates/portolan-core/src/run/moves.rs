@@ -3,7 +3,7 @@
 
 use super::{Frame, Place, WaitingFor};
 use crate::graph::{Failing, Kind, Workflow};
-use crate::value::{CANCELLED, FAILED, Outcome, PASSED};
+use crate::value::{CANCELLED, NodeId, Outcome};
 
 /// A move that would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +47,18 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
     }
 }
 
-fn answers(workflow: &Workflow, frame: &Frame, node: &crate::value::NodeId, on: WaitingFor) -> Vec<Move> {
+fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) -> Vec<Move> {
     let step = workflow.flow(&frame.flow).step(node);
     let mut answers: Vec<Outcome> = match on {
         WaitingFor::Answer => {
             let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
-            let failed = matches!(step.exits.failing, Failing::Leads(_)).then(Outcome::failed);
+            let failed = match &step.exits.failing {
+                Failing::Leads(_) | Failing::Retries { exhausted: Some(_), .. } => Some(Outcome::failed()),
+                Failing::Retries { exhausted: None, .. } => None,
+            };
             declared.chain(failed).collect()
         }
-        WaitingFor::Budget | WaitingFor::Progress => vec![PASSED.into(), FAILED.into()],
+        WaitingFor::Budget | WaitingFor::Progress => vec![Outcome::passed(), Outcome::failed()],
     };
     answers.retain(|answer| answer.as_str() != CANCELLED);
     answers.push(CANCELLED.into());

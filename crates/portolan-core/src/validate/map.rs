@@ -148,9 +148,9 @@ impl<'g> Place<'g> {
     }
 }
 
-/// Whether a run that comes here has nothing more to do by itself.
+/// Whether a run, or the branch of a fork, that comes here has nothing more to do by itself.
 pub(crate) fn is_terminal(kind: &Kind) -> bool {
-    matches!(kind, Kind::End { .. } | Kind::Checkpoint { .. })
+    matches!(kind, Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Join { .. })
 }
 
 /// Each outcome once and without `failed`: `passed`, then the others in order.

@@ -17,7 +17,7 @@ use crate::graph::{Graph, Workflow};
 pub use rules::{Code, RULES, Rule, codes};
 
 /// How deep subflows may run subflows.
-pub const MAX_SUBFLOW_DEPTH: usize = 16;
+pub const MAX_SUBFLOW_DEPTH: usize = 8;
 
 /// Where the workflows that subflows name are found.
 pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::nested;
 use crate::service::ServiceError;
 use crate::store::Record;
 
@@ -49,12 +50,12 @@ impl TaskJournal {
         let mut line = serde_json::to_vec(record).expect("a record is JSON");
         line.push(b'\n');
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.is_none() {
+        if open.as_ref().is_none_or(is_gone) {
             *open = Some(self.create().map_err(|error| self.failed(&error))?);
         }
         let Some(file) = open.as_mut() else { unreachable!("it was opened above") };
         // One write of one line: other processes append to the same file.
-        file.write_all(&line).map_err(|error| self.failed(&error))
+        end_line(file).and_then(|()| file.write_all(&line)).map_err(|error| self.failed(&error))
     }
 
     fn create(&self) -> std::io::Result<File> {
@@ -64,7 +65,7 @@ impl TaskJournal {
             std::fs::create_dir_all(folder)?;
             std::fs::write(folder.join(".gitignore"), "*\n")?;
         }
-        OpenOptions::new().create(true).append(true).open(&self.path)
+        OpenOptions::new().create(true).append(true).read(true).open(&self.path)
     }
 
     fn failed(&self, error: &std::io::Error) -> ServiceError {
@@ -77,6 +78,11 @@ impl TaskJournal {
         )
     }
 
+    fn unreadable(&self, error: &std::io::Error) -> ServiceError {
+        let message = format!("the journal `{}` cannot be read: {}", self.path.display(), crate::library::plain(error));
+        ServiceError::failed("journal_failed", message, "make the project's folder readable")
+    }
+
     /// The records of a task file, in order. A record that a crash left unacknowledged is superseded by the one that
     /// took its number.
     ///
@@ -84,8 +90,9 @@ impl TaskJournal {
     /// The file is there but cannot be read.
     pub fn records(&self, task: &str) -> Result<Vec<Record>, ServiceError> {
         let mut records: Vec<Record> = Vec::new();
+        let (mut places, wanted) = (Places::default(), place(task));
         self.each(|found| {
-            if found.task == task {
+            if *places.of(&found.task) == wanted {
                 records.retain(|earlier| earlier.seq < found.record.seq);
                 records.push(found.record);
             }
@@ -97,27 +104,71 @@ impl TaskJournal {
     ///
     /// # Errors
     /// The file is there but cannot be read.
-    pub fn tasks(&self) -> Result<BTreeMap<String, Record>, ServiceError> {
-        let mut tasks = BTreeMap::new();
+    pub fn tasks(&self) -> Result<Vec<(String, Record)>, ServiceError> {
+        let mut places = Places::default();
+        let mut last: BTreeMap<PathBuf, (String, Record)> = BTreeMap::new();
         self.each(|found| {
-            tasks.insert(found.task, found.record);
+            last.insert(places.of(&found.task).to_owned(), (found.task, found.record));
         })?;
-        Ok(tasks)
+        Ok(last.into_values().collect())
     }
 
     fn each(&self, mut take: impl FnMut(TaskRecord)) -> Result<(), ServiceError> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(self.failed(&error)),
+            Err(error) => return Err(self.unreadable(&error)),
         };
-        for line in BufReader::new(file).lines() {
-            let line = line.map_err(|error| self.failed(&error))?;
+        // Bytes and not text: a line that was cut off may end in the middle of a character.
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line.map_err(|error| self.unreadable(&error))?;
             // A line that was cut off by a crash was never acknowledged.
-            if let Ok(found) = serde_json::from_str(&line) {
+            if let Ok(found) = nested::read(&line) {
                 take(found);
             }
         }
         Ok(())
     }
+}
+
+/// Where task files are, by what they were called: the same file may have been reached by several names.
+#[derive(Default)]
+struct Places(BTreeMap<String, PathBuf>);
+
+impl Places {
+    fn of(&mut self, task: &str) -> &PathBuf {
+        self.0.entry(task.to_owned()).or_insert_with_key(|task| place(task))
+    }
+}
+
+/// Where a task file is. Its folder's links are followed and its own are not: it is called by its own name.
+fn place(task: &str) -> PathBuf {
+    let path = Path::new(task);
+    match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether somebody has deleted the file meanwhile: what is written there, nobody reads.
+#[cfg(unix)]
+fn is_gone(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|meta| meta.nlink() == 0)
+}
+
+/// Elsewhere a file that is open cannot be deleted.
+#[cfg(not(unix))]
+fn is_gone(_file: &File) -> bool {
+    false
+}
+
+/// Ends the line that a crash or a full disk has cut off, so that the next record does not go down with it.
+fn end_line(file: &mut File) -> std::io::Result<()> {
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == [b'\n'] { Ok(()) } else { file.write_all(b"\n") }
 }

@@ -16,6 +16,9 @@ pub struct TaskState {
     pub version: u32,
     /// The number of the last record.
     pub seq: u64,
+    /// Which run this is: another one may live in the same file later. A run that Navigator began has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The definition that the run is held to.
     pub definition: Digest,
     /// The visit of a fork that this task is a branch of.
@@ -28,6 +31,9 @@ pub struct TaskState {
 /// A visit of a fork in another task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
+    /// The run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The revision at which the parent reached the fork.
     pub since: u64,
 }

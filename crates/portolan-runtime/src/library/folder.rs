@@ -33,7 +33,7 @@ pub fn workflow_files(path: &Path) -> Result<Vec<Found>, ServiceError> {
     for entry in std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?.take(MAX_ENTRIES) {
         let entry = entry.map_err(|error| unreadable(path, &error))?.path();
         let nested = entry.join("workflow.json");
-        if entry.extension().is_some_and(|extension| extension == "json") && entry.is_file() {
+        if entry.extension().is_some_and(|extension| extension == "json") && !entry.is_dir() {
             let id = id_of(&entry);
             found.retain(|other| other.id != id);
             found.push(Found { id, path: entry });
@@ -57,7 +57,7 @@ fn id_of(path: &Path) -> String {
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let file = open(path).map_err(|error| unreadable(path, &error))?;
     let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
     if !is_file {
         let message = format!("`{}` is not a file", path.display());
@@ -76,6 +76,19 @@ pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
         ServiceError::failed("not_utf8", message, "save it as UTF-8")
     })?;
     Ok(Source::new(path.to_string_lossy().into_owned(), text))
+}
+
+/// Never waits: opening a pipe would wait for its writer.
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> ServiceError {

@@ -1,35 +1,158 @@
 //! Branches that are tasks of their own: the files beside the parent's that name it as `metadata.parentTaskId`.
 
-use portolan_core::graph::Kind;
+use std::path::Path;
+
+use portolan_core::graph::{Kind, Step, Strategy};
 use portolan_core::present::{Child, ChildState};
 use portolan_core::run::{Place, Run};
 use portolan_core::value::{NodeId, Outcome};
 use serde_json::{Map, Value};
 
-use super::hold::{Carrier, Held, task_error};
+use super::hold::{Carrier, Held};
 use super::{Service, ServiceError};
-use crate::carrier::task_file::TaskFile;
-use crate::carrier::{Found, read_state};
+use crate::carrier::task_file::{Fault, TaskFileError};
+use crate::carrier::{Found, Parent, read_state};
 
-/// A child task as far as its file tells.
+/// The branches of the fork at which a task waits.
+#[derive(Default)]
+pub(super) struct Branches {
+    /// How far each is.
+    pub(super) children: Vec<Child>,
+    /// The neighbour that cannot be read, where that leaves the outcome open: it might be a task of a branch, and what
+    /// cannot be verified is not passed.
+    pub(super) doubt: Option<TaskFileError>,
+}
+
+/// A task that names the parent.
 struct ChildTask {
     branch: NodeId,
-    state: ChildState,
+    state: TaskProgress,
+}
+
+/// How far such a task is.
+enum TaskProgress {
+    /// It was made for the branch and has not begun.
+    Planned,
+    /// It has come so far.
+    Begun(ChildState),
+}
+
+/// The fork at which a task waits for tasks of its branches.
+struct Fork<'h> {
+    held: &'h Held,
+    step: &'h Step,
+}
+
+impl<'h> Fork<'h> {
+    /// The fork of a task that waits at one.
+    fn of(held: &'h Held) -> Option<Fork<'h>> {
+        let Place::Gathering { node } = &held.run.root.place else { return None };
+        let step = held.definition.workflow.flow(&held.run.root.flow).step(node);
+        Some(Fork { held, step })
+    }
+
+    fn branches(&self) -> &'h [NodeId] {
+        &self.step.exits.branches
+    }
+
+    fn join(&self) -> Option<&'h NodeId> {
+        match &self.step.node.kind {
+            Kind::Fork { join, .. } => Some(&join.value),
+            _ => None,
+        }
+    }
+
+    fn takes_any(&self) -> bool {
+        let flow = self.held.definition.workflow.flow(&self.held.run.root.flow);
+        let join = self.join().map(|join| &flow.step(join).node.kind);
+        matches!(join, Some(Kind::Join { strategy: Strategy::AnyPass, .. }))
+    }
+
+    /// The tasks beside this one that belong to this visit of the fork, and the last neighbour that cannot be read.
+    fn tasks(&self) -> (Vec<ChildTask>, Option<TaskFileError>) {
+        let (mut tasks, mut doubt) = (Vec::new(), None);
+        let Carrier::Task { file, .. } = &self.held.carrier else { return (tasks, doubt) };
+        for sibling in file.siblings() {
+            match sibling {
+                Ok((path, task)) if names_parent(&task, file.id()) => tasks.extend(self.child(&path, &task)),
+                Ok(_) => {}
+                Err(error) if is_no_task(error.fault) => {}
+                Err(error) => doubt = Some(error),
+            }
+        }
+        (tasks, doubt)
+    }
+
+    /// A task of a branch; nothing for what is left of an earlier visit, and for a task that is no branch.
+    fn child(&self, path: &Path, file: &Map<String, Value>) -> Option<ChildTask> {
+        let name = path.to_string_lossy();
+        let text = |key: &str| file.get("metadata").and_then(|metadata| metadata.get(key)).and_then(Value::as_str);
+        let named = text("branchStep").map(NodeId::from).or_else(|| self.only_branch());
+        let (branch, state) = match read_state(file, &name) {
+            Ok(Found::State(state)) => {
+                let belongs =
+                    self.is_of_this_visit(state.parent.as_ref()) && state.definition == self.held.definition.digest;
+                let branch = state.run.opening.at.clone().or(named).filter(|_| belongs)?;
+                (branch, TaskProgress::Begun(self.state_of(&state.run, &name)))
+            }
+            Ok(Found::Legacy(old)) => {
+                let own = self.is_of_this_visit(None) && old.workflow == self.held.definition.workflow.id().as_str();
+                let run = old.adopt(&self.held.definition.workflow, self.held.run.opening.rules.human).ok()?;
+                let first = Some(run.root.place.node()).filter(|node| self.branches().contains(node)).cloned();
+                (named.or(first).filter(|_| own)?, TaskProgress::Begun(self.state_of(&run, &name)))
+            }
+            Ok(Found::Nothing) => (named?, TaskProgress::Planned),
+            // It was begun, and what became of it cannot be told: Current on it says why.
+            Err(_) => {
+                let step = text("currentStep").map(NodeId::from);
+                let branch = named.or_else(|| step.clone())?;
+                let step = step.unwrap_or_else(|| branch.clone());
+                (branch, TaskProgress::Begun(ChildState::At { step, task: name.into_owned() }))
+            }
+        };
+        self.branches().contains(&branch).then_some(ChildTask { branch, state })
+    }
+
+    fn only_branch(&self) -> Option<NodeId> {
+        if let [only] = self.branches() { Some(only.clone()) } else { None }
+    }
+
+    /// Tasks that Navigator began say nothing of a visit: they count while their parent is as Navigator left it.
+    fn is_of_this_visit(&self, parent: Option<&Parent>) -> bool {
+        match parent {
+            Some(parent) => *parent == self.held.visit(),
+            None => self.held.seq == 0,
+        }
+    }
+
+    fn state_of(&self, run: &Run, task: &str) -> ChildState {
+        match &run.root.place {
+            Place::Arrived { node, outcome } if Some(node) == self.join() => ChildState::Done(outcome.clone()),
+            Place::Arrived { .. } | Place::Ended { .. } => ChildState::Done(Outcome::failed()),
+            place => ChildState::At { step: place.node().clone(), task: task.to_owned() },
+        }
+    }
 }
 
 impl Service {
     /// How far the branches are that live outside a run which waits for them. Empty for every other run.
-    pub(super) fn children(&self, held: &Held) -> Result<Vec<Child>, ServiceError> {
-        let Place::Gathering { node } = &held.run.root.place else { return Ok(Vec::new()) };
-        let Carrier::Task { file, .. } = &held.carrier else { return Ok(Vec::new()) };
-        let tasks = child_tasks(file, held.run.root.since)?;
-        let branches = &held.definition.workflow.flow(&held.run.root.flow).step(node).exits.branches;
-        Ok(branches.iter().map(|branch| Child { branch: branch.clone(), state: together(branch, &tasks) }).collect())
+    pub(super) fn branches(&self, held: &Held) -> Branches {
+        let Some(fork) = Fork::of(held) else { return Branches::default() };
+        let (tasks, doubt) = fork.tasks();
+        let child = |branch: &NodeId| Child { branch: branch.clone(), state: together(branch, &tasks) };
+        let children: Vec<Child> = fork.branches().iter().map(child).collect();
+        let passed = |child: &Child| matches!(&child.state, ChildState::Done(outcome) if !outcome.is_failed());
+        let certain = fork.takes_any() && children.iter().any(passed);
+        Branches { children, doubt: doubt.filter(|_| !certain) }
     }
 
     /// The outcomes that branches outside have earned so far.
     pub(super) fn earned(&self, held: &Held) -> Result<Vec<(NodeId, Outcome)>, ServiceError> {
-        let children = self.children(held)?;
+        let Branches { children, doubt } = self.branches(held);
+        let open = children.iter().any(|child| !matches!(child.state, ChildState::Done(_)));
+        if let Some(doubt) = doubt.filter(|_| !open) {
+            return Err(unreadable(&doubt));
+        }
         let done = children.into_iter().filter_map(|child| match child.state {
             ChildState::Done(outcome) => Some((child.branch, outcome)),
             ChildState::Missing | ChildState::At { .. } => None,
@@ -38,32 +161,19 @@ impl Service {
     }
 
     /// Whether the fork that a task waits at allows one more running branch.
-    pub(super) fn room(&self, parent: &Held) -> Result<Room, ServiceError> {
-        let Place::Gathering { node } = &parent.run.root.place else { return Ok(Room::NoFork) };
-        let fork = parent.definition.workflow.flow(&parent.run.root.flow).step(node);
-        let Carrier::Task { file, .. } = &parent.carrier else { return Ok(Room::NoFork) };
-        let tasks = child_tasks(file, parent.run.root.since)?;
-        let running = tasks.iter().filter(|task| matches!(task.state, ChildState::At { .. })).count();
-        let most = match &fork.node.kind {
-            Kind::Fork { max_concurrency: Some(most), .. } => most.get() as usize,
-            _ => usize::MAX,
+    pub(super) fn room(&self, parent: &Held) -> Room {
+        let Some(fork) = Fork::of(parent) else { return Room::NoFork };
+        let node = fork.step.node.id.clone();
+        let branches = fork.branches().to_vec();
+        let (running, most) = match &fork.step.node.kind {
+            Kind::Fork { max_concurrency: Some(most), .. } => {
+                let runs = |task: &ChildTask| matches!(task.state, TaskProgress::Begun(ChildState::At { .. }));
+                (fork.tasks().0.iter().filter(|task| runs(task)).count(), most.get() as usize)
+            }
+            _ => (0, usize::MAX),
         };
-        let branches = fork.exits.branches.clone();
-        Ok(Room::Fork { node: node.clone(), branches, running, most, since: parent.run.root.since })
+        Room::Fork { node, branches, running, most }
     }
-}
-
-/// The tasks beside a parent that name it. A neighbour that cannot be read is an error: it might be one of them, and
-/// what cannot be verified is not passed.
-fn child_tasks(parent: &TaskFile, since: u64) -> Result<Vec<ChildTask>, ServiceError> {
-    let mut found = Vec::new();
-    for sibling in parent.siblings() {
-        let (path, file) = sibling.map_err(task_error)?;
-        if names_parent(&file, parent.id()) {
-            found.extend(child_task(&path, &file, since));
-        }
-    }
-    Ok(found)
 }
 
 /// What the parent of a new child task is at.
@@ -71,7 +181,26 @@ pub(super) enum Room {
     /// No fork whose branches live outside.
     NoFork,
     /// Such a fork.
-    Fork { node: NodeId, branches: Vec<NodeId>, running: usize, most: usize, since: u64 },
+    Fork { node: NodeId, branches: Vec<NodeId>, running: usize, most: usize },
+}
+
+/// The refusal to count branches beside a file that cannot be read.
+fn unreadable(doubt: &TaskFileError) -> ServiceError {
+    ServiceError::refused(
+        "branch_unreadable",
+        format!("{}, and it may be the task of a branch", doubt.message),
+        doubt.help.clone(),
+    )
+}
+
+/// What must happen before the branches can be counted.
+pub(super) fn lifted_by(doubt: &TaskFileError) -> String {
+    format!("the file is repaired or moved out of this folder, for it may be the task of a branch: {}", doubt.message)
+}
+
+/// Whether what stands there cannot be a task, whoever wrote it.
+fn is_no_task(fault: Fault) -> bool {
+    matches!(fault, Fault::Name | Fault::NotAFile | Fault::Dangling | Fault::NotAnObject | Fault::NotATask)
 }
 
 fn names_parent(file: &Map<String, Value>, id: &str) -> bool {
@@ -82,40 +211,21 @@ fn names_parent(file: &Map<String, Value>, id: &str) -> bool {
     }
 }
 
-/// A child task of this visit of the fork; nothing for what is left of an earlier one.
-fn child_task(path: &std::path::Path, file: &Map<String, Value>, since: u64) -> Option<ChildTask> {
-    let name = path.to_string_lossy();
-    let metadata = file.get("metadata")?;
-    let named = metadata.get("branchStep").and_then(Value::as_str).map(NodeId::from);
-    match read_state(file, &name) {
-        Ok(Found::State(state)) => {
-            let of_this_visit = state.parent.as_ref().is_none_or(|parent| parent.since == since);
-            let branch = state.run.opening.at.clone().or(named)?;
-            of_this_visit.then(|| ChildTask { branch, state: state_of(&state.run, &name) })
-        }
-        Ok(Found::Legacy(_) | Found::Nothing) | Err(_) => {
-            let step = metadata.get("currentStep").and_then(Value::as_str);
-            let branch = named.or_else(|| step.map(NodeId::from))?;
-            let step = step.map_or_else(|| branch.clone(), NodeId::from);
-            Some(ChildTask { branch, state: ChildState::At { step, task: name.into_owned() } })
-        }
-    }
-}
-
-fn state_of(run: &Run, task: &str) -> ChildState {
-    match &run.root.place {
-        Place::Arrived { outcome, .. } => ChildState::Done(outcome.clone()),
-        Place::Ended { .. } => ChildState::Done(Outcome::failed()),
-        place => ChildState::At { step: place.node().clone(), task: task.to_owned() },
-    }
-}
-
 /// What the tasks of one branch come to. A fork over a list has several tasks for one branch: it passes when all do.
 fn together(branch: &NodeId, tasks: &[ChildTask]) -> ChildState {
-    let own: Vec<&ChildTask> = tasks.iter().filter(|task| task.branch == *branch).collect();
-    if let Some(open) = own.iter().find(|task| matches!(task.state, ChildState::At { .. })) {
-        return open.state.clone();
+    let own = || tasks.iter().filter(|task| task.branch == *branch);
+    let begun = || {
+        own().filter_map(|task| match &task.state {
+            TaskProgress::Begun(state) => Some(state),
+            TaskProgress::Planned => None,
+        })
+    };
+    if let Some(open) = begun().find(|state| matches!(state, ChildState::At { .. })) {
+        return open.clone();
     }
-    let failed = own.iter().find(|task| matches!(&task.state, ChildState::Done(outcome) if outcome.is_failed()));
-    failed.or(own.first()).map_or(ChildState::Missing, |task| task.state.clone())
+    if own().any(|task| matches!(task.state, TaskProgress::Planned)) {
+        return ChildState::Missing;
+    }
+    let failed = begun().find(|state| matches!(state, ChildState::Done(outcome) if outcome.is_failed()));
+    failed.or_else(|| begun().next()).cloned().unwrap_or(ChildState::Missing)
 }

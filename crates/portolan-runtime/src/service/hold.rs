@@ -29,8 +29,21 @@ pub(super) enum Carrier {
         path: String,
         file: TaskFile,
         lock: Option<Box<Locked>>,
+        /// Which run lives in the file.
+        id: Option<String>,
         parent: Option<Parent>,
     },
+}
+
+impl Held {
+    /// The present visit of the place where a task is.
+    pub(super) fn visit(&self) -> Parent {
+        let id = match &self.carrier {
+            Carrier::Stored(_) => None,
+            Carrier::Task { id, .. } => id.clone(),
+        };
+        Parent { id, since: self.run.root.since }
+    }
 }
 
 impl Service {
@@ -104,33 +117,41 @@ impl Service {
         task: &Task,
         lock: Option<Box<Locked>>,
     ) -> Result<Option<Held>, ServiceError> {
-        let (definition, run, seq, parent) = match read_state(task, path)? {
+        let (definition, run, seq, id, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),
             Found::State(state) => {
-                let TaskState { seq, definition, parent, run, .. } = *state;
-                (self.task_definition(&definition, &run)?, run, seq, parent)
+                let TaskState { seq, id, definition, parent, run, .. } = *state;
+                (self.task_definition(&definition, &run)?, run, seq, id, parent)
             }
             Found::Legacy(legacy) => {
                 let definition = self.library.definition(&legacy.workflow)?;
                 let run = legacy.adopt(&definition.workflow, self.options.human)?;
-                (definition, run, 0, None)
+                (definition, run, 0, None, None)
             }
         };
         check_fit(&definition, &run)?;
-        let carrier = Carrier::Task { path: path.to_owned(), file, lock, parent };
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock, id, parent };
         Ok(Some(Held { definition, run, seq, carrier }))
     }
 
     /// The definition that a task is held to. A task that was carried to another checkout finds it there when the
     /// same version is.
     fn task_definition(&self, digest: &Digest, run: &Run) -> Result<Arc<Definition>, ServiceError> {
-        if let Some(definition) = self.pinned.read(digest)? {
-            return Ok(definition);
-        }
+        let kept = match self.pinned.read(digest) {
+            Ok(Some(definition)) => return Ok(definition),
+            Ok(None) => None,
+            Err(error) => Some(error),
+        };
         let workflow = run.opening.workflow.as_str();
-        match self.library.definition(workflow) {
-            Ok(definition) if definition.digest == *digest => Ok(definition),
-            _ => Err(ServiceError::failed(
+        match (self.library.definition(workflow), kept) {
+            (Ok(definition), kept) if definition.digest == *digest => {
+                if kept.is_some() {
+                    self.pinned.replace(&definition)?;
+                }
+                Ok(definition)
+            }
+            (_, Some(error)) => Err(error),
+            (_, None) => Err(ServiceError::failed(
                 "definition_changed",
                 format!("the task was begun with another version of `{workflow}`, which is not kept in this project"),
                 "go on in the project where it was begun, or put that version of the workflow back",
@@ -153,12 +174,13 @@ impl Service {
                     other => Refused::Failed(store_error(other)),
                 })?;
             }
-            Carrier::Task { path, file, lock, parent } => {
+            Carrier::Task { path, file, lock, id, parent } => {
                 let lock = lock.as_mut().ok_or_else(|| Refused::Failed(not_locked(path)))?;
                 let written = Written {
                     definition: &held.definition,
                     run: &run,
-                    record: record.clone(),
+                    record,
+                    id: id.as_deref(),
                     parent: parent.as_ref(),
                     parent_id: None,
                 };
@@ -166,17 +188,18 @@ impl Service {
             }
         }
         held.run = run;
-        held.seq = record.seq;
+        held.seq += 1;
         Ok(())
     }
 
     /// Writes a run through to its task file: definition, journal, file, in the order in which each needs the former.
     pub(super) fn write_task(&self, file: &TaskFile, lock: &mut Locked, written: Written<'_>) -> Result<(), Refused> {
-        let Written { definition, run, record, parent, parent_id } = written;
+        let Written { definition, run, record, id, parent, parent_id } = written;
         self.pinned.keep(definition).map_err(Refused::Failed)?;
         let state = TaskState {
             version: TASK_STATE_VERSION,
             seq: record.seq,
+            id: id.map(str::to_owned),
             definition: definition.digest.clone(),
             parent: parent.cloned(),
             run: run.clone(),
@@ -200,6 +223,8 @@ pub(super) struct Written<'a> {
     pub(super) definition: &'a Arc<Definition>,
     pub(super) run: &'a Run,
     pub(super) record: Record,
+    /// Which run this is.
+    pub(super) id: Option<&'a str>,
     pub(super) parent: Option<&'a Parent>,
     /// The parent's id, where the task does not name it yet.
     pub(super) parent_id: Option<&'a str>,

@@ -1,5 +1,8 @@
 //! A run begins: in the store, or in a task file. On a task that has a run already, its situation is shown.
 
+use std::sync::Arc;
+
+use portolan_core::diagnostic::clip;
 use portolan_core::engine;
 use portolan_core::run::{Actor, Branches, Event, EventKind, Human, Opening, Rules, Run};
 use portolan_core::value::NodeId;
@@ -73,7 +76,10 @@ impl Service {
                 Ok(()) => {
                     self.pinned.remember(definition.clone());
                     let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
-                    return self.view(&held, None, caller);
+                    let mut view = self.view(&held, None, caller)?;
+                    let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
+                    view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
+                    return Ok(view);
                 }
                 Err(StoreError::Taken) => {}
                 Err(error) => return Err(store_error(error)),
@@ -85,31 +91,32 @@ impl Service {
         let file = TaskFile::open(path).map_err(task_error)?;
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
-        if has_run(&task)
-            && let Some(held) = self.taken_up(path, file.clone(), &task, None)?
-        {
+        if let Some(held) = self.taken_up(path, file.clone(), &task, None)? {
             let mut view = self.view(&held, None, caller)?;
             view.notes = ignored(wanted, &held.run);
             return Ok(view);
         }
-        let definition = self.library.definition(workflow_of(wanted)?)?;
+        let name = workflow_of(wanted)?;
         if let Some(parent) = &wanted.parent {
             name_parent(&mut task, parent);
         }
-        let parent = self.fork_visit(&file, &task, wanted)?;
-        let metadata = task.get("metadata").and_then(Value::as_object);
-        let is_branch = metadata.is_some_and(is_child);
+        let Lineage { branch_of, note } = self.lineage(&file, &task, wanted)?;
+        let (definition, parent) = match branch_of {
+            Some((definition, visit)) => (definition, Some(visit)),
+            None => (self.library.definition(name)?, None),
+        };
+        let is_branch = task.get("metadata").and_then(Value::as_object).is_some_and(is_child);
         self.may_place(wanted, &definition, parent.is_some())?;
-        let known = metadata.and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
-        let wanted =
-            Init { description: wanted.description.clone().or_else(|| known.map(str::to_owned)), ..wanted.clone() };
+        let description = wanted.description.clone().or_else(|| known_description(&task));
+        let wanted = Init { description, ..wanted.clone() };
         let rules = Rules { human: self.options.human, branches: Branches::Outside, is_branch };
         let (run, event, changes) = self.open(&definition, &wanted, rules, caller)?;
-        let record = Record { seq: 1, event, changes };
+        let id = Some(RunId::random().to_string());
         let written = Written {
             definition: &definition,
             run: &run,
-            record,
+            record: Record { seq: 1, event, changes },
+            id: id.as_deref(),
             parent: parent.as_ref(),
             parent_id: wanted.parent.as_deref(),
         };
@@ -119,55 +126,66 @@ impl Service {
                 ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
             }
         })?;
-        let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, parent };
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, id, parent };
         drop(lock);
-        self.view(&Held { definition, run, seq: 1, carrier }, None, caller)
+        let mut view = self.view(&Held { definition, run, seq: 1, carrier }, None, caller)?;
+        view.notes.extend(note);
+        Ok(view)
     }
 
-    /// The visit of a fork that a new task is a branch of; nothing when its parent waits at none.
-    fn fork_visit(&self, file: &TaskFile, task: &Task, wanted: &Init) -> Result<Option<Parent>, ServiceError> {
+    /// What a new task is to the task that it names as its parent.
+    fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Init) -> Result<Lineage, ServiceError> {
         let id = match task.get("metadata").and_then(|metadata| metadata.get("parentTaskId")) {
-            Some(Value::String(id)) => id.clone(),
+            Some(Value::String(id)) if !id.is_empty() => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
-            _ => return Ok(None),
+            _ => return Ok(Lineage::default()),
         };
         if !crate::library::is_plain(&id) {
-            let id = portolan_core::diagnostic::clip(&id);
             return Err(ServiceError::refused(
                 "bad_id",
-                format!("`{id}` cannot be the id of a task"),
+                format!("`{}` cannot be the id of a task", clip(&id)),
                 "name the parent by its file, without `.json`",
             ));
         }
         let beside = file.path().with_file_name(format!("{id}.json")).to_string_lossy().into_owned();
         let beside_file = TaskFile::open(&beside).map_err(task_error)?;
-        let Some(parent) = beside_file.read().map_err(task_error)? else { return Ok(None) };
-        let Some(parent) = self.taken_up(&beside, beside_file, &parent, None)? else { return Ok(None) };
-        match self.room(&parent)? {
-            Room::NoFork => Ok(None),
-            Room::Fork { node, branches, running, most, since } => {
-                let step = wanted.step.as_deref().unwrap_or_default();
-                if !branches.iter().any(|branch| branch.as_str() == step) {
-                    let names: Vec<&str> = branches.iter().map(NodeId::as_str).collect();
-                    return Err(ServiceError::refused(
-                        "unknown_branch",
-                        format!(
-                            "`{}` is no branch of `{node}`, where task `{id}` waits",
-                            portolan_core::diagnostic::clip(step)
-                        ),
-                        format!("begin with `stepId` {}", portolan_core::diagnostic::list(&names)),
-                    ));
-                }
-                if running >= most {
-                    return Err(ServiceError::refused(
-                        "held_back",
-                        format!("{running} branches of `{node}` are running, and at most {most} may"),
-                        "wait until one of them reaches the join",
-                    ));
-                }
-                Ok(Some(Parent { since }))
-            }
+        let Some(parent) = beside_file.read().map_err(task_error)? else {
+            return Ok(Lineage::none(format!(
+                "there is no task `{id}` beside this one, so that it is no branch of it"
+            )));
+        };
+        let Some(parent) = self.taken_up(&beside, beside_file, &parent, None)? else {
+            return Ok(Lineage::none(format!("task `{id}` has no workflow yet, so that this is no branch of it")));
+        };
+        let Room::Fork { node, branches, running, most } = self.room(&parent) else {
+            return Ok(Lineage::none(format!("task `{id}` waits at no fork, so that this is no branch of it")));
+        };
+        let workflow = parent.run.opening.workflow.as_str();
+        if wanted.workflow.as_deref() != Some(workflow) {
+            let note = format!(
+                "task `{id}` waits at a fork of `{workflow}`, and this one runs another workflow, so that it is no branch of it"
+            );
+            return Ok(Lineage::none(note));
         }
+        let step = wanted.step.as_deref();
+        if !branches.iter().any(|branch| Some(branch.as_str()) == step) {
+            let step = step.map_or_else(|| "the start".to_owned(), |step| format!("`{}`", clip(step)));
+            let names: Vec<&str> = branches.iter().map(NodeId::as_str).collect();
+            return Err(ServiceError::refused(
+                "unknown_branch",
+                format!("{step} is no branch of `{node}`, where task `{id}` waits"),
+                format!("name one in `stepId`: {}", portolan_core::diagnostic::list(&names)),
+            ));
+        }
+        if running >= most {
+            return Err(ServiceError::refused(
+                "held_back",
+                format!("{running} branches of `{node}` are running, and at most {most} may"),
+                "wait until one of them reaches the join",
+            ));
+        }
+        let visit = parent.visit();
+        Ok(Lineage { branch_of: Some((parent.definition, visit)), note: None })
     }
 
     /// Where a person's word is verified, an agent may not begin past steps that nobody has done.
@@ -218,18 +236,38 @@ fn workflow_of(wanted: &Init) -> Result<&str, ServiceError> {
     })
 }
 
+/// What a new task is to the task that it names as its parent.
+#[derive(Default)]
+struct Lineage {
+    /// The definition that the parent is held to, and the visit of the fork that this is a branch of.
+    branch_of: Option<(Arc<Definition>, Parent)>,
+    /// Why it is none, where it names a parent all the same.
+    note: Option<String>,
+}
+
+impl Lineage {
+    fn none(note: String) -> Lineage {
+        Lineage { branch_of: None, note: Some(note) }
+    }
+}
+
 /// Names the parent in a task that is about to begin.
 fn name_parent(task: &mut Task, parent: &str) {
-    let metadata = task.entry("metadata").or_insert_with(|| json!({}));
+    let metadata = task.entry("metadata").or_insert(Value::Null);
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("parentTaskId".to_owned(), json!(parent));
     }
 }
 
-fn has_run(file: &Task) -> bool {
-    let text =
-        |key: &str| file.get("metadata").and_then(|metadata| metadata.get(key)).and_then(Value::as_str).is_some();
-    text("workflowType") && text("currentStep")
+/// What the task says already of what is wanted: the subject that the task list gave it, before a run takes it over,
+/// is as much as anybody said.
+fn known_description(task: &Task) -> Option<String> {
+    let said = task.get("metadata").and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
+    let subject = || task.get("subject").and_then(Value::as_str).filter(|subject| !subject.trim().is_empty());
+    said.or_else(subject).map(str::to_owned)
 }
 
 /// What of a call had no effect, because the task has a run already.
@@ -237,14 +275,18 @@ fn ignored(wanted: &Init, run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     let at = run.root.place.node();
     if let Some(workflow) = wanted.workflow.as_deref().filter(|workflow| *workflow != run.opening.workflow.as_str()) {
-        notes.push(format!("the task runs `{}` already; `workflowType` {workflow} was not used", run.opening.workflow));
+        notes.push(format!(
+            "the task runs `{}` already; `workflowType` `{}` was not used",
+            run.opening.workflow,
+            clip(workflow)
+        ));
     }
     if let Some(step) = wanted
         .step
         .as_deref()
         .filter(|step| *step != at.as_str() && run.opening.at.as_ref().is_none_or(|at| at.as_str() != *step))
     {
-        notes.push(format!("the task is at `{at}` already; `stepId` {step} was not used"));
+        notes.push(format!("the task is at `{at}` already; `stepId` `{}` was not used", clip(step)));
     }
     if wanted.description.is_some() && wanted.description != run.opening.description {
         notes.push("the task has a description already; the new one was not used".to_owned());
@@ -263,7 +305,7 @@ impl Service {
             (Some(run), None) => RunId::parse(run).map(Address::Stored).ok_or_else(|| {
                 ServiceError::refused(
                     "unknown_run",
-                    format!("`{}` is no run handle", portolan_core::diagnostic::clip(run)),
+                    format!("`{}` is no run handle", clip(run)),
                     "copy the handle from the answer of Init",
                 )
             }),

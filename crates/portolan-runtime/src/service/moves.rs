@@ -1,13 +1,13 @@
 //! The moves: begin, report or answer, cancel. Each is one event, decided, kept, and followed by whatever is to be
 //! performed.
 
+use portolan_core::diagnostic::clip;
 use portolan_core::engine::{self, Effect, Work};
-use portolan_core::graph::CheckBy;
-use portolan_core::run::{Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
-use portolan_core::value::Outcome;
+use portolan_core::run::{self, Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
+use portolan_core::value::{CheckId, NodeId, Outcome};
 
 use super::hold::{Held, Refused};
-use super::view::{Claim, View};
+use super::view::{Claim, View, runs_commands};
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
 use crate::runner;
@@ -29,6 +29,8 @@ pub struct Move {
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
+/// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
+const MAX_BRANCH_BYTES: usize = 4 << 10;
 /// How often a decision is made anew because another writer came first. Each time, that other one got on.
 const MAX_CONFLICTS: usize = 32;
 
@@ -40,9 +42,8 @@ impl Service {
     pub async fn start(&self, address: &Address, revision: Option<u64>, caller: &Caller) -> Result<View, ServiceError> {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
-            let begins = EventKind::Begun { revision: None };
-            let begun = engine::decide(&held.definition.workflow, &held.run, &self.event(caller, begins)).is_err();
-            if begun && revision.is_none() {
+            let moves = run::moves(&held.definition.workflow, &held.run.root);
+            if !moves.contains(&run::Move::Begin) && revision.is_none() {
                 return self.view(&held, None, caller);
             }
             match self.step(&mut held, EventKind::Begun { revision }, caller).await {
@@ -70,7 +71,7 @@ impl Service {
             Some(branch) => Some(named(&held.run, branch).ok_or_else(|| {
                 let error = ServiceError::refused(
                     "unknown_branch",
-                    format!("no branch `{branch}` is under way"),
+                    format!("no branch `{}` is under way", clip(branch)),
                     "choose from the present positions",
                 );
                 self.situated(error, &held, None, caller)
@@ -94,7 +95,7 @@ impl Service {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(&wanted.address).await?;
             let path = match &wanted.branch {
-                Some(branch) => named(&held.run, branch).unwrap_or_else(|| FramePath(vec![branch.as_str().into()])),
+                Some(branch) => named(&held.run, branch).unwrap_or_else(|| path_of(branch)),
                 None => only(&held.run),
             };
             if let Err(error) = self.may_be_asked(&held, &path, wanted) {
@@ -121,15 +122,16 @@ impl Service {
         }
         let Some(frame) = held.run.frame(path) else { return Ok(()) };
         let claims = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. }) && !wanted.outcome.is_failed();
-        let checks = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
-        let runs = checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
+        if !claims || !runs_commands(&held.definition, frame) {
+            return Ok(());
+        }
         match self.untrusted(&held.definition) {
-            Some(lift) if claims && runs => Err(ServiceError::refused(
+            Some(lift) => Err(ServiceError::refused(
                 "not_trusted",
                 format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
                 format!("{lift}; the person at this machine decides that"),
             )),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -187,41 +189,47 @@ impl Service {
 
     /// Performs the checks that a claim asked for, and shows where that led.
     async fn settle(&self, held: Held, wanted: &Move, path: &FramePath, caller: &Caller) -> Result<View, ServiceError> {
-        let mut works = pending(&held, path);
-        if works.is_empty() {
+        let Some(mut work) = pending(&held, path).into_iter().next() else {
             return self.view(&held, after(&held.run, path), caller);
-        }
-        let (node, since) = match held.run.frame(path) {
-            Some(frame) => (frame.place.node().clone(), frame.since),
-            None => return self.view(&held, None, caller),
         };
+        let checks = checks_of(&held, path);
         // The file is free while commands run: others may look, and a move of theirs makes this one's verdict late.
         drop(held);
-        let mut claim =
-            Claim { step: node.to_string(), reported: wanted.outcome.to_string(), held: true, checks: Vec::new() };
-        while let Some(work) = works.first().cloned() {
+        let mut claim = None;
+        loop {
             let verdict = runner::perform(&work, &self.options.project).await;
-            claim.add(&work.id.check, &verdict);
-            let held = self.settled(&wanted.address, &work, verdict).await?;
-            works = pending(&held, path);
-            works.retain(|next| next.id.since == since && next.id != work.id);
-            if works.is_empty() {
-                let mut view = self.view(&held, after(&held.run, path), caller)?;
-                view.claim = Some(claim);
-                return Ok(view);
+            let (held, settled) = self.settled(&wanted.address, &work, verdict).await?;
+            claim = settled.map(|settled| Claim::of(&work.id.node, &wanted.outcome, &settled)).or(claim);
+            let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
+            match next.filter(|next| next.id != work.id) {
+                Some(next) => work = next,
+                None => {
+                    let mut view = self.view(&held, after(&held.run, path), caller)?;
+                    view.claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
+                    if view.claim.is_none() {
+                        view.notes.push(format!(
+                            "`{}` was left by another call while its checks were performed",
+                            work.id.node
+                        ));
+                    }
+                    return Ok(view);
+                }
             }
         }
-        let held = self.peek(&wanted.address).await?;
-        self.view(&held, after(&held.run, path), caller)
     }
 
-    async fn settled(&self, address: &Address, work: &Work, verdict: Verdict) -> Result<Held, ServiceError> {
+    /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.
+    async fn settled(&self, address: &Address, work: &Work, verdict: Verdict) -> Result<(Held, Settled), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
+            let settled = so_far(&held.run, work).map(|mut settled| {
+                settled.push((work.id.check.clone(), verdict.clone()));
+                settled
+            });
             let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
             match self.step(&mut held, event, &engine).await {
-                Ok(()) => return Ok(held),
+                Ok(()) => return Ok((held, settled)),
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(error),
             }
@@ -254,6 +262,24 @@ impl Service {
     }
 }
 
+/// How many checks the step has that a position is at.
+fn checks_of(held: &Held, path: &FramePath) -> usize {
+    let step =
+        |frame: &run::Frame| held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept.len();
+    held.run.frame(path).map_or(0, step)
+}
+
+/// The verdicts of a claim's checks, in the order in which they came.
+type Settled = Option<Vec<(CheckId, Verdict)>>;
+
+/// The verdicts that a claim has, while it waits for the one of `work`.
+fn so_far(run: &Run, work: &Work) -> Settled {
+    let frame = run.frame(&work.id.frame).filter(|frame| frame.since == work.id.since)?;
+    let Place::Checking { settled, .. } = &frame.place else { return None };
+    let open = settled.iter().all(|(check, _)| *check != work.id.check);
+    open.then(|| settled.clone())
+}
+
 fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
     let effects = held.run.pending(&held.definition.workflow);
     let works = effects.into_iter().filter_map(|effect| match effect {
@@ -266,6 +292,14 @@ fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
 /// The position that situations call `branch`.
 fn named(run: &Run, branch: &str) -> Option<FramePath> {
     run.positions().into_iter().map(|(path, _)| path).find(|path| path.text() == branch)
+}
+
+/// The path that `branch` would be, so that the engine can say why it is none that is under way.
+fn path_of(branch: &str) -> FramePath {
+    match branch.len() {
+        0..=MAX_BRANCH_BYTES => FramePath(branch.split('/').map(NodeId::from).collect()),
+        _ => FramePath(vec![clip(branch).into()]),
+    }
 }
 
 /// The position of a call that names none: the only one, or else the fork that has several.

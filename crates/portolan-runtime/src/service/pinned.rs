@@ -65,10 +65,17 @@ impl Pinned {
 
     /// Keeps the definition of a run in a task file, before the file names it.
     pub(super) fn keep(&self, definition: &Arc<Definition>) -> Result<(), ServiceError> {
-        let path = self.path(&definition.digest);
-        if !path.exists() {
-            self.write(&path, &definition.text).map_err(|error| self.failed(&definition.digest, &error))?;
+        if self.path(&definition.digest).exists() {
+            self.remember(definition.clone());
+            return Ok(());
         }
+        self.replace(definition)
+    }
+
+    /// Writes the definition, over a copy that is damaged.
+    pub(super) fn replace(&self, definition: &Arc<Definition>) -> Result<(), ServiceError> {
+        let path = self.path(&definition.digest);
+        self.write(&path, &definition.text).map_err(|error| self.failed(&definition.digest, &error))?;
         self.remember(definition.clone());
         Ok(())
     }

@@ -51,7 +51,9 @@ impl Service {
                 description: run.description,
             })
             .collect();
-        for (task, last) in self.journal.tasks()? {
+        let mut tasks = self.journal.tasks()?;
+        tasks.sort_by_key(|(_, last)| std::cmp::Reverse(last.event.at));
+        for (task, last) in tasks {
             if lines.len() >= limit {
                 break;
             }
@@ -104,9 +106,12 @@ impl Service {
             }
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(super::hold::task_error)?;
-                let records = self.journal.records(&file.path().to_string_lossy())?;
-                if records.is_empty() {
-                    self.peek(address).await?;
+                let mut records = self.journal.records(&file.path().to_string_lossy())?;
+                match self.peek(address).await {
+                    // A record that a crash kept from the file was never acknowledged.
+                    Ok(held) => records.retain(|record| record.seq <= held.seq),
+                    Err(error) if records.is_empty() => return Err(error),
+                    Err(_) => {}
                 }
                 Ok(records)
             }

@@ -1,18 +1,18 @@
 //! What a call is answered with: the situation, and beside it the fields that Navigator's clients know.
 
-use portolan_core::diagnostic::clip;
-use portolan_core::present::{Situation, Viewer, situation, terminal};
-use portolan_core::run::{FramePath, Place, Verdict};
-use portolan_core::value::CheckId;
+use portolan_core::graph::CheckBy;
+use portolan_core::present::{Action, Blocked, Situation, Viewer, situation, terminal};
+use portolan_core::run::{Frame, FramePath, Place, Verdict};
+use portolan_core::value::{CheckId, NodeId, Outcome};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::children::lifted_by;
 use super::hold::{Carrier, Held};
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::tasks;
-use crate::trust::commands_digest;
 
 /// Where a run is, for whoever asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,15 @@ pub struct Checked {
 }
 
 impl Claim {
-    pub(super) fn add(&mut self, check: &CheckId, verdict: &Verdict) {
+    pub(super) fn of(step: &NodeId, reported: &Outcome, settled: &[(CheckId, Verdict)]) -> Claim {
+        let checks: Vec<Checked> = settled.iter().map(|(check, verdict)| Checked::of(check, verdict)).collect();
+        let held = checks.iter().all(|check| check.held);
+        Claim { step: step.to_string(), reported: reported.to_string(), held, checks }
+    }
+}
+
+impl Checked {
+    fn of(check: &CheckId, verdict: &Verdict) -> Checked {
         let (held, reason, output) = match verdict {
             Verdict::Held => (true, None, None),
             Verdict::Broken { reason, output } => {
@@ -70,8 +78,7 @@ impl Claim {
             }
             Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
         };
-        self.held &= held;
-        self.checks.push(Checked { id: check.to_string(), held, reason, output });
+        Checked { id: check.to_string(), held, reason, output }
     }
 }
 
@@ -83,19 +90,23 @@ impl Service {
             Carrier::Task { path, .. } => (Address::Task(path.clone()), json!({ "taskFilePath": path })),
         };
         let workflow = &held.definition.workflow;
+        let super::children::Branches { children, doubt } = self.branches(held);
         let viewer = Viewer {
             address: arguments.as_object().cloned().unwrap_or_default(),
-            untrusted: self.untrusted(&held.definition),
+            untrusted: self.untrusted_at(held),
             can_ask: caller.can_ask,
             answer_by: format!("portolan runs answer {}", shell_word(&address.to_string())),
-            children: self.children(held)?,
+            children,
             parent_id: match &held.carrier {
                 Carrier::Stored(_) => None,
                 Carrier::Task { file, .. } => Some(file.id().to_owned()),
             },
             at: at.clone(),
         };
-        let situation = situation(workflow, &held.run, &viewer);
+        let mut situation = situation(workflow, &held.run, &viewer);
+        if let Some(doubt) = &doubt {
+            withhold(&mut situation, &lifted_by(doubt));
+        }
         let shown = at.and_then(|path| held.run.frame(&path)).unwrap_or_else(|| whole(held));
         Ok(View {
             address,
@@ -104,26 +115,60 @@ impl Service {
             metadata: tasks::metadata(workflow, &held.run, shown),
             situation,
             claim: None,
-            notes: Vec::new(),
+            notes: doubt.iter().map(|doubt| format!("{}; {}", doubt.message, doubt.help)).collect(),
         })
+    }
+
+    /// How to have the commands trusted that the positions of a run lead through, when they are not.
+    fn untrusted_at(&self, held: &Held) -> Option<String> {
+        let runs = held.run.positions().iter().any(|(_, frame)| runs_commands(&held.definition, frame));
+        if runs { self.untrusted(&held.definition) } else { None }
     }
 
     /// How to have a definition's commands trusted, when they are not.
     pub(super) fn untrusted(&self, definition: &Definition) -> Option<String> {
-        let commands = commands_digest(&definition.workflow)?;
+        let commands = definition.commands.as_ref()?;
         // A record that cannot be read trusts nothing.
-        if self.trust.is_trusted(&commands).unwrap_or(false) {
+        if self.trust.is_trusted(commands).unwrap_or(false) {
             return None;
         }
         let id = definition.workflow.id().as_str();
         let path = self.library.path(id).unwrap_or_else(|| self.library.folder().join(format!("{id}.json")));
         let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
-        Some(format!("run `portolan trust {}`", shell_word(&path.to_string_lossy())))
+        let trust = format!("run `portolan trust {}`", shell_word(&path.to_string_lossy()));
+        let as_begun = self.library.definition(id).is_ok_and(|now| now.commands.as_ref() == Some(commands));
+        Some(if as_begun {
+            trust
+        } else {
+            format!(
+                "the run is held to an earlier version of `{id}`: begin a new run, or put that version back and {trust}"
+            )
+        })
     }
 }
 
-/// The frame that stands for the whole run: the innermost that has not forked.
-fn whole(held: &Held) -> &portolan_core::run::Frame {
+/// Whether the step that a frame is at is left through commands.
+pub(super) fn runs_commands(definition: &Definition, frame: &Frame) -> bool {
+    let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
+    checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }))
+}
+
+/// Takes back the offer to count the branches.
+fn withhold(situation: &mut Situation, lifted_by: &str) {
+    let actions = &mut situation.actions;
+    let (next, others) = std::mem::take(&mut actions.required).into_iter().partition(|action| action.tool == "Next");
+    actions.required = others;
+    let next: Vec<Action> = next;
+    let blocked = next.into_iter().map(|action| Blocked { action, lifted_by: lifted_by.to_owned() });
+    actions.blocked.extend(blocked);
+}
+
+/// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
+/// several.
+fn whole(held: &Held) -> &Frame {
+    if let [(_, frame)] = held.run.positions().as_slice() {
+        return frame;
+    }
     let mut frame = &held.run.root;
     while let Place::Within { frame: inner, .. } = &frame.place {
         frame = inner;
@@ -137,7 +182,7 @@ fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {
-        format!("'{}'", clip(text).replace('\'', "'\\''"))
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

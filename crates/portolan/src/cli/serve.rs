@@ -7,11 +7,10 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use portolan_core::run::Human;
 use portolan_runtime::service::{ErrorKind, Service};
-use rmcp::service::ServerInitializeError;
 
 use super::check::{files_at, refuse};
-use super::{Common, Exit, HumanArg, Leniency, block_on};
-use crate::mcp::Server;
+use super::{Common, Exit, HumanArg, Leniency};
+use crate::mcp;
 
 /// Serve workflows to an agent over MCP (stdio).
 ///
@@ -66,12 +65,6 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
             .remark("serving MCP on standard input and output: an MCP client starts this, see `portolan serve --help`");
     }
     let Toolset::Tasks = args.toolset;
-    let server = Server::new(Arc::new(service));
-    match block_on(server.serve(tokio::io::stdin(), tokio::io::stdout()))? {
-        // A client that left before it said anything wants nothing.
-        Err(error) if matches!(error.downcast_ref(), Some(ServerInitializeError::ConnectionClosed(_))) => {
-            Ok(Exit::Done)
-        }
-        served => served.map(|()| Exit::Done),
-    }
+    mcp::serve_stdio(Arc::new(service))?;
+    Ok(Exit::Done)
 }

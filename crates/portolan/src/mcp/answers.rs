@@ -1,25 +1,40 @@
 //! Answers: structured content, and the same as text for clients that read only that.
 
+use portolan_core::diagnostic::clip;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{ServiceError, View};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Map, Value, json};
 
 /// The version of the answers' shape, as Navigator counts it.
 const SCHEMA_VERSION: u32 = 3;
+/// How many arguments an error repeats.
+const MAX_ECHOED: usize = 16;
+/// The longest string that an error repeats as it stands.
+const MAX_ECHOED_BYTES: usize = 400;
 
 pub(super) fn success(mut value: Map<String, Value>) -> CallToolResult {
     value.entry("schemaVersion").or_insert(json!(SCHEMA_VERSION));
     result(value, false)
 }
 
-pub(super) fn failure(tool: &str, error: &ServiceError) -> CallToolResult {
+/// A call that was not done: why, what to do about it, and where the run is. `args` and `metadata` are Navigator's.
+pub(super) fn failure(
+    request: &CallToolRequestParams,
+    error: &ServiceError,
+    metadata: Option<Map<String, Value>>,
+) -> CallToolResult {
     let mut value = Map::new();
     value.insert("schemaVersion".to_owned(), json!(SCHEMA_VERSION));
     value.insert("error".to_owned(), json!(error.code));
     value.insert("message".to_owned(), json!(error.message));
     value.insert("help".to_owned(), json!(error.help));
-    value.insert("tool".to_owned(), json!(tool));
+    value.insert("tool".to_owned(), json!(clip(&request.name)));
+    let args = echoed(request.arguments.as_ref());
+    if let Some(result) = args.get("result") {
+        value.insert("result".to_owned(), result.clone());
+    }
+    value.insert("args".to_owned(), Value::Object(args));
     if !error.accepted.is_empty() {
         value.insert("accepted".to_owned(), json!(error.accepted));
     }
@@ -27,12 +42,28 @@ pub(super) fn failure(tool: &str, error: &ServiceError) -> CallToolResult {
         value.insert("currentStep".to_owned(), json!(situation.position.step));
         value.insert("situation".to_owned(), serde_json::to_value(situation).expect("a situation is JSON"));
     }
+    if let Some(metadata) = metadata {
+        value.insert("metadata".to_owned(), Value::Object(metadata));
+    }
     result(value, true)
+}
+
+/// The arguments of a call, short enough to be read: what was sent is not sent back a second time at its length.
+fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
+    let short = |value: &Value| match value {
+        Value::String(text) if text.len() > MAX_ECHOED_BYTES => json!(clip(text)),
+        Value::String(text) => json!(text),
+        Value::Array(items) => json!(format!("an array of {}", items.len())),
+        Value::Object(members) => json!(format!("an object of {}", members.len())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    };
+    let shown = arguments.into_iter().flatten().take(MAX_ECHOED);
+    shown.map(|(name, value)| (clip(name), short(value))).collect()
 }
 
 fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
     let value = Value::Object(value);
-    let text = vec![ContentBlock::text(serde_json::to_string_pretty(&value).expect("a value is JSON"))];
+    let text = vec![ContentBlock::text(value.to_string())];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(value);
     result

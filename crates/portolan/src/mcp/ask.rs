@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use portolan_core::present::Situation;
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::service::{Caller, Move, ServiceError};
@@ -56,7 +57,7 @@ pub(super) async fn ask(
     let answers = answers(situation);
     let revision = situation.position.revision;
     let about = (wanted.address.to_string(), wanted.branch.clone(), revision);
-    let form = form(&situation.message, &answers)?;
+    let form = form(question(situation), &answers)?;
     let result = if stateless(context) {
         match brought(asked, request, &about) {
             Some(result) => result,
@@ -69,6 +70,7 @@ pub(super) async fn ask(
                 format!("the client could not ask its user: {error}"),
                 "let the person answer with `portolan runs answer`",
             )
+            .in_situation((**situation).clone())
         })?
     };
     Ok(match chosen(&result, &answers) {
@@ -82,7 +84,7 @@ pub(super) async fn ask(
 }
 
 /// The answers that the situation offers, with what each does.
-fn answers(situation: &portolan_core::present::Situation) -> Vec<(String, String)> {
+fn answers(situation: &Situation) -> Vec<(String, String)> {
     let actions = &situation.actions;
     let offered =
         actions.required.iter().chain(&actions.optional).chain(actions.blocked.iter().map(|blocked| &blocked.action));
@@ -91,7 +93,15 @@ fn answers(situation: &portolan_core::present::Situation) -> Vec<(String, String
         .collect()
 }
 
-fn form(message: &str, answers: &[(String, String)]) -> Result<ElicitRequestParams, ServiceError> {
+/// The question as the person reads it: without the heading and the lines that tell the agent what to call.
+fn question(situation: &Situation) -> String {
+    let position = &situation.position;
+    let about = format!("{} · {}", position.workflow, position.step_name);
+    let blocks = situation.message.split("\n\n").filter(|block| !block.starts_with("## ") && !block.contains("\n→ "));
+    std::iter::once(about.as_str()).chain(blocks).collect::<Vec<_>>().join("\n\n")
+}
+
+fn form(message: String, answers: &[(String, String)]) -> Result<ElicitRequestParams, ServiceError> {
     let values: Vec<String> = answers.iter().map(|(word, _)| word.clone()).collect();
     let lines: Vec<String> = answers.iter().map(|(word, title)| format!("{word}: {title}")).collect();
     let choice = EnumSchema::builder(values).untitled().description(lines.join("; ")).build();
@@ -105,7 +115,7 @@ fn form(message: &str, answers: &[(String, String)]) -> Result<ElicitRequestPara
                 )
             },
         )?;
-    Ok(ElicitRequestParams::FormElicitationParams { meta: None, message: message.to_owned(), requested_schema: schema })
+    Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema })
 }
 
 fn stateless(context: &RequestContext<RoleServer>) -> bool {

@@ -7,21 +7,26 @@ mod manage;
 mod navigate;
 mod schemas;
 mod select;
+mod transport;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_core::run::Actor;
 use portolan_runtime::service::{Caller, Service, ServiceError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use arguments::Arguments;
+use transport::Lines;
 
 /// What a client is told once, when it connects.
 const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
@@ -30,39 +35,80 @@ stands. Every offered call is accepted; every other call is refused, changes not
 situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
 After a loss of context call Current. Never edit a task file's position by hand.";
 
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end.
+pub(crate) fn serve_stdio(service: Arc<Service>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(async {
+        let stop = stop_signal()?;
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        Server::new(service).serve(reader, writer, stop).await
+    });
+    // Where standard input is no pipe, a read from it cannot be interrupted: the process does not wait for it.
+    runtime.shutdown_background();
+    done
+}
+
+/// Resolves when the process is asked to end.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { tokio::signal::ctrl_c().await.unwrap_or(()) })
+}
+
 /// The server of one connection.
-pub(crate) struct Server {
+struct Server {
     service: Arc<Service>,
     tools: Vec<Tool>,
     asked: ask::Asked,
 }
 
 impl Server {
-    pub(crate) fn new(service: Arc<Service>) -> Server {
+    fn new(service: Arc<Service>) -> Server {
         Server { service, tools: schemas::tools(), asked: ask::Asked::default() }
     }
 
-    /// Serves until the other side closes.
-    pub(crate) async fn serve<R, W>(self, reader: R, writer: W) -> anyhow::Result<()>
+    /// Serves until the other side closes, or until `stop` asks for an end: calls under way are then cancelled, and
+    /// the commands that they perform end with them.
+    async fn serve<R, W>(self, reader: R, writer: W, stop: impl Future<Output = ()>) -> anyhow::Result<()>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let running = self.serve_with(reader, writer).await?;
-        running.waiting().await?;
+        let mut stop = pin!(stop);
+        let served = tokio::select! {
+            served = ServiceExt::<RoleServer>::serve(self, Lines::new(reader, writer)) => served,
+            () = &mut stop => return Ok(()),
+        };
+        let running = match served {
+            Ok(running) => running,
+            // A client that leaves without a word has what it wanted.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let canceller = running.cancellation_token();
+        let mut ended = pin!(running.waiting());
+        tokio::select! {
+            ended = &mut ended => ended?,
+            () = &mut stop => {
+                canceller.cancel();
+                ended.await?
+            }
+        };
         Ok(())
-    }
-
-    async fn serve_with<R, W>(
-        self,
-        reader: R,
-        writer: W,
-    ) -> anyhow::Result<rmcp::service::RunningService<RoleServer, Server>>
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        Ok(ServiceExt::<RoleServer>::serve(self, (reader, writer)).await?)
     }
 
     async fn call(
@@ -129,6 +175,50 @@ impl ServerHandler for Server {
         self.negotiate_initialize(&request)
     }
 
+    /// Requests that are none of rmcp's: their method is unknown, or they lack what it takes.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match method.as_str() {
+            "tools/call" => {
+                ErrorData::invalid_params("`tools/call` takes `name`, a string, and `arguments`, an object", None)
+            }
+            "initialize" => ErrorData::invalid_params(
+                "`initialize` takes `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`",
+                None,
+            ),
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{}`", clip(&method)), None),
+        })
+    }
+
+    // Without these three, rmcp answers with empty lists that no capability announces.
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
@@ -146,8 +236,12 @@ impl ServerHandler for Server {
         tokio::select! {
             // What the call had begun to perform ends with it: a runner kills its command when it is dropped.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
-            answer = self.call(&request, &context) => {
-                Ok(answer.unwrap_or_else(|error| answers::failure(&request.name, &error).into()))
+            answer = self.call(&request, &context) => match answer {
+                Ok(answer) => Ok(answer),
+                Err(error) => {
+                    let metadata = navigate::metadata(&self.service, &request, &error).await;
+                    Ok(answers::failure(&request, &error, metadata).into())
+                }
             }
         }
     }

@@ -47,6 +47,21 @@ fn address(arguments: &mut Arguments) -> Result<Address, ServiceError> {
     Service::address(run.as_deref(), task_file.as_deref())
 }
 
+/// The metadata of the run that a refused call was about, as Navigator's clients look for it in errors too.
+pub(super) async fn metadata(
+    service: &Service,
+    request: &CallToolRequestParams,
+    refused: &ServiceError,
+) -> Option<Map<String, Value>> {
+    refused.situation.as_ref()?;
+    let text = |name: &str| request.arguments.as_ref()?.get(name)?.as_str();
+    let address = Service::address(text("run"), text("taskFilePath")).ok()?;
+    let view = service.current(&address, None, &Caller::agent("")).await.ok()?;
+    let mut metadata = view.metadata;
+    metadata.entry("retrySourceGate").or_insert(Value::Null);
+    Some(metadata)
+}
+
 impl Server {
     /// Next, with a question to the person at the client where only a person's own answer counts.
     pub(super) async fn next(

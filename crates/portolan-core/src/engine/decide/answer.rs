@@ -3,32 +3,36 @@
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why};
-use crate::graph::EndResult;
-use crate::run::{Actor, Change, Channel, FramePath, Human, Place, WaitingFor};
+use crate::graph::Exits;
+use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, WaitingFor};
 use crate::value::{CANCELLED, NodeId};
 
 pub(super) fn decide(
     draft: &mut Draft<'_>,
-    path: &FramePath,
+    (path, frame): (&FramePath, &Frame),
     node: &NodeId,
     on: WaitingFor,
     claim: &Claim<'_>,
 ) -> Result<(), Rejection> {
-    if draft.run.opening.rules.human == Human::Verified && !is_first_hand(claim.by) {
+    if draft.before.opening.rules.human == Human::Verified && !is_first_hand(claim.by) {
         return Err(Rejection::new(
             Why::NeedsPerson,
             format!("`{node}` asks a person, and an agent's word does not count here"),
             "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`",
         ));
     }
-    if claim.outcome.as_str() == CANCELLED {
-        draft.end(&FramePath::default(), node, EndResult::Cancelled);
+    let exits = &draft.step(&frame.flow, node).exits;
+    if calls_off(exits, on, claim) {
+        draft.cancel();
         return Ok(());
     }
     match on {
-        WaitingFor::Answer => recover(draft, path, node, claim),
+        WaitingFor::Answer => {
+            refill(draft, path, frame);
+            draft.leave(path, node, claim.outcome, feedback(node, claim));
+        }
         WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => draft.give_up(path, node),
-        WaitingFor::Budget | WaitingFor::Progress => try_again(draft, path, node, claim),
+        WaitingFor::Budget | WaitingFor::Progress => try_again(draft, (path, frame), node, claim),
     }
     Ok(())
 }
@@ -41,28 +45,27 @@ fn is_first_hand(by: &Actor) -> bool {
     }
 }
 
-/// The question of the workflow is answered: a way on is taken, and the work after it has its full budget again.
-fn recover(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
-    refill(draft, path);
-    draft.leave(path, node, claim.outcome, feedback(node, claim));
+/// Whether the answer ends the run: `cancelled` does, unless the workflow itself asks and says where it leads.
+fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
+    let leads_on = on == WaitingFor::Answer && exits.target(claim.outcome).is_some();
+    claim.outcome.as_str() == CANCELLED && !leads_on
 }
 
 /// The person removed what was in the way: the work is attempted again, with a full budget.
-fn try_again(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
-    refill(draft, path);
-    let Some(frame) = draft.run.frame(path) else { return };
-    let to = draft.step(&frame.flow, node).exits.again(node).clone();
-    draft.enter(path, &to, claim.outcome, feedback(node, claim));
+fn try_again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId, claim: &Claim<'_>) {
+    refill(draft, path, frame);
+    let again = draft.step(&frame.flow, node).exits.again(node);
+    draft.enter(path, frame.flow.clone(), again, claim.outcome, feedback(node, claim));
 }
 
-fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<crate::run::Feedback> {
+fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<Feedback> {
     let note = claim.note?.to_owned();
-    Some(crate::run::Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) })
+    Some(Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) })
 }
 
-fn refill(draft: &mut Draft<'_>, path: &FramePath) {
-    if draft.run.frame(path).is_some_and(|frame| !frame.spent.is_empty()) {
+/// What a person helped with has every budget of its frame again.
+fn refill(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
+    if !frame.spent.is_empty() {
         draft.emit(Change::Refilled { frame: path.clone(), gate: None });
     }
-    debug_assert!(matches!(draft.run.frame(path).map(|frame| &frame.place), Some(Place::Waiting { .. })));
 }

@@ -7,16 +7,17 @@ use crate::run::{FramePath, Place};
 use crate::value::Outcome;
 
 pub(super) fn decide(draft: &mut Draft<'_>, revision: Option<u64>) -> Result<(), Rejection> {
-    fresh(&draft.run.root, revision)?;
-    let node = draft.run.root.place.node().clone();
-    let at_start = draft.step(&draft.run.root.flow.clone(), &node).node.kind == Kind::Start;
-    if !at_start || !matches!(draft.run.root.place, Place::Ready { .. }) {
+    let root = &draft.before.root;
+    fresh(root, revision)?;
+    let node = root.place.node();
+    let at_start = draft.step(&root.flow, node).node.kind == Kind::Start;
+    if !at_start || !matches!(root.place, Place::Ready { .. }) {
         return Err(Rejection::new(
             Why::OutOfPlace,
             format!("the run has begun already and is at `{node}`"),
             "go on from the present situation",
         ));
     }
-    draft.leave(&FramePath::default(), &node, &Outcome::passed(), None);
+    draft.leave(&FramePath::default(), node, &Outcome::passed(), None);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod begin;
+mod branches;
 mod cancel;
 mod gather;
 mod open;
@@ -38,7 +39,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
-    Ok(draft.changes)
+    Ok(draft.finish())
 }
 
 /// Refuses a caller that knows an older position than the present one.

@@ -2,10 +2,10 @@
 
 use super::walk::Draft;
 use super::{Rejection, Why, addressed, answer, fresh};
-use crate::diagnostic::list;
-use crate::graph::Kind;
-use crate::run::{Actor, Change, Feedback, FramePath, Place, moves};
-use crate::value::Outcome;
+use crate::diagnostic::{clip, list};
+use crate::graph::{Kind, Node};
+use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
+use crate::value::{NodeId, Outcome};
 
 /// What is claimed, and by whom.
 pub(super) struct Claim<'a> {
@@ -20,15 +20,16 @@ pub(super) fn decide(
     revision: Option<u64>,
     claim: &Claim<'_>,
 ) -> Result<(), Rejection> {
-    let frame = addressed(&draft.run, path)?.clone();
-    fresh(&frame, revision)?;
+    let frame = addressed(draft.before, path)?;
+    fresh(frame, revision)?;
     match &frame.place {
-        Place::Ready { node } if draft.step(&frame.flow, node).node.kind == Kind::Start => {
-            Err(Rejection::new(Why::NotBegun, format!("the run has not begun: it is at `{node}`"), "call Start first"))
-        }
         Place::Ready { node } => {
-            accepted(draft, &frame, node, claim.outcome)?;
-            work_is_done(draft, path, &frame.flow, node, claim);
+            let step = draft.step(&frame.flow, node);
+            if step.node.kind == Kind::Start {
+                return Err(not_begun(node));
+            }
+            accepted(draft, frame, node, claim.outcome)?;
+            work_is_done(draft, path, &step.node, claim);
             Ok(())
         }
         Place::Checking { outcome, .. } if outcome == claim.outcome => Ok(()),
@@ -39,8 +40,8 @@ pub(super) fn decide(
         )
         .accepting(vec![outcome.clone()])),
         Place::Waiting { node, on } => {
-            accepted(draft, &frame, node, claim.outcome)?;
-            answer::decide(draft, path, node, *on, claim)
+            accepted(draft, frame, node, claim.outcome)?;
+            answer::decide(draft, (path, frame), node, *on, claim)
         }
         Place::Forked { node, .. } => Err(open_branches(draft, node)),
         Place::Gathering { node } => Err(Rejection::new(
@@ -61,46 +62,41 @@ pub(super) fn decide(
     }
 }
 
-fn accepted(
-    draft: &Draft<'_>,
-    frame: &crate::run::Frame,
-    node: &crate::value::NodeId,
-    outcome: &Outcome,
-) -> Result<(), Rejection> {
-    let accepted: Vec<Outcome> =
-        moves(draft.workflow, frame).iter().filter_map(|offer| offer.outcome().cloned()).collect();
-    if accepted.contains(outcome) {
+fn not_begun(start: &NodeId) -> Rejection {
+    Rejection::new(Why::NotBegun, format!("the run has not begun: it is at `{start}`"), "call Start first")
+}
+
+fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) -> Result<(), Rejection> {
+    let moves = moves(draft.workflow, frame);
+    let mut accepted = moves.iter().filter_map(Move::outcome);
+    if accepted.any(|accepted| accepted == outcome) {
         return Ok(());
     }
+    let accepted: Vec<Outcome> = moves.iter().filter_map(Move::outcome).cloned().collect();
     let words: Vec<&str> = accepted.iter().map(Outcome::as_str).collect();
     Err(Rejection::new(
         Why::UndeclaredOutcome,
-        format!("`{}` is no outcome of `{node}`", crate::diagnostic::clip(outcome.as_str())),
+        format!("`{}` is no outcome of `{node}`", clip(outcome.as_str())),
         format!("report one of {}", list(&words)),
     )
     .accepting(accepted))
 }
 
-fn work_is_done(
-    draft: &mut Draft<'_>,
-    path: &FramePath,
-    flow: &crate::value::WorkflowId,
-    node: &crate::value::NodeId,
-    claim: &Claim<'_>,
-) {
+fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Claim<'_>) {
     let note = claim.note.map(str::to_owned);
-    let checked = !draft.step(flow, node).node.accept.is_empty();
-    if checked && !claim.outcome.is_failed() {
-        let place = Place::Checking { node: node.clone(), outcome: claim.outcome.clone(), settled: Vec::new(), note };
+    if !node.accept.is_empty() && !claim.outcome.is_failed() {
+        let (node, outcome) = (node.id.clone(), claim.outcome.clone());
+        let place = Place::Checking { node, outcome, settled: Vec::new(), note };
         draft.emit(Change::Moved { frame: path.clone(), place, feedback: None });
         return;
     }
-    let feedback = claim.outcome.is_failed().then(|| Feedback { from: Some(node.clone()), failures: Vec::new(), note });
-    draft.leave(path, node, claim.outcome, feedback);
+    let failed = claim.outcome.is_failed();
+    let feedback = failed.then(|| Feedback { from: Some(node.id.clone()), failures: Vec::new(), note });
+    draft.leave(path, &node.id, claim.outcome, feedback);
 }
 
-fn open_branches(draft: &Draft<'_>, fork: &crate::value::NodeId) -> Rejection {
-    let positions = draft.run.positions();
+fn open_branches(draft: &Draft<'_>, fork: &NodeId) -> Rejection {
+    let positions = draft.before.positions();
     let open: Vec<String> = positions.iter().map(|(path, _)| path.text()).collect();
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
     Rejection::new(

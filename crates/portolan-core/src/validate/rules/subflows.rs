@@ -17,7 +17,7 @@ pub(super) const CODES: &[Code] = &[
     },
     Code {
         code: "subflow-cycle",
-        what: "A workflow runs itself, directly or through others, or runs others more than 16 levels deep.",
+        what: "A workflow runs itself, directly or through others, or runs others more than 8 levels deep.",
         fix: "Break the circle: repeat with a `failed` edge, or put the shared part into a workflow that neither runs.",
     },
     Code {

@@ -115,10 +115,10 @@ impl TaskFileError {
         new(Fault::TooLarge, message, "check that it is a task file, and shorten it")
     }
 
-    pub(super) fn not_json(path: &str, error: &serde_json::Error) -> TaskFileError {
+    pub(super) fn not_json(path: &str, why: &str) -> TaskFileError {
         new(
             Fault::NotJson,
-            format!("`{path}` is not valid JSON: {error}"),
+            format!("`{path}` is not valid JSON: {why}"),
             "repair it or move it away; it was left as it is",
         )
     }

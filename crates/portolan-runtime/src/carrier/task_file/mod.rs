@@ -167,7 +167,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn parse(bytes: &[u8], given: &str) -> Result<Task, TaskFileError> {
-    let value = serde_json::from_slice(bytes).map_err(|error| TaskFileError::not_json(given, &error))?;
+    let value = crate::nested::read(bytes).map_err(|why| TaskFileError::not_json(given, &why))?;
     let Value::Object(task) = value else { return Err(TaskFileError::not_an_object(given)) };
     if !task.is_empty() && !TASK_KEYS.iter().any(|key| task.contains_key(*key)) {
         return Err(TaskFileError::not_a_task(given));

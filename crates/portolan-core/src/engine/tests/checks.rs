@@ -1,0 +1,189 @@
+//! Acceptance checks: a claim that has checks is a request to perform them.
+
+use expect_test::expect;
+
+use super::story;
+
+#[test]
+fn all_checks_must_hold() {
+    story(
+        "start > work(checks tests,lint) > done",
+        "passed lint=held tests=held",
+        expect![[r#"
+                    work
+        passed      work checking passed
+        lint=held   work checking passed lint=held
+        tests=held  done = success
+    "#]],
+    );
+}
+
+#[test]
+fn one_broken_check_makes_the_claim_a_failure_with_feedback() {
+    story(
+        "start > work(checks tests,lint) > done",
+        "passed tests=broken lint=held passed tests=held lint=held",
+        expect![[r#"
+                          work
+            passed        work checking passed
+            tests=broken  work checking passed tests=broken
+            lint=held     work <- tests: exit status 1  work retry 1 of 3
+            passed        work checking passed
+            tests=held    work checking passed tests=held
+            lint=held     done = success                work refilled
+        "#]],
+    );
+}
+
+#[test]
+fn unknown_is_no_pass() {
+    story(
+        "start > work(checks tests retries 0) > done",
+        "passed tests=unknown",
+        expect![[r#"
+                       work
+        passed         work checking passed
+        tests=unknown  work? budget spent <- tests: could not be checked, which is no pass: no such program
+    "#]],
+    );
+}
+
+#[test]
+fn a_failure_needs_no_checks() {
+    story(
+        "start > work(checks tests) > done",
+        "failed",
+        expect![[r#"
+                work
+        failed  work  work retry 1 of 3
+    "#]],
+    );
+}
+
+#[test]
+fn every_outcome_but_a_failure_is_checked() {
+    story(
+        "start > work(checks tests outputs passed,partly); work -passed-> done; work -partly-> done",
+        "partly tests=held",
+        expect![[r#"
+                        work
+            partly      work checking partly
+            tests=held  done = success
+        "#]],
+    );
+}
+
+#[test]
+fn a_check_is_settled_once() {
+    story(
+        "start > work(checks tests,lint) > done",
+        "passed tests=held tests=broken tests=held lint=held",
+        expect![[r#"
+                          work
+            passed        work checking passed
+            tests=held    work checking passed tests=held
+            tests=broken  work checking passed tests=held  nothing new
+            tests=held    work checking passed tests=held  nothing new
+            lint=held     done = success
+        "#]],
+    );
+}
+
+#[test]
+fn a_verdict_for_a_position_that_moved_on_changes_nothing() {
+    story(
+        "start > work(checks tests) > more(checks tests) > done",
+        "passed tests=held replay#2 passed replay#2 tests=held replay#4",
+        expect![[r#"
+                        work
+            passed      work checking passed
+            tests=held  more
+            replay#2    more                  nothing new
+            passed      more checking passed
+            replay#2    more checking passed  nothing new
+            tests=held  done = success
+            replay#4    done = success        refused stale: the call quotes revision 5, but `done` was reached at revision 8; somebody moved on meanwhile: choose from the present actions
+        "#]],
+    );
+}
+
+#[test]
+fn a_verdict_of_an_earlier_visit_changes_nothing() {
+    story(
+        "start > work(checks tests,lint) > done",
+        "passed tests=broken lint=broken passed replay#2 replay#3 tests=held lint=held",
+        expect![[r#"
+                          work
+            passed        work checking passed
+            tests=broken  work checking passed tests=broken
+            lint=broken   work <- tests: exit status 1, lint: exit status 1  work retry 1 of 3
+            passed        work checking passed
+            replay#2      work checking passed                               nothing new
+            replay#3      work checking passed                               nothing new
+            tests=held    work checking passed tests=held
+            lint=held     done = success                                     work refilled
+        "#]],
+    );
+}
+
+#[test]
+fn a_claim_that_is_being_checked_may_be_repeated_and_not_changed() {
+    story(
+        "start > work(checks tests outputs passed,partly); work -passed-> done; work -partly-> done",
+        "passed passed partly failed tests=held",
+        expect![[r#"
+                        work
+            passed      work checking passed
+            passed      work checking passed  nothing new
+            partly      work checking passed  refused checking: `work` was reported `passed` and its checks are being performed; wait for their verdict, or report `passed` again to have them performed anew [passed]
+            failed      work checking passed  refused checking: `work` was reported `passed` and its checks are being performed; wait for their verdict, or report `passed` again to have them performed anew [passed]
+            tests=held  done = success
+        "#]],
+    );
+}
+
+#[test]
+fn failed_checks_use_the_budget_and_end_at_the_escalation() {
+    story(
+        "start > fix > verify(gate retries 1 checks tests); verify -passed-> done; verify -failed-> fix | stuck!hitl; stuck -passed-> fix",
+        "passed passed tests=broken passed passed tests=broken",
+        expect![[r#"
+                          fix
+            passed        verify
+            passed        verify checking passed
+            tests=broken  fix <- tests: exit status 1  verify retry 1 of 1
+            passed        verify
+            passed        verify checking passed
+            tests=broken  stuck? <- tests: exit status 1
+        "#]],
+    );
+}
+
+#[test]
+fn checks_in_branches_are_apart() {
+    story(
+        "start > split; split => a(checks tests) | b(checks tests) => meet; a > meet; b > meet; meet > done",
+        "a:passed b:passed b:tests=held a:tests=held",
+        expect![[r#"
+                          split {a: a, b: b}
+            a:passed      split {a: a checking passed, b: b}
+            b:passed      split {a: a checking passed, b: b checking passed}
+            b:tests=held  split {a: a checking passed, b passed}  b passed
+            a:tests=held  done = success                          a passed
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_that_is_called_off_waits_for_no_check() {
+    story(
+        "start > work(checks tests) > done",
+        "passed cancel tests=held",
+        expect![[r#"
+                    work
+        passed      work checking passed
+        cancel      work = cancelled
+        tests=held  work = cancelled  nothing new
+    "#]],
+    );
+}

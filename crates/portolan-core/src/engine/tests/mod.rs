@@ -1,0 +1,87 @@
+//! The engine, told as stories: a workflow, what happens, and what becomes of it.
+
+mod checks;
+mod forks;
+mod notation;
+mod openings;
+mod originals;
+mod people;
+mod refusals;
+mod retries;
+mod script;
+mod subflows;
+
+use expect_test::Expect;
+
+use super::{decide, fits, open};
+use crate::graph::Workflow;
+use crate::run::{Change, Event, EventKind, Run};
+
+/// Tells what becomes of a run of `workflow` (see [`notation`]) when `moves` (see [`script`]) happen.
+///
+/// Every story is told three times: as it is, with a restart from the run's JSON after every event, and with a restart
+/// from the journal's JSON after every event. All three must be the same.
+#[track_caller]
+fn story(workflow: &str, moves: &str, told: Expect) {
+    let workflow = notation::workflow(workflow);
+    let straight = tell(&workflow, moves, |run, _| run);
+    let reread = tell(&workflow, moves, |run, _| json(&run));
+    let folded =
+        tell(&workflow, moves, |_, journal| Run::fold(&json(journal)).expect("a journal begins with `Opened`"));
+    assert_eq!(straight, reread, "a run read back from JSON goes on as it would have");
+    assert_eq!(straight, folded, "a run folded from its journal goes on as it would have");
+    told.assert_eq(&straight);
+}
+
+/// One telling. `restart` is what a process that comes up again has of a run.
+fn tell(workflow: &Workflow, moves: &str, restart: impl Fn(Run, &Vec<Change>) -> Run) -> String {
+    let (opening, moves) = script::opening(workflow, moves);
+    let mut journal = match open(workflow, &opening) {
+        Ok(changes) => changes,
+        Err(rejection) => return format!("refused {}: {rejection}\n", rejection.why.code()),
+    };
+    let mut run = Run::fold(&journal).expect("opening a run opens it");
+    let mut script = script::Script::default();
+    let mut told = Vec::new();
+    if !moves.contains(&"queued") && opening.at.is_none() {
+        let begun = script::event(EventKind::Begun { revision: None });
+        step(workflow, &mut run, &mut journal, &begun).expect("a run can begin");
+    }
+    told.push((String::new(), script::positions(&run), String::new()));
+    for word in moves.into_iter().filter(|word| *word != "queued") {
+        run = restart(run, &journal);
+        let event: Event = json(&script.event(workflow, &run, word));
+        let notes = match step(workflow, &mut run, &mut journal, &event) {
+            Ok(changes) => script::notes(&changes),
+            Err(refusal) => refusal,
+        };
+        told.push((word.to_owned(), script::positions(&run), notes));
+    }
+    script::table(&told)
+}
+
+/// Decides and applies one event; `Err` tells the refusal.
+fn step(workflow: &Workflow, run: &mut Run, journal: &mut Vec<Change>, event: &Event) -> Result<Vec<Change>, String> {
+    let before = run.clone();
+    let decided = decide(workflow, run, event);
+    assert_eq!(*run, before, "deciding changes nothing");
+    let changes = decided.map_err(|rejection| {
+        let accepted: Vec<&str> = rejection.accepted.iter().map(|outcome| outcome.as_str()).collect();
+        let accepted = if accepted.is_empty() { String::new() } else { format!(" [{}]", accepted.join(", ")) };
+        format!("refused {}: {rejection}{accepted}", rejection.why.code())
+    })?;
+    for change in &changes {
+        run.apply(change);
+    }
+    journal.extend(changes.iter().cloned());
+    assert_eq!(run.revision, before.revision + changes.len() as u64, "the revision counts the changes");
+    assert_eq!(Run::fold(journal.iter()).as_ref(), Some(&*run), "the run is the fold of its journal");
+    assert_eq!(fits(workflow, run), Ok(()), "a run fits its workflow");
+    Ok(changes)
+}
+
+/// There and back again through JSON.
+fn json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    let text = serde_json::to_string(value).expect("it can be written");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("it can be read back: {error}: {text}"))
+}

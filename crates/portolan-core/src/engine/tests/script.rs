@@ -1,0 +1,198 @@
+//! What happens in a story, a word for each event, and what becomes of it, a line for each.
+//!
+//! `passed`, `failed` and any other word is reported by the agent, at the one position there is; `b:passed` and
+//! `audit/b:passed` name the position, `/:passed` the root. `@passed` is a person's answer. `tests=held`,
+//! `b:tests=broken`, `tests=unknown` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
+//! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
+//! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
+//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`;
+//! and `queued` leaves it at the start.
+
+use crate::engine::Effect;
+use crate::graph::Workflow;
+use crate::run::{
+    Actor, BranchState, Branches, Change, Channel, EffectId, Event, EventKind, Frame, FramePath, Human, Opening, Place,
+    Rules, Run, Verdict, WaitingFor,
+};
+use crate::value::{NodeId, Timestamp};
+
+/// How the run is opened, and the words of what happens then.
+pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<&'m str>) {
+    let (options, moves) = match moves.trim().strip_prefix('[') {
+        Some(rest) => rest.split_once(']').expect("the bracket is closed"),
+        None => ("", moves),
+    };
+    let options: Vec<&str> = options.split_whitespace().collect();
+    let has = |word: &str| options.contains(&word);
+    let at = options.iter().position(|word| *word == "at").map(|at| NodeId::from(options[at + 1]));
+    let rules = Rules {
+        human: if has("verified") { Human::Verified } else { Human::Attested },
+        branches: if has("outside") { Branches::Outside } else { Branches::Inside },
+        is_branch: has("branch"),
+    };
+    let opening = Opening { workflow: workflow.id().clone(), description: None, at, rules };
+    (opening, moves.split_whitespace().collect())
+}
+
+/// An event of the engine's own.
+pub(super) fn event(what: EventKind) -> Event {
+    Event { at: Timestamp(0), by: Actor::Engine, what }
+}
+
+/// What has happened so far, for words that come back to it.
+#[derive(Default)]
+pub(super) struct Script {
+    events: Vec<Event>,
+    pending: Vec<EffectId>,
+}
+
+impl Script {
+    /// The event that a word stands for.
+    pub(super) fn event(&mut self, workflow: &Workflow, run: &Run, word: &str) -> Event {
+        self.pending.extend(run.pending(workflow).into_iter().filter_map(|effect| match effect {
+            Effect::Perform(work) => Some(work.id),
+            Effect::Instruct { .. } | Effect::Ask { .. } => None,
+        }));
+        let event = self.read(run, word);
+        self.events.push(event.clone());
+        event
+    }
+
+    fn read(&self, run: &Run, word: &str) -> Event {
+        if let Some(index) = word.strip_prefix("replay#") {
+            return self.events[index.parse::<usize>().expect("events are counted") - 1].clone();
+        }
+        if let Some(branches) = word.strip_prefix("gather:") {
+            let branches = branches.split(',').filter_map(|branch| branch.split_once('='));
+            let branches = branches.map(|(name, outcome)| (name.into(), outcome.into())).collect();
+            return event(EventKind::Gathered { branches });
+        }
+        match word {
+            "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
+            "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned() }),
+            _ => match word.strip_prefix("unquoted:") {
+                Some(word) => self.said(run, word, false),
+                None => self.said(run, word, true),
+            },
+        }
+    }
+
+    fn said(&self, run: &Run, word: &str, quoted: bool) -> Event {
+        let (frame, word) = match word.split_once(':') {
+            Some((path, word)) => {
+                (FramePath(path.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect()), word)
+            }
+            None => (the_position(run), word),
+        };
+        if let Some((check, verdict)) = word.split_once('=') {
+            let of = |id: &&EffectId| id.frame == frame && id.check.as_str() == check;
+            let effect = self.pending.iter().rfind(of).expect("the check is or was pending").clone();
+            return event(EventKind::Settled { effect, verdict: self::verdict(verdict) });
+        }
+        let by = match word.strip_prefix('@') {
+            Some(_) => Actor::Person { name: "ada".to_owned(), via: Channel::CommandLine },
+            None => Actor::Agent("agent".to_owned()),
+        };
+        let revision = if quoted { run.frame(&frame).map(|frame| frame.since) } else { None };
+        let outcome = word.trim_start_matches('@').into();
+        Event { at: Timestamp(0), by, what: EventKind::Reported { frame, outcome, revision, note: None } }
+    }
+}
+
+fn the_position(run: &Run) -> FramePath {
+    match run.positions().as_slice() {
+        [(path, _)] => path.clone(),
+        _ => FramePath::default(),
+    }
+}
+
+fn verdict(word: &str) -> Verdict {
+    match word {
+        "held" => Verdict::Held,
+        "broken" => Verdict::Broken { reason: "exit status 1".to_owned(), output: "boom".to_owned() },
+        _ => Verdict::Unknown { reason: "no such program".to_owned() },
+    }
+}
+
+/// Where a run is, every position of it.
+pub(super) fn positions(run: &Run) -> String {
+    frame(&run.root)
+}
+
+fn frame(at: &Frame) -> String {
+    let node = at.place.node();
+    let mut text = match &at.place {
+        Place::Ready { .. } => node.to_string(),
+        Place::Checking { outcome, settled, .. } => {
+            let settled: Vec<String> =
+                settled.iter().map(|(check, verdict)| format!(" {check}={}", short(verdict))).collect();
+            format!("{node} checking {outcome}{}", settled.concat())
+        }
+        Place::Waiting { on: WaitingFor::Answer, .. } => format!("{node}?"),
+        Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
+        Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
+        Place::Gathering { .. } => format!("{node} gathering"),
+        Place::Within { frame: inner, .. } => format!("{node}/{}", frame(inner)),
+        Place::Arrived { outcome, .. } => format!("{node} arrived {outcome}"),
+        Place::Ended { result, .. } => format!("{node} = {}", result.word()),
+        Place::Forked { branches, .. } => {
+            let branches: Vec<String> = branches
+                .iter()
+                .map(|branch| match &branch.state {
+                    BranchState::Held => format!("{} held", branch.name),
+                    BranchState::Open(inner) => format!("{}: {}", branch.name, frame(inner)),
+                    BranchState::Done(outcome) => format!("{} {outcome}", branch.name),
+                    BranchState::Cancelled => format!("{} cancelled", branch.name),
+                })
+                .collect();
+            format!("{node} {{{}}}", branches.join(", "))
+        }
+    };
+    if let Some(feedback) = &at.feedback
+        && (!feedback.failures.is_empty() || feedback.note.is_some())
+    {
+        let failures = feedback.failures.iter().map(|failure| format!("{}: {}", failure.check, failure.reason));
+        let said: Vec<String> = failures.chain(feedback.note.clone()).collect();
+        text.push_str(&format!(" <- {}", said.join(", ")));
+    }
+    text
+}
+
+fn short(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held => "held",
+        Verdict::Broken { .. } => "broken",
+        Verdict::Unknown { .. } => "unknown",
+    }
+}
+
+/// What changes say beyond the position they lead to.
+pub(super) fn notes(changes: &[Change]) -> String {
+    if changes.is_empty() {
+        return "nothing new".to_owned();
+    }
+    let note = |change: &Change| match change {
+        Change::Retried { gate, used, budget, .. } => Some(format!("{gate} retry {used} of {budget}")),
+        Change::Refilled { gate: Some(gate), .. } => Some(format!("{gate} refilled")),
+        Change::Refilled { gate: None, .. } => Some("all refilled".to_owned()),
+        Change::Branched { branch, state, .. } => match state {
+            BranchState::Held => None,
+            BranchState::Open(_) => Some(format!("{branch} opened")),
+            BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
+            BranchState::Cancelled => Some(format!("{branch} cancelled")),
+        },
+        Change::Opened { .. } | Change::Moved { .. } | Change::Settled { .. } => None,
+    };
+    changes.iter().filter_map(note).collect::<Vec<_>>().join(", ")
+}
+
+/// The lines of a story in columns.
+pub(super) fn table(lines: &[(String, String, String)]) -> String {
+    let words = lines.iter().map(|line| line.0.len()).max().unwrap_or(0);
+    let places = lines.iter().filter(|line| !line.2.is_empty()).map(|line| line.1.chars().count()).max().unwrap_or(0);
+    let line = |(word, place, note): &(String, String, String)| {
+        let text = format!("{word:words$}  {place:places$}  {note}");
+        format!("{}\n", text.trim_end())
+    };
+    lines.iter().map(line).collect()
+}

@@ -1,0 +1,270 @@
+//! Random workflows, built from blocks so that many of them are valid: sequences of work with retries, questions to
+//! a person, forks of branches, and subflows.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// A workflow and those that its subflows run, in the Navigator dialect: `flow0`, which is the root, `flow1`, ….
+#[derive(Clone)]
+pub(crate) struct Files(pub(crate) Vec<Value>);
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|file| writeln!(f, "{file:#}"))
+    }
+}
+
+/// Random files. Not all of them are valid.
+pub(crate) fn files() -> impl Strategy<Value = Files> {
+    let flow = |blocks| prop::collection::vec(blocks, 0..4);
+    (flow(block().boxed()), flow(block().boxed()), flow(simple().boxed())).prop_map(|(root, first, second)| {
+        let flows = [root, first, second];
+        Files((0..flows.len()).map(|index| Drawing::of(index, &flows[index])).collect())
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Block {
+    Work(Work),
+    Question { redo: Option<u8>, on_failed: bool, on_cancelled: bool },
+    Fork { branches: Vec<Vec<Block>>, limit: Option<u8>, any: bool, again: Option<u32>, fail: Fail },
+    Subflow { retries: Option<u32>, fail: Fail },
+}
+
+#[derive(Clone, Debug)]
+struct Work {
+    gate: bool,
+    retries: Option<u32>,
+    fail: Fail,
+    checks: u8,
+    rework: Option<u8>,
+}
+
+/// What the `failed` edges of a node lead to.
+#[derive(Clone, Debug)]
+struct Fail {
+    back: Option<u8>,
+    out: Option<Out>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Out {
+    /// An end that failed; in a branch, the join.
+    End,
+    /// A question to a person, who leads back into the work.
+    Person(u8),
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let branch = prop::collection::vec(simple(), 1..3);
+    let fork = (
+        prop::collection::vec(branch, 1..4),
+        prop::option::of(1u8..3),
+        any::<bool>(),
+        prop::option::of(1u32..3),
+        fail(),
+    );
+    let fork = fork.prop_map(|(branches, limit, any, again, fail)| Block::Fork { branches, limit, any, again, fail });
+    prop_oneof![3 => simple(), 1 => fork]
+}
+
+fn simple() -> impl Strategy<Value = Block> {
+    let work = (any::<bool>(), prop::option::of(0u32..3), fail(), 0u8..5, prop::option::weighted(0.2, any::<u8>()));
+    let work = work.prop_map(|(gate, retries, fail, checks, rework)| {
+        // Three of five have no checks.
+        Block::Work(Work { gate, retries, fail, checks: checks.saturating_sub(2), rework })
+    });
+    let question = (prop::option::of(any::<u8>()), any::<bool>(), prop::bool::weighted(0.3))
+        .prop_map(|(redo, on_failed, on_cancelled)| Block::Question { redo, on_failed, on_cancelled });
+    let subflow = (prop::option::of(0u32..3), fail()).prop_map(|(retries, fail)| Block::Subflow { retries, fail });
+    prop_oneof![5 => work, 1 => question, 1 => subflow]
+}
+
+fn fail() -> impl Strategy<Value = Fail> {
+    let out = prop_oneof![Just(Out::End), any::<u8>().prop_map(Out::Person)];
+    (prop::option::of(any::<u8>()), prop::option::of(out)).prop_map(|(back, out)| Fail { back, out })
+}
+
+/// The file of one flow in the making.
+struct Drawing {
+    flow: usize,
+    nodes: Map<String, Value>,
+    edges: Vec<Value>,
+}
+
+/// A sequence in the making: its nodes so far, and the edges that lead out of it.
+struct Sequence {
+    entries: Vec<String>,
+    open: Vec<(String, Option<&'static str>)>,
+    join: Option<String>,
+}
+
+impl Drawing {
+    fn of(flow: usize, blocks: &[Block]) -> Value {
+        let mut drawing = Drawing { flow, nodes: Map::new(), edges: Vec::new() };
+        drawing.nodes.insert("start".to_owned(), json!({"type": "start"}));
+        let open = vec![("start".to_owned(), None)];
+        let mut sequence = Sequence { entries: Vec::new(), open, join: None };
+        drawing.blocks(blocks, &mut sequence);
+        drawing.nodes.insert("done".to_owned(), json!({"type": "end", "result": "success"}));
+        drawing.close(&mut sequence, "done");
+        json!({"id": format!("flow{flow}"), "nodes": drawing.nodes, "edges": drawing.edges})
+    }
+
+    fn blocks(&mut self, blocks: &[Block], sequence: &mut Sequence) {
+        for block in blocks {
+            match block {
+                Block::Work(work) => self.work(work, sequence),
+                Block::Question { redo, on_failed, on_cancelled } => {
+                    self.question(*redo, *on_failed, *on_cancelled, sequence);
+                }
+                Block::Fork { branches, limit, any, again, fail } if sequence.join.is_none() => {
+                    let node = json!({"type": "fork", "maxConcurrency": limit});
+                    let strategy = if *any { "any-pass" } else { "all-pass" };
+                    self.fork(branches, node, (strategy, *again), fail, sequence);
+                }
+                Block::Fork { branches, .. } => branches.iter().for_each(|branch| self.blocks(branch, sequence)),
+                Block::Subflow { retries, fail } if self.flow < 2 => {
+                    let node = json!({"type": "subflow", "workflow": format!("flow{}", self.flow + 1)});
+                    let id = self.node("s", node, sequence);
+                    self.failing(&id, *retries, fail, sequence);
+                }
+                Block::Subflow { .. } => {}
+            }
+        }
+    }
+
+    fn work(&mut self, work: &Work, sequence: &mut Sequence) {
+        let mut node = json!({"type": if work.gate { "gate" } else { "task" }});
+        let checks: Vec<Value> =
+            (0..work.checks).map(|check| json!({"id": format!("c{check}"), "file": "x"})).collect();
+        if !checks.is_empty() {
+            node["accept"] = checks.into();
+        }
+        if work.rework.is_some() {
+            node["outputs"] = json!(["passed", "rework"]);
+        }
+        let id = self.node("w", node, sequence);
+        if let Some(back) = work.rework {
+            self.edge(&id, Some("rework"), &pick(&sequence.entries, back));
+        }
+        self.failing(&id, work.retries, &work.fail, sequence);
+    }
+
+    fn question(&mut self, redo: Option<u8>, on_failed: bool, on_cancelled: bool, sequence: &mut Sequence) {
+        let id = self.node("q", person(), sequence);
+        if let Some(back) = redo {
+            self.edge(&id, Some("redo"), &pick(&sequence.entries, back));
+        }
+        let elsewhere = self.dead_end(sequence);
+        if on_failed {
+            self.edge(&id, Some("failed"), &elsewhere);
+        }
+        if on_cancelled {
+            self.edge(&id, Some("cancelled"), &elsewhere);
+        }
+    }
+
+    fn fork(
+        &mut self,
+        branches: &[Vec<Block>],
+        node: Value,
+        (strategy, again): (&str, Option<u32>),
+        fail: &Fail,
+        sequence: &mut Sequence,
+    ) {
+        let fork = self.node("f", node, sequence);
+        let join = format!("j{}", self.nodes.len());
+        self.nodes[&fork]["join"] = json!(join);
+        if self.nodes[&fork]["maxConcurrency"].is_null() {
+            self.nodes[&fork].as_object_mut().expect("a node is an object").remove("maxConcurrency");
+        }
+        self.nodes.insert(join.clone(), json!({"type": "join", "fork": fork, "strategy": strategy}));
+        sequence.open.clear();
+        for branch in branches {
+            let open = vec![(fork.clone(), None)];
+            let mut inner = Sequence { entries: Vec::new(), open, join: Some(join.clone()) };
+            self.blocks(branch, &mut inner);
+            if !inner.entries.is_empty() {
+                self.close(&mut inner, &join);
+            }
+        }
+        if let Some(retries) = again {
+            self.nodes[&join]["maxRetries"] = json!(retries);
+            self.edge(&join, Some("failed"), &fork);
+        }
+        self.out(&join, fail.out, sequence);
+        sequence.open.push((join, Some("passed")));
+    }
+
+    /// Adds a node at the end of a sequence, left by `passed` or by an edge without an outcome.
+    fn node(&mut self, letter: &str, node: Value, sequence: &mut Sequence) -> String {
+        let id = format!("{letter}{}", self.nodes.len());
+        self.nodes.insert(id.clone(), node);
+        self.close(sequence, &id);
+        sequence.entries.push(id.clone());
+        let on = if self.nodes.len().is_multiple_of(2) { Some("passed") } else { None };
+        sequence.open.push((id.clone(), on));
+        id
+    }
+
+    fn failing(&mut self, id: &str, retries: Option<u32>, fail: &Fail, sequence: &mut Sequence) {
+        // Going back without a count or another way out is refused: leave a few of those, not most.
+        let unbounded = fail.back.is_some() && fail.out.is_none() && retries.unwrap_or(0) == 0;
+        let retries = if unbounded && fail.back != Some(7) { Some(2) } else { retries };
+        if let Some(retries) = retries {
+            self.nodes[id]["maxRetries"] = json!(retries);
+        }
+        if let Some(back) = fail.back {
+            self.edge(id, Some("failed"), &pick(&sequence.entries, back));
+        }
+        self.out(id, fail.out, sequence);
+    }
+
+    fn out(&mut self, id: &str, out: Option<Out>, sequence: &Sequence) {
+        match out {
+            None => {}
+            Some(Out::End) => {
+                let elsewhere = self.dead_end(sequence);
+                self.edge(id, Some("failed"), &elsewhere);
+            }
+            Some(Out::Person(back)) => {
+                let question = format!("q{}", self.nodes.len());
+                self.nodes.insert(question.clone(), person());
+                self.edge(id, Some("failed"), &question);
+                self.edge(&question, Some("passed"), &pick(&sequence.entries, back));
+            }
+        }
+    }
+
+    /// Where what goes wrong ends: the join of a branch, and else a failure.
+    fn dead_end(&mut self, sequence: &Sequence) -> String {
+        if let Some(join) = &sequence.join {
+            return join.clone();
+        }
+        self.nodes.entry("dead").or_insert(json!({"type": "end", "result": "failure"}));
+        "dead".to_owned()
+    }
+
+    fn close(&mut self, sequence: &mut Sequence, to: &str) {
+        for (from, on) in std::mem::take(&mut sequence.open) {
+            self.edge(&from, on, to);
+        }
+    }
+
+    fn edge(&mut self, from: &str, on: Option<&str>, to: &str) {
+        let mut edge = json!({"from": from, "to": to});
+        if let Some(on) = on {
+            edge["on"] = json!(on);
+        }
+        self.edges.push(edge);
+    }
+}
+
+fn person() -> Value {
+    json!({"type": "end", "result": "blocked", "escalation": "hitl"})
+}
+
+fn pick(entries: &[String], pick: u8) -> String {
+    entries[usize::from(pick) % entries.len()].clone()
+}

@@ -1,0 +1,130 @@
+//! A run under test: every event is decided, applied, journalled, and what must always hold is looked at.
+
+use portolan_core::dialect::{self, Strictness};
+use portolan_core::engine::{Effect, Rejection, decide, fits, open};
+use portolan_core::graph::{Graph, Workflow};
+use portolan_core::run::{
+    Actor, Change, Channel, EffectId, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
+};
+use portolan_core::source::Source;
+use portolan_core::validate::validate;
+use portolan_core::value::{Outcome, Timestamp};
+use serde_json::Value;
+
+/// The workflow of the first file, when strict validation accepts every file.
+pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect();
+    let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
+    let mut workflows = graphs.iter().map(|graph| validate(graph, &library, Strictness::Strict).0);
+    workflows.clone().all(|workflow| workflow.is_some()).then(|| workflows.next().flatten()).flatten()
+}
+
+/// The workflow of a file, read as leniently as can be, if even that finds something to run.
+pub(crate) fn repaired(files: &[Value]) -> Option<Workflow> {
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Lenient)).collect();
+    let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
+    validate(&graphs[0], &library, Strictness::Lenient).0
+}
+
+fn graph(file: &Value, strictness: Strictness) -> Graph {
+    let name = format!("{}.json", file["id"].as_str().unwrap_or_default());
+    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness);
+    let errors: Vec<_> = faults.iter().filter(|fault| fault.is_error()).collect();
+    assert!(errors.is_empty(), "the file is in the dialect: {errors:?}");
+    graph.expect("a file without errors is a graph")
+}
+
+pub(crate) fn by_agent(what: EventKind) -> Event {
+    Event { at: Timestamp(0), by: Actor::Agent("agent".to_owned()), what }
+}
+
+pub(crate) fn by_person(what: EventKind) -> Event {
+    Event { at: Timestamp(0), by: Actor::Person { name: "ada".to_owned(), via: Channel::CommandLine }, what }
+}
+
+pub(crate) fn reported(frame: &FramePath, outcome: &Outcome, revision: Option<u64>) -> EventKind {
+    EventKind::Reported { frame: frame.clone(), outcome: outcome.clone(), revision, note: None }
+}
+
+pub(crate) fn broken() -> Verdict {
+    Verdict::Broken { reason: "exit status 1".to_owned(), output: String::new() }
+}
+
+/// A run, its journal, and the checks that were ever asked for.
+#[derive(Clone)]
+pub(crate) struct Walk<'w> {
+    pub(crate) workflow: &'w Workflow,
+    pub(crate) run: Run,
+    pub(crate) journal: Vec<Change>,
+    pub(crate) asked: Vec<EffectId>,
+}
+
+impl<'w> Walk<'w> {
+    pub(crate) fn open(workflow: &'w Workflow, rules: Rules) -> Walk<'w> {
+        let opening = Opening { workflow: workflow.id().clone(), description: None, at: None, rules };
+        Walk::opened(workflow, &opening)
+    }
+
+    pub(crate) fn opened(workflow: &'w Workflow, opening: &Opening) -> Walk<'w> {
+        let journal = open(workflow, opening).expect("the workflow can be opened there");
+        let run = Run::fold(&journal).expect("a journal begins with `Opened`");
+        Walk { workflow, run, journal, asked: Vec::new() }
+    }
+
+    /// Lets an event happen.
+    pub(crate) fn happen(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
+        let changes = self.decide(&json(event))?;
+        let before = self.run.revision;
+        for change in &changes {
+            self.run.apply(change);
+        }
+        assert_eq!(self.run.revision, before + changes.len() as u64, "the revision grows with every change");
+        self.journal.extend(changes.iter().map(json));
+        assert_eq!(Run::fold(&self.journal).as_ref(), Some(&self.run), "the run is the fold of its journal");
+        assert_eq!(json(&self.run), self.run, "the run can be read back");
+        assert_eq!(fits(self.workflow, &self.run), Ok(()), "the run fits its workflow");
+        for id in self.pending() {
+            if !self.asked.contains(&id) {
+                self.asked.push(id);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What an event would make true.
+    pub(crate) fn decide(&self, event: &Event) -> Result<Vec<Change>, Rejection> {
+        decide(self.workflow, &self.run, event)
+    }
+
+    /// The checks that wait for a verdict.
+    pub(crate) fn pending(&self) -> Vec<EffectId> {
+        let effects = self.run.pending(self.workflow).into_iter();
+        effects
+            .filter_map(|effect| match effect {
+                Effect::Perform(work) => Some(work.id),
+                Effect::Instruct { .. } | Effect::Ask { .. } => None,
+            })
+            .collect()
+    }
+
+    /// Every offered move, as an event that a person makes.
+    pub(crate) fn offers(&self) -> Vec<(FramePath, Event)> {
+        let mut offers = Vec::new();
+        for (path, frame) in self.run.positions() {
+            for offer in moves(self.workflow, frame) {
+                let revision = Some(frame.since);
+                let what = match offer.outcome() {
+                    Some(outcome) => reported(&path, outcome, revision),
+                    None => EventKind::Begun { revision },
+                };
+                offers.push((path.clone(), by_person(what)));
+            }
+        }
+        offers
+    }
+}
+
+fn json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    let text = serde_json::to_string(value).expect("it can be written");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("it can be read back: {error}: {text}"))
+}

@@ -1,0 +1,162 @@
+//! What the tools answer. Clients check `structuredContent` against this, of errors too; so each is either of the two.
+
+use serde_json::{Value, json};
+
+use super::{text, texts};
+
+pub(super) fn navigation() -> Value {
+    let success = json!({
+        "currentStep": word(),
+        "instructions": text("What to do now."),
+        "terminal": { "type": ["string", "null"], "description": "`start`, `success`, `hitl`, `failure` or `join`; null while there is work." },
+        "metadata": { "type": "object" },
+        "run": text("The handle of a stored run."),
+        "state": { "type": "string", "enum": ["working", "checking", "waiting", "ended"] },
+        "position": { "type": "object" },
+        "actions": { "$ref": "#/$defs/actions" },
+        "claim": { "type": "object", "description": "What the acceptance checks made of the outcome that was reported." },
+        "notes": texts("What the caller should know besides."),
+    });
+    let required = ["currentStep", "instructions", "terminal", "metadata", "state", "position", "actions"];
+    let mut error = error();
+    error["accepted"] = texts("The outcomes that would be accepted.");
+    error["situation"] = json!({
+        "type": "object",
+        "properties": {
+            "state": word(),
+            "position": { "type": "object" },
+            "message": text("What to do now."),
+            "actions": { "$ref": "#/$defs/actions" },
+        },
+        "required": ["state", "position", "message", "actions"],
+    });
+    let mut schema = either(success, &required, error);
+    schema["$defs"] = json!({ "actions": actions(), "action": action() });
+    schema
+}
+
+pub(super) fn list_workflows() -> Value {
+    answer(
+        json!({ "workflows": listing(), "filter": word(), "hasProjectWorkflows": { "type": "boolean" } }),
+        &["workflows", "filter", "hasProjectWorkflows"],
+    )
+}
+
+pub(super) fn select_workflow() -> Value {
+    answer(
+        json!({ "workflows": listing(), "dialog": { "type": "array", "items": { "type": "object" } } }),
+        &["workflows", "dialog"],
+    )
+}
+
+pub(super) fn diagram() -> Value {
+    answer(
+        json!({ "savedTo": word(), "source": word(), "mermaid": word(), "markdown": word() }),
+        &["savedTo", "source", "mermaid", "markdown"],
+    )
+}
+
+pub(super) fn copying() -> Value {
+    answer(json!({ "copied": words(), "unchanged": words(), "errors": errors(), "path": word() }), &["copied", "path"])
+}
+
+pub(super) fn load_workflows() -> Value {
+    answer(
+        json!({ "loaded": { "type": "integer" }, "ids": words(), "errors": errors(), "available": words(), "hint": word() }),
+        &[],
+    )
+}
+
+pub(super) fn list_catalog() -> Value {
+    answer(
+        json!({
+            "workflows": listing(),
+            "workflowSelectionOptions": options(),
+            "agents": { "type": "array", "items": { "type": "object" } },
+            "agentSelectionOptions": options(),
+        }),
+        &["workflows", "workflowSelectionOptions", "agents", "agentSelectionOptions"],
+    )
+}
+
+fn answer(success: Value, required: &[&str]) -> Value {
+    either(success, required, error())
+}
+
+fn either(mut success: Value, required: &[&str], error: Value) -> Value {
+    success["schemaVersion"] = json!({ "type": "integer" });
+    json!({
+        "type": "object",
+        "anyOf": [
+            { "properties": success, "required": required, "not": { "required": ["error"] } },
+            { "properties": error, "required": ["error", "message", "help"] },
+        ],
+    })
+}
+
+fn error() -> Value {
+    json!({ "error": text("A stable code."), "message": text("What is wrong."), "help": text("What to do about it.") })
+}
+
+fn actions() -> Value {
+    let list = |description: &str| json!({ "type": "array", "items": { "$ref": "#/$defs/action" }, "description": description });
+    json!({
+        "type": "object",
+        "properties": {
+            "required": list("Calls that lead on."),
+            "optional": list("Calls that may be made instead."),
+            "blocked": list("Calls that would be refused now."),
+        },
+        "required": ["required", "optional", "blocked"],
+    })
+}
+
+fn action() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "tool": word(),
+            "arguments": { "type": "object" },
+            "title": word(),
+            "fill": texts("The arguments that are yours to choose."),
+            "liftedBy": text("What must happen before the call is accepted."),
+        },
+        "required": ["tool", "arguments", "title"],
+    })
+}
+
+fn listing() -> Value {
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "id": word(),
+                "name": word(),
+                "description": word(),
+                "stepCount": { "type": "integer" },
+                "source": word(),
+            },
+            "required": ["id", "name", "description", "stepCount"],
+        },
+    })
+}
+
+fn errors() -> Value {
+    let error =
+        json!({ "type": "object", "properties": { "id": word(), "error": word() }, "required": ["id", "error"] });
+    json!({ "type": "array", "items": error })
+}
+
+fn options() -> Value {
+    let option = json!({ "type": "object", "properties": { "label": word(), "description": word() } });
+    json!({ "type": "array", "items": option })
+}
+
+fn word() -> Value {
+    json!({ "type": "string" })
+}
+
+fn words() -> Value {
+    json!({ "type": "array", "items": word() })
+}

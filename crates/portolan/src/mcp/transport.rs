@@ -1,0 +1,247 @@
+//! JSON-RPC messages, one a line, over any two byte streams.
+//!
+//! rmcp's own transport drops a line that it cannot read, so that a client which asked something waits for ever. Here
+//! every such line is answered with an error, by the id that it asked with where one can be found. A line is bounded,
+//! so that no client can have the server take up the machine's memory.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+/// The longest message, in bytes. The longest call that the tools accept is far shorter.
+const MAX_LINE_BYTES: usize = 4 << 20;
+/// The most values in a message. Parsed, each takes up to a hundred times the two bytes that it is written with.
+const MAX_VALUES: usize = 50_000;
+/// What a line's buffer may keep when the line is done with.
+const KEPT_BYTES: usize = 64 << 10;
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+type Message = RxJsonRpcMessage<RoleServer>;
+
+pub(super) struct Lines<R, W> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of the present line is passed over: it was too long.
+    skipping: bool,
+    /// A request has come. Before the first one, everything else is said to nobody.
+    begun: bool,
+    writer: Arc<Mutex<Option<W>>>,
+    /// The answer to a line that could not be read, on its way out. A task of its own: `receive` may be dropped at any
+    /// time, and half an answer must not be.
+    refusing: Option<JoinHandle<()>>,
+}
+
+/// What was read.
+enum Read {
+    Line,
+    TooLong,
+    End,
+}
+
+impl<R, W> Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    pub(super) fn new(reader: R, writer: W) -> Lines<R, W> {
+        Lines {
+            reader: BufReader::new(reader),
+            line: Vec::new(),
+            skipping: false,
+            begun: false,
+            writer: Arc::new(Mutex::new(Some(writer))),
+            refusing: None,
+        }
+    }
+
+    /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
+    async fn read(&mut self) -> Read {
+        loop {
+            let Ok(available) = self.reader.fill_buf().await else { return Read::End };
+            if available.is_empty() {
+                // The last line may lack its line break.
+                return if self.line.is_empty() || self.skipping { Read::End } else { Read::Line };
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(available.len(), |end| end + 1);
+            let too_long = !self.skipping && self.line.len() + taken > MAX_LINE_BYTES;
+            if !self.skipping && !too_long {
+                self.line.extend_from_slice(&available[..taken]);
+            }
+            self.reader.consume(taken);
+            if too_long {
+                self.skipping = end.is_none();
+                return Read::TooLong;
+            }
+            if end.is_some() && !std::mem::take(&mut self.skipping) {
+                return Read::Line;
+            }
+        }
+    }
+
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
+        let writer = Arc::clone(&self.writer);
+        self.refusing = Some(tokio::spawn(async move {
+            // A client that reads no more is noticed by the next read.
+            let _gone = write(&writer, &ServerJsonRpcMessage::error(error, id)).await;
+        }));
+    }
+
+    async fn refused(&mut self) {
+        if let Some(refusing) = &mut self.refusing {
+            let _ended = refusing.await;
+            self.refusing = None;
+        }
+    }
+
+    /// The message of the present line; nothing when it was answered, or needs no answer.
+    fn message(&mut self) -> Option<Message> {
+        let parsed = parse(&self.line);
+        self.line.clear();
+        self.line.shrink_to(KEPT_BYTES);
+        match parsed {
+            Ok(message) => {
+                self.begun |= matches!(message, JsonRpcMessage::Request(_));
+                Some(message).filter(|_| self.begun)
+            }
+            Err(Unread::Ignored) => None,
+            Err(Unread::Refused(error, id)) => {
+                self.refuse(*error, id);
+                None
+            }
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let writer = Arc::clone(&self.writer);
+        async move { write(&writer, &message).await }
+    }
+
+    async fn receive(&mut self) -> Option<Message> {
+        loop {
+            self.refused().await;
+            match self.read().await {
+                Read::End => return None,
+                Read::TooLong => {
+                    self.line = Vec::new();
+                    let message = format!("a message is at most {MAX_LINE_BYTES} bytes long: this one was not read");
+                    self.refuse(ErrorData::invalid_request(message, None), None);
+                }
+                Read::Line => {
+                    if let Some(message) = self.message() {
+                        return Some(message);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.refused().await;
+        self.writer.lock().await.take();
+        Ok(())
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<Option<W>>, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut writer = writer.lock().await;
+    let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
+/// Why a line is no message.
+enum Unread {
+    Ignored,
+    Refused(Box<ErrorData>, Option<RequestId>),
+}
+
+/// As much of a line as tells whom to answer. Everything else in it is skipped, however deep it is nested.
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    id: Value,
+    method: Option<Value>,
+}
+
+fn parse(line: &[u8]) -> Result<Message, Unread> {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Err(Unread::Ignored);
+    }
+    if line.len() > MAX_VALUES && values(line) > MAX_VALUES {
+        let message = format!("a message holds at most {MAX_VALUES} values: this one was not read");
+        return Err(invalid(message, id(line)));
+    }
+    serde_json::from_slice(line).map_err(|error| unread(line, &error))
+}
+
+/// How many values a text of JSON holds, or nearly so: it is not parsed, since that is what takes the memory.
+fn values(line: &[u8]) -> usize {
+    let (mut count, mut quoted, mut escaped) = (0, false, false);
+    for byte in line {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+fn id(line: &[u8]) -> Option<RequestId> {
+    let envelope: Envelope = serde_json::from_slice(line).ok()?;
+    serde_json::from_value(envelope.id).ok()
+}
+
+fn unread(line: &[u8], error: &serde_json::Error) -> Unread {
+    if line.starts_with(b"[") {
+        return invalid("batches are not supported: send one message a line".to_owned(), None);
+    }
+    let Ok(envelope) = serde_json::from_slice::<Envelope>(line) else {
+        let message = format!("the line is no JSON message: {error}");
+        return Unread::Refused(Box::new(ErrorData::parse_error(message, None)), None);
+    };
+    match (serde_json::from_value::<RequestId>(envelope.id.clone()), envelope.method) {
+        (Ok(id), Some(_)) if error.is_syntax() => invalid("the message is nested too deep".to_owned(), Some(id)),
+        (Ok(id), Some(_)) => invalid(format!("the request cannot be read: {error}"), Some(id)),
+        (Err(_), Some(_)) if envelope.id.is_null() => Unread::Ignored,
+        (Err(_), Some(_)) => invalid("the `id` of a request is a string or a whole number".to_owned(), None),
+        (_, None) => invalid("the message has no `method`, and answers nothing that was asked".to_owned(), None),
+    }
+}
+
+fn invalid(message: String, id: Option<RequestId>) -> Unread {
+    Unread::Refused(Box::new(ErrorData::invalid_request(message, None)), id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings_only() {
+        assert_eq!(values(br#"{"a":[1,2,{"b":null}],"c":"x,[{\\\",["}"#), 6);
+    }
+}

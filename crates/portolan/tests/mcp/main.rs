@@ -1,0 +1,17 @@
+//! The MCP face as clients meet it: the real binary, over its real pipes.
+//!
+//! Two clients: [`support::Wire`] writes and reads the lines themselves and checks every answer against its schema;
+//! rmcp's own client stands for those that people use.
+
+#![cfg(unix)]
+
+mod adversary;
+mod crash;
+mod endings;
+mod hostile;
+mod person;
+mod protocol;
+mod rivals;
+mod support;
+mod tools;
+mod walks;

@@ -1,0 +1,79 @@
+//! A scratch project, with the person's own records beside it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Wire;
+
+pub(crate) struct Project {
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    pub(crate) fn new() -> Project {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("project")).expect("a project");
+        Project { folder }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("project").canonicalize().expect("the project is there")
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        let path = self.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder is made");
+        std::fs::write(path, text).expect("a file is written");
+    }
+
+    /// Adds a workflow from its nodes and edges.
+    pub(crate) fn workflow(&self, id: &str, nodes: &Value, edges: &Value) {
+        let definition = serde_json::json!({ "id": id, "name": id, "nodes": nodes, "edges": edges });
+        self.write(&format!(".flow/workflows/{id}.json"), &definition.to_string());
+    }
+
+    /// A path for a task file.
+    pub(crate) fn task(&self, name: &str) -> String {
+        let folder = self.folder.path().join("tasks");
+        std::fs::create_dir_all(&folder).expect("a folder is made");
+        folder.join(format!("{name}.json")).to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portolan"));
+        command.args(arguments).current_dir(self.path()).env("PORTOLAN_DATA_DIR", self.folder.path().join("person"));
+        command
+    }
+
+    /// Runs a command of the command line as the person would, and takes what it prints as JSON.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Value {
+        let done = self.command(arguments).args(["--format", "json"]).output().expect("the command runs");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice(&done.stdout).expect("JSON")
+    }
+
+    /// The records of a run, by its handle or task file.
+    pub(crate) fn records(&self, run: &str) -> Vec<Value> {
+        self.run(&["runs", "events", run])["records"].as_array().expect("records").clone()
+    }
+
+    /// A client that has shaken hands with a server.
+    pub(crate) fn client(&self, arguments: &[&str]) -> Wire {
+        let mut wire = self.server(arguments);
+        wire.shake_hands("2025-11-25", &serde_json::json!({}));
+        wire
+    }
+
+    /// A server that nobody has spoken to.
+    pub(crate) fn server(&self, arguments: &[&str]) -> Wire {
+        let mut all = vec!["serve"];
+        all.extend(arguments);
+        Wire::to(self.command(&all))
+    }
+}
+
+pub(crate) fn bytes(path: &str) -> Option<Vec<u8>> {
+    std::fs::read(Path::new(path)).ok()
+}
