@@ -158,7 +158,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Whether a character steers the display instead of being seen: controls, line separators, changes of direction.
-pub(crate) fn is_unseen(c: char) -> bool {
+pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -5,7 +5,7 @@ use portolan_runtime::catalog::{self, AgentCard};
 use portolan_runtime::copy::{self, Copied};
 use serde_json::json;
 
-use super::output::{Output, table};
+use super::output::{Output, one_line, table};
 use super::{Common, Exit};
 
 /// List or copy the workflows and agent templates that come with Portolan.
@@ -103,7 +103,7 @@ fn copied(output: &Output, report: &Copied) -> anyhow::Result<Exit> {
             output.line(format!("unchanged  {id}"))?;
         }
         for (id, error) in &report.errors {
-            output.remark(format!("error: {id}: {error}"));
+            output.remark(one_line(&format!("error: {id}: {error}")));
         }
         output.remark(format!("to {}", report.path.display()));
     }

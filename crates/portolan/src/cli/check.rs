@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::diagnostic::{Diagnostic, Severity};
-use portolan_core::source::Source;
+use portolan_core::source::{Location, Source};
 use portolan_runtime::library::{Found, Library, Reviewed, workflow_files};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
-use super::output::{Output, Paint};
-use super::{Common, Exit, Leniency};
+use super::output::{Output, Paint, one_line};
+use super::{Common, Exit, Leniency, exit_of};
 
 /// Check definitions: all faults at once, each in its place, with what to do.
 ///
@@ -29,83 +29,144 @@ pub(super) struct Check {
 
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let (files, doubles) = gather(&args.paths)?;
-    let options = common.options()?;
+    let project = common.project()?;
+    let Gathered { files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-    let library = Library::new(&options.project, &paths, args.leniency.strictness())?;
-    let mut reviews: Vec<Reviewed> = files.iter().map(|file| library.review(&file.id)).collect::<Result<_, _>>()?;
-    for (source, fault) in doubles {
-        reviews.push(Reviewed { source, faults: vec![fault] });
+    let library = Library::new(&project, &paths, args.leniency.strictness())?;
+    let mut reviews: Vec<Reviewed> = Vec::new();
+    for file in &files {
+        match library.review(&file.id) {
+            Ok(review) => reviews.push(review),
+            Err(error) => unread.push((file.path.clone(), error)),
+        }
     }
-    print(&output, &reviews)?;
-    let failed = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
-    Ok(if failed { Exit::InvalidDefinition } else { Exit::Done })
+    reviews.extend(doubles);
+    print(&output, &reviews, &unread)?;
+    let faulty = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
+    let failed = unread.first().map_or(Exit::Done, |(_, error)| exit_of(error.kind));
+    Ok(if faulty { Exit::InvalidDefinition } else { failed })
 }
 
-/// A file whose id another one has, and the fault that says so.
-type Double = (Source, Diagnostic);
+/// What the paths of the command line come to.
+#[derive(Default)]
+struct Gathered {
+    files: Vec<Found>,
+    /// What could not be read, and why: the others are checked all the same.
+    unread: Vec<(PathBuf, ServiceError)>,
+    /// Files whose id another one has, with the fault that says so.
+    doubles: Vec<Reviewed>,
+}
 
 /// The files to check; of several that give the same id, the first, and a fault for each other one.
-fn gather(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Double>), ServiceError> {
+fn gather(paths: &[PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
-    let mut files: Vec<Found> = Vec::new();
-    let mut doubles = Vec::new();
+    let mut gathered = Gathered::default();
     for path in paths {
-        for file in files_at(path)? {
+        let files = files_at(path).unwrap_or_else(|error| {
+            gathered.unread.push((path.clone(), error));
+            Vec::new()
+        });
+        for file in files {
             match by_id.get(&file.id) {
                 Some(other) if *other == file.path => {}
-                Some(other) => {
-                    let message = format!("`{}` is also the id of `{}`", file.id, other.display());
-                    let fault = Diagnostic::error("duplicate-id", message).help("rename one of the files");
-                    doubles.push((Source::new(file.path.to_string_lossy().into_owned(), ""), fault));
-                }
+                Some(other) => gathered.doubles.push(double(&file, other)),
                 None => {
                     by_id.insert(file.id.clone(), file.path.clone());
-                    files.push(file);
+                    gathered.files.push(file);
                 }
             }
         }
     }
-    Ok((files, doubles))
+    gathered
 }
 
-/// The workflows of a path; of a project's folder, those of its `.flow/workflows`.
+fn double(file: &Found, other: &Path) -> Reviewed {
+    let message = format!("`{}` is also the id of `{}`", file.id, other.display());
+    let fault = Diagnostic::error("duplicate-id", message).help("rename one of the files");
+    Reviewed { source: Source::new(file.path.to_string_lossy().into_owned(), ""), faults: vec![fault] }
+}
+
+/// The workflows of a path; of a project or its `.flow`, those of `.flow/workflows`.
 pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
-    let files = workflow_files(path)?;
-    let inner = path.join(".flow").join("workflows");
-    let files = if files.is_empty() && inner.is_dir() { workflow_files(&inner)? } else { files };
+    let inner = [path.join(".flow").join("workflows"), path.join("workflows")];
+    let inner = inner.iter().find(|folder| folder.is_dir());
+    let files = match inner {
+        Some(inner) => workflow_files(inner)?,
+        None => workflow_files(path)?,
+    };
     if files.is_empty() {
         return Err(ServiceError::refused(
             "no_workflows",
-            format!("`{}` holds no workflow", path.display()),
-            "a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`",
+            format!("`{}` holds no workflow", inner.map_or(path, PathBuf::as_path).display()),
+            "a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`",
         ));
     }
     Ok(files)
 }
 
-fn print(output: &Output, reviews: &[Reviewed]) -> anyhow::Result<()> {
+/// The most faults of one file that are drawn: nobody reads on, and each has its lines. Programs get them all.
+const MAX_DRAWN: usize = 100;
+
+fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError)]) -> anyhow::Result<()> {
     let count = |severity: Severity| {
         reviews.iter().flat_map(|review| &review.faults).filter(|fault| fault.severity == severity).count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if output.is_json() {
-        let files: Vec<Value> = reviews.iter().map(as_json).collect();
+        let files: Vec<Value> = reviews.iter().map(as_json).chain(unread.iter().map(unread_json)).collect();
+        let errors = errors + unread.len();
         return output.json(&json!({ "files": files, "errors": errors, "warnings": warnings }));
     }
     for review in reviews {
-        for fault in &review.faults {
-            output.line(drawn(&review.source, fault, output.has_colour()))?;
-            output.line("")?;
-        }
+        draw(output, review)?;
     }
-    let summary = format!(
+    for (_, error) in unread {
+        output.error(error.code, &error.message, &error.help);
+    }
+    let mut summary = format!(
         "{} checked: {}, {}",
         counted(reviews.len(), "workflow"),
         counted(errors, "error"),
         counted(warnings, "warning")
     );
-    output.line(output.paint(if errors > 0 { Paint::Bad } else { Paint::Good }, &summary))
+    if !unread.is_empty() {
+        summary = format!("{summary}; {} not read", counted(unread.len(), "path"));
+    }
+    output.line(output.paint(if errors + unread.len() > 0 { Paint::Bad } else { Paint::Good }, &summary))
+}
+
+/// The faults of one file, errors first when not all are drawn.
+fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
+    let mut faults: Vec<&Diagnostic> = review.faults.iter().collect();
+    if faults.len() > MAX_DRAWN {
+        faults.sort_by_key(|fault| fault.severity);
+    }
+    for fault in faults.iter().take(MAX_DRAWN) {
+        output.line(drawn(&review.source, fault, output.has_colour()))?;
+        output.line("")?;
+    }
+    if let Some(more) = faults.len().checked_sub(MAX_DRAWN).filter(|more| *more > 0) {
+        output.line(format!("{}: {more} more; `--format json` has them all", one_line(&review.source.name)))?;
+        output.line("")?;
+    }
+    Ok(())
+}
+
+/// Refuses a definition for its faults: each in its place for a person, all in one message for a program.
+pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: &ServiceError) -> anyhow::Result<Exit> {
+    let review = library.review(id)?;
+    let faults: Vec<&Diagnostic> = review.faults.iter().filter(|fault| fault.is_error()).collect();
+    if output.is_json() || faults.is_empty() {
+        output.error(error.code, &error.message, &error.help);
+        return Ok(Exit::InvalidDefinition);
+    }
+    for fault in faults.iter().take(MAX_DRAWN) {
+        output.remark(drawn(&review.source, fault, output.has_error_colour()));
+        output.remark("");
+    }
+    let message = format!("`{}` has {}", review.source.name, counted(faults.len(), "error"));
+    output.error(error.code, &message, "mend them; nothing was done");
+    Ok(Exit::InvalidDefinition)
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -113,11 +174,12 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn as_json(review: &Reviewed) -> Value {
+    let lines = Lines::of(&review.source.text);
     let faults: Vec<Value> = review
         .faults
         .iter()
         .map(|fault| {
-            let at = fault.span.map(|span| (review.source.location(span.start), review.source.location(span.end)));
+            let at = fault.span.map(|span| (lines.location(span.start), lines.location(span.end)));
             json!({
                 "code": fault.code,
                 "severity": fault.severity,
@@ -134,22 +196,65 @@ fn as_json(review: &Reviewed) -> Value {
     json!({ "file": &*review.source.name, "ok": ok, "diagnostics": faults })
 }
 
-/// A fault with the lines that it is about.
+fn unread_json((path, error): &(PathBuf, ServiceError)) -> Value {
+    let fault = json!({ "code": error.code, "severity": "error", "message": error.message, "help": error.help });
+    json!({ "file": path, "ok": false, "diagnostics": [fault] })
+}
+
+/// The lines of a text, counted once: looking each place up from the beginning takes the square of the file.
+struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+    /// Where every [`STRIDE`]th character begins: a file may be one line.
+    characters: Vec<usize>,
+}
+
+const STRIDE: usize = 256;
+
+impl<'t> Lines<'t> {
+    fn of(text: &'t str) -> Lines<'t> {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let characters = text.char_indices().map(|(at, _)| at).step_by(STRIDE).collect();
+        Lines { text, starts, characters }
+    }
+
+    fn location(&self, offset: usize) -> Location {
+        let offset = offset.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts[line - 1];
+        Location { line, column: self.characters_before(offset) - self.characters_before(start) + 1 }
+    }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let strides = self.characters.partition_point(|at| *at <= offset).saturating_sub(1);
+        let from = self.characters.get(strides).copied().unwrap_or_default();
+        strides * STRIDE + self.text[from..].char_indices().take_while(|(at, _)| from + at < offset).count()
+    }
+}
+
+/// A fault with the first of the lines that it is about: a whole node underlined says less than its beginning.
 pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String {
     let level = match fault.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
     let title = level.primary_title(fault.message.as_str()).id(fault.code);
+    let name = one_line(&source.name);
     let mut report: Vec<Group<'_>> = match fault.span {
         Some(span) => {
-            let snippet = Snippet::source(&*source.text)
-                .path(&*source.name)
-                .fold(true)
-                .annotation(AnnotationKind::Primary.span(span.start..first_line(source, span.start, span.end)));
+            // Only the line is handed on: the renderer looks at all that it is given.
+            let line = source.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+            let rest = &source.text[line..];
+            let shown = rest[..rest.find('\n').unwrap_or(rest.len())].trim_end_matches('\r');
+            let start = (span.start - line).min(shown.len());
+            let end = (span.end - line).clamp(start, shown.len());
+            let snippet = Snippet::source(shown)
+                .path(name.as_str())
+                .line_start(source.text[..line].matches('\n').count() + 1)
+                .annotation(AnnotationKind::Primary.span(start..end));
             vec![title.element(snippet)]
         }
-        None => vec![title.element(annotate_snippets::Origin::path(&*source.name))],
+        None => vec![title.element(annotate_snippets::Origin::path(name.as_str()))],
     };
     if let Some(help) = &fault.help {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
@@ -158,7 +263,17 @@ pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String
     renderer.render(&report).to_string()
 }
 
-/// The end of a span, or of its first line: a whole node underlined says less than its beginning.
-fn first_line(source: &Source, start: usize, end: usize) -> usize {
-    source.text[start..end].find('\n').map_or(end, |at| start + at)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_source() {
+        let text = format!("é\n→→x\n\n{}\n€", "é".repeat(700));
+        let source = Source::new("a.json", &text);
+        let lines = Lines::of(&text);
+        for at in (0..=text.len() + 1).filter(|at| *at > text.len() || text.is_char_boundary(*at)) {
+            assert_eq!(lines.location(at), source.location(at), "at {at}");
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! `portolan completions`: a script that completes the command line.
 
+use anyhow::Context;
 use clap::Args;
 use clap_complete::Shell;
+use serde_json::json;
 
-use super::{Exit, command};
+use super::{Common, Exit, command};
 
 /// Print a completion script for a shell.
 ///
@@ -14,9 +16,15 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-pub(super) fn run(args: &Completions) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Completions, common: &Common) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "portolan", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), &script)?;
+    let script = String::from_utf8(script).context("the script is no text")?;
+    let output = common.output();
+    if output.is_json() {
+        output.json(&json!({ "shell": args.shell.to_string(), "script": script }))?;
+    } else {
+        output.line(script.trim_end())?;
+    }
     Ok(Exit::Done)
 }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use portolan_core::dialect::Strictness;
-use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, StoreAt};
+use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
 
 pub(crate) use output::{Format, Output};
 
@@ -92,24 +92,26 @@ pub(crate) enum HumanArg {
 }
 
 impl Common {
-    pub(crate) fn options(&self) -> Result<Options, ServiceError> {
+    /// The project's folder.
+    pub(crate) fn project(&self) -> Result<PathBuf, ServiceError> {
         let given = self.project.clone().unwrap_or_else(|| PathBuf::from("."));
-        let project = given.canonicalize().map_err(|error| {
+        let no_project = |why: &str| {
             ServiceError::failed(
                 "no_project",
-                format!("`{}` is no project: {error}", given.display()),
+                format!("`{}` is no project: {why}", given.display()),
                 "name a folder that exists with `--project`",
             )
-        })?;
-        let mut options = Options::of(project);
+        };
+        let project = given.canonicalize().map_err(|error| no_project(&output::plain(&error)))?;
+        if project.is_dir() { Ok(project) } else { Err(no_project("it is not a folder")) }
+    }
+
+    pub(crate) fn options(&self) -> Result<Options, ServiceError> {
+        let mut options = Options::of(self.project()?);
         if let Some(store) = &self.store {
             options.store = if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.clone()) };
         }
         Ok(options)
-    }
-
-    pub(crate) fn service(&self) -> Result<Service, ServiceError> {
-        Service::new(self.options()?)
     }
 
     pub(crate) fn output(&self) -> Output {
@@ -123,7 +125,14 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 }
 
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let exit = match Cli::try_parse() {
+        Ok(cli) => perform(cli),
+        Err(error) => misused(&error),
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn perform(cli: Cli) -> Exit {
     let output = cli.common.output();
     let result = match cli.verb {
         Verb::Check(args) => check::run(&args, &cli.common),
@@ -133,29 +142,49 @@ pub(crate) fn run() -> ExitCode {
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),
-        Verb::Completions(args) => completions::run(&args),
+        Verb::Completions(args) => completions::run(&args, &cli.common),
     };
-    let exit = result.unwrap_or_else(|error| report(&output, &error));
-    ExitCode::from(exit as u8)
+    result.unwrap_or_else(|error| report(&output, &error))
+}
+
+/// Help that was asked for, or a command line that cannot be understood.
+fn misused(error: &clap::Error) -> Exit {
+    let words: Vec<String> = std::env::args().collect();
+    let json = words.iter().any(|word| word == "--format=json")
+        || words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    if error.use_stderr() && json {
+        let text = error.to_string();
+        let said = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        Output::new(Format::Json).error("usage", &message, "`--help` shows what is understood");
+    } else {
+        // Nothing more can be done about a closed output.
+        let _ = error.print();
+    }
+    if error.use_stderr() { Exit::Refused } else { Exit::Done }
 }
 
 fn report(output: &Output, error: &anyhow::Error) -> Exit {
     match error.downcast_ref::<ServiceError>() {
         Some(error) => {
             output.error(error.code, &error.message, &error.help);
-            match error.kind {
-                ErrorKind::Refused => Exit::Refused,
-                ErrorKind::InvalidDefinition => Exit::InvalidDefinition,
-                ErrorKind::NeedsPerson => Exit::Waiting,
-                ErrorKind::Failed => Exit::Failed,
-            }
+            exit_of(error.kind)
         }
         // A reader that closed the pipe has what it wanted.
         None if output::is_broken_pipe(error) => Exit::Done,
         None => {
-            output.error("failed", &format!("{error:#}"), "");
+            output.error("failed", &output::told(error), "");
             Exit::Failed
         }
+    }
+}
+
+fn exit_of(kind: ErrorKind) -> Exit {
+    match kind {
+        ErrorKind::Refused => Exit::Refused,
+        ErrorKind::InvalidDefinition => Exit::InvalidDefinition,
+        ErrorKind::NeedsPerson => Exit::Waiting,
+        ErrorKind::Failed => Exit::Failed,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::Context;
 use clap::ValueEnum;
+use portolan_core::diagnostic::is_unseen;
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,11 +18,14 @@ pub(crate) enum Format {
     Json,
 }
 
+const UNWRITABLE: &str = "the output cannot be written";
+
 /// Where a command prints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     pub(crate) format: Format,
     colour: bool,
+    error_colour: bool,
 }
 
 /// The colours that are used, by what they mean.
@@ -36,7 +41,8 @@ pub(crate) enum Paint {
 impl Output {
     pub(crate) fn new(format: Format) -> Output {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Output { format, colour: wanted && io::stdout().is_terminal() }
+        let (colour, error_colour) = (wanted && io::stdout().is_terminal(), wanted && io::stderr().is_terminal());
+        Output { format, colour, error_colour }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -47,19 +53,21 @@ impl Output {
         self.colour
     }
 
-    /// Prints a line of text, or nothing more where a program reads.
+    pub(crate) fn has_error_colour(self) -> bool {
+        self.error_colour
+    }
+
+    /// Prints a line of text.
     pub(crate) fn line(self, text: impl AsRef<str>) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", text.as_ref())?;
-        Ok(())
+        writeln!(out, "{}", text.as_ref()).context(UNWRITABLE)
     }
 
     /// Prints one JSON value.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, value)?;
-        writeln!(out)?;
-        Ok(())
+        serde_json::to_writer_pretty(&mut out, value).context(UNWRITABLE)?;
+        writeln!(out).context(UNWRITABLE)
     }
 
     /// Prints what went wrong, on standard error in both formats.
@@ -68,8 +76,8 @@ impl Output {
         // Nothing more can be done about a standard error that is closed.
         let _ = match self.format {
             Format::Json => writeln!(err, "{}", json!({ "error": code, "message": message, "help": help })),
-            Format::Text if help.is_empty() => writeln!(err, "error: {message}"),
-            Format::Text => writeln!(err, "error: {message}\nhelp: {help}"),
+            Format::Text if help.is_empty() => writeln!(err, "error: {}", one_line(message)),
+            Format::Text => writeln!(err, "error: {}\nhelp: {}", one_line(message), one_line(help)),
         };
     }
 
@@ -93,6 +101,42 @@ impl Output {
     }
 }
 
+/// Text of a definition, a task or an agent as lines that steer no terminal: what would not be seen is spelt out.
+pub(crate) fn safe(text: &str) -> String {
+    spelt_out(text, |c| c != '\n' && is_unseen(c))
+}
+
+/// The same on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    spelt_out(text, is_unseen)
+}
+
+fn spelt_out(text: &str, hidden: impl Fn(char) -> bool) -> String {
+    text.chars().map(|c| if hidden(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
+}
+
+/// A command as a person must be able to tell it from every other: a word that is more than a plain one stands in
+/// quotes, with its escapes.
+pub(crate) fn command_line(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    let word = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { one_line(&format!("{word:?}")) }
+    };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The operating system's own words, without Rust's number for them.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// An error of the world in one line.
+pub(super) fn told(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 /// Whether an error is only that nobody reads any more.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
@@ -103,8 +147,9 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Columns of text, each as wide as its widest cell; the last one is not padded.
+/// Columns of text on one line a row, each as wide as its widest cell; the last one is not padded.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widths: Vec<usize> = (0..columns)
         .map(|column| {

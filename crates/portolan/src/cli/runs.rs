@@ -3,16 +3,16 @@
 use std::io::{self, BufRead, IsTerminal};
 
 use clap::{Args, Subcommand};
-use portolan_core::diagnostic::list;
-use portolan_core::present::{Situation, State, history};
+use portolan_core::diagnostic::{clip, list};
+use portolan_core::present::{Action, Situation, State, history};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, View};
-use serde_json::json;
+use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, StoreAt, View};
+use serde_json::{Value, json};
 
-use super::output::{Output, Paint, table};
+use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
 /// Look at runs, and answer the questions that only a person may.
@@ -34,8 +34,8 @@ enum Verb {
         #[arg(long)]
         all: bool,
         /// At most so many.
-        #[arg(long, default_value_t = 50, value_name = "N")]
-        limit: usize,
+        #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        limit: u32,
     },
     /// Show where a run is and what would be accepted. Exit code 4 while it waits for a person.
     ///
@@ -80,10 +80,14 @@ enum Verb {
 
 pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let service = common.service()?;
+    let options = common.options()?;
+    if common.store.is_some() {
+        must_exist(&options.store)?;
+    }
+    let service = Service::new(options)?;
     block_on(async {
         match &args.verb {
-            Verb::List { all, limit } => list_runs(&output, &service, *all, *limit).await,
+            Verb::List { all, limit } => list_runs(&output, &service, *all, *limit as usize).await,
             Verb::Show { run } => show(&output, &service, run).await,
             Verb::Events { run } => events(&output, &service, run).await,
             Verb::Answer { run, answer, branch, note } => {
@@ -93,6 +97,40 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
         }
     })?
+}
+
+/// A store that is named is meant: an empty list of another one would be taken for an answer.
+fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
+    let refused =
+        |message: String| ServiceError::refused("no_store", message, "name the file that `serve` keeps runs in");
+    match store {
+        StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to look at".into())),
+        StoreAt::File(path) if !path.exists() => Err(refused(format!("there is no store at `{}`", path.display()))),
+        StoreAt::File(_) => Ok(()),
+    }
+}
+
+/// The run that an argument names.
+fn address(text: &str) -> Result<Address, ServiceError> {
+    match Address::parse(text) {
+        Address::Task(path) if !path.contains(['/', '\\', '.']) => Err(ServiceError::refused(
+            "unknown_run",
+            format!("`{}` is neither the handle of a run nor the path of a task file", clip(&path)),
+            "`portolan runs list` shows the runs there are",
+        )),
+        address => Ok(address),
+    }
+}
+
+/// What the service tells an agent to do, as it is done at a shell.
+fn at_a_shell(error: ServiceError) -> ServiceError {
+    let help = match error.code {
+        "task_not_found" => "check the path; `portolan runs list` shows the runs there are",
+        "no_workflow" => "an agent begins it with Init; `portolan runs list` shows the runs there are",
+        "stale" => "look with `portolan runs show` and answer anew",
+        _ => return error,
+    };
+    ServiceError { help: help.to_owned(), ..error }
 }
 
 /// The person at this terminal.
@@ -105,9 +143,11 @@ fn person() -> Caller {
 }
 
 async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) -> anyhow::Result<Exit> {
-    let runs = service.runs(!all, limit).await?;
+    let mut runs = service.runs(!all, limit + 1).await?;
+    let more = runs.len() > limit;
+    runs.truncate(limit);
     if output.is_json() {
-        output.json(&json!({ "runs": runs }))?;
+        output.json(&json!({ "runs": runs, "more": more }))?;
         return Ok(Exit::Done);
     }
     if runs.is_empty() {
@@ -127,18 +167,26 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
                 run.workflow.clone(),
                 run.step.clone(),
                 run.updated_at.clone(),
-                run.description.clone().unwrap_or_default(),
+                run.description.as_deref().map(clip).unwrap_or_default(),
             ]
         })
         .collect();
     output.line(table(&rows))?;
+    if more {
+        output.remark(format!("there are more than {limit}: `--limit` shows them"));
+    }
     Ok(Exit::Done)
 }
 
 async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    let view = service.current(&Address::parse(run), None, &person()).await?;
+    let view = service.current(&address(run)?, None, &person()).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
-    Ok(if view.situation.state == State::Waiting { Exit::Waiting } else { Exit::Done })
+    Ok(if asks(&view.situation) { Exit::Waiting } else { Exit::Done })
+}
+
+/// Whether a person is asked, at the position or in one of its branches.
+fn asks(situation: &Situation) -> bool {
+    situation.state == State::Waiting || situation.position.branches.iter().any(|branch| branch.state == "waiting")
 }
 
 fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
@@ -153,10 +201,10 @@ fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
         State::Waiting => output.paint(Paint::Warn, "waiting for a person"),
         State::Ended => output.paint(Paint::Strong, "ended"),
     };
-    output.line(format!("{} · {} · {} · {state}", view.address, position.workflow, position.step))?;
+    output.line(one_line(&format!("{} · {} · {} · ", view.address, position.workflow, position.step)) + &state)?;
     output.line("")?;
-    output.line(view.instructions())?;
-    let actions = print_actions(output, &view.situation);
+    output.line(safe(&view.instructions()))?;
+    let actions = actions(output, view);
     if !actions.is_empty() {
         output.line("")?;
         output.line(actions)?;
@@ -164,33 +212,51 @@ fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The actions of a situation, one a line.
-pub(super) fn print_actions(output: &Output, situation: &Situation) -> String {
-    let call = |action: &portolan_core::present::Action| {
-        let arguments = serde_json::Value::Object(action.arguments.clone());
-        format!("{} {arguments}", action.tool)
+/// What may be done, one line each: the calls of the agent, or the answers of the person who is asked.
+fn actions(output: &Output, view: &View) -> String {
+    let actions = &view.situation.actions;
+    let waiting = view.situation.state == State::Waiting;
+    let row = |word: &str, action: &Action| {
+        let answer = answer_of(action).filter(|_| waiting);
+        let how = match answer {
+            Some(answer) => at_the_shell(view, answer),
+            None => format!("{} {}", action.tool, Value::Object(action.arguments.clone())),
+        };
+        let word = if waiting && answer.is_some() { "answer" } else { word };
+        vec![word.to_owned(), action.title.clone(), how]
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for action in &situation.actions.required {
-        rows.push(vec!["required".to_owned(), action.title.clone(), call(action)]);
-    }
-    for action in &situation.actions.optional {
-        rows.push(vec!["optional".to_owned(), action.title.clone(), call(action)]);
-    }
-    for blocked in &situation.actions.blocked {
-        rows.push(vec!["blocked".to_owned(), blocked.action.title.clone(), format!("until {}", blocked.lifted_by)]);
+    rows.extend(actions.required.iter().map(|action| row("required", action)));
+    rows.extend(actions.optional.iter().map(|action| row("optional", action)));
+    for blocked in &actions.blocked {
+        let until = format!("until {}", blocked.lifted_by);
+        rows.push(vec!["blocked".to_owned(), blocked.action.title.clone(), until]);
     }
     output.paint(Paint::Faint, &table(&rows))
 }
 
+/// The command by which a person gives an answer.
+fn at_the_shell(view: &View, answer: &str) -> String {
+    let mut words = vec!["portolan".to_owned(), "runs".to_owned(), "answer".to_owned(), view.address.to_string()];
+    words.push(answer.to_owned());
+    if let Some(branch) = &view.situation.position.branch {
+        words.extend(["--branch".to_owned(), branch.clone()]);
+    }
+    command_line(&words)
+}
+
+fn answer_of(action: &Action) -> Option<&str> {
+    action.arguments.get("result")?.as_str()
+}
+
 async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    let records = service.records(&Address::parse(run)).await?;
+    let records = service.records(&address(run)?).await.map_err(at_a_shell)?;
     if output.is_json() {
         output.json(&json!({ "run": run, "records": records }))?;
         return Ok(Exit::Done);
     }
     for record in &records {
-        let line = history(&record.event, &record.changes);
+        let line = one_line(&history(&record.event, &record.changes));
         output.line(format!("{:>4}  {}  {line}", record.seq, output.paint(Paint::Faint, &rfc3339(record.event.at))))?;
     }
     Ok(Exit::Done)
@@ -204,9 +270,9 @@ struct Given<'a> {
 }
 
 async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
-    let address = Address::parse(given.run);
+    let address = address(given.run)?;
     let caller = person();
-    let view = service.question(&address, given.branch, &caller).await?;
+    let view = service.question(&address, given.branch, &caller).await.map_err(at_a_shell)?;
     let offered = offered(&view.situation);
     let answer = match given.answer {
         Some(answer) => answer.to_owned(),
@@ -219,16 +285,14 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
         outcome: Outcome::from(answer),
         note: given.note.map(str::to_owned),
     };
-    let view = service.next(&wanted, &caller).await?;
+    let view = service.next(&wanted, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }
 
 fn offered(situation: &Situation) -> Vec<(String, String)> {
     let actions = situation.actions.required.iter().chain(&situation.actions.optional);
-    actions
-        .filter_map(|action| Some((action.arguments.get("result")?.as_str()?.to_owned(), action.title.clone())))
-        .collect()
+    actions.filter_map(|action| Some((answer_of(action)?.to_owned(), action.title.clone()))).collect()
 }
 
 /// Asks at the terminal. A script must say the answer.
@@ -245,9 +309,9 @@ fn prompt(output: &Output, view: &View, offered: &[(String, String)]) -> Result<
     if !io::stdin().is_terminal() {
         return Err(missing());
     }
-    output.remark(view.instructions());
+    output.remark(safe(&view.instructions()));
     for (word, title) in offered {
-        output.remark(format!("  {word}: {title}"));
+        output.remark(one_line(&format!("  {word}: {title}")));
     }
     output.remark("answer:");
     let mut line = String::new();
@@ -257,7 +321,7 @@ fn prompt(output: &Output, view: &View, offered: &[(String, String)]) -> Result<
 }
 
 async fn cancel(output: &Output, service: &Service, run: &str, reason: &str) -> anyhow::Result<Exit> {
-    let view = service.cancel(&Address::parse(run), reason, &person()).await?;
+    let view = service.cancel(&address(run)?, reason, &person()).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }

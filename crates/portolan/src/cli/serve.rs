@@ -1,13 +1,14 @@
 //! `portolan serve`: the MCP server, over standard input and output.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use portolan_core::run::Human;
-use portolan_runtime::service::Service;
+use portolan_runtime::service::{ErrorKind, Service};
 
-use super::check::files_at;
+use super::check::{files_at, refuse};
 use super::{Common, Exit, HumanArg, Leniency};
 use crate::mcp;
 
@@ -47,10 +48,21 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         HumanArg::Attested => Human::Attested,
         HumanArg::Verified => Human::Verified,
     };
+    let output = common.output();
     let service = Service::new(options)?;
     // What is named on the command line must be sound before a client connects.
     for id in service.library().given_ids() {
-        service.library().definition(&id)?;
+        match service.library().definition(&id) {
+            Ok(_) => {}
+            Err(error) if error.kind == ErrorKind::InvalidDefinition => {
+                return refuse(&output, service.library(), &id, &error);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if std::io::stdin().is_terminal() {
+        output
+            .remark("serving MCP on standard input and output: an MCP client starts this, see `portolan serve --help`");
     }
     let Toolset::Tasks = args.toolset;
     mcp::serve_stdio(Arc::new(service))?;

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use portolan_core::diagnostic::{clip, closest, list};
+use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
 use portolan_core::present::{dot, mermaid, outline};
 use portolan_runtime::library::Library;
+use portolan_runtime::service::{ErrorKind, ServiceError};
 use serde_json::json;
 
-use super::check::files_at;
+use super::check::{files_at, refuse};
 use super::{Common, Exit};
 
 /// Show a workflow: its steps and where they lead.
@@ -36,17 +39,18 @@ enum Diagram {
 
 pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let options = common.options()?;
+    let project = common.project()?;
     let path = Path::new(&args.workflow);
-    let (given, id): (Vec<PathBuf>, String) = if path.exists() {
-        let files = files_at(path)?;
-        let id = files[0].id.clone();
-        (files.into_iter().map(|file| file.path).collect(), id)
-    } else {
-        (Vec::new(), args.workflow.clone())
+    let (given, id) = if path.exists() { one_file(path)? } else { (Vec::new(), args.workflow.clone()) };
+    let library = Library::new(&project, &given, Strictness::Lenient)?;
+    if given.is_empty() && !library.list().iter().any(|listed| listed.id == id) && library.path(&id).is_none() {
+        return Err(unknown(&library, &id).into());
+    }
+    let (workflow, origin) = match library.drawable(&id) {
+        Ok(drawable) => drawable,
+        Err(error) if error.kind == ErrorKind::InvalidDefinition => return refuse(&output, &library, &id, &error),
+        Err(error) => return Err(error.into()),
     };
-    let library = Library::new(&options.project, &given, portolan_core::dialect::Strictness::Lenient)?;
-    let (workflow, origin) = library.drawable(&id)?;
     let text = draw(&workflow, args.diagram);
     if output.is_json() {
         let nodes = workflow
@@ -60,6 +64,39 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
         output.line(text.trim_end())?;
     }
     Ok(Exit::Done)
+}
+
+/// The one workflow at a path.
+fn one_file(path: &Path) -> Result<(Vec<PathBuf>, String), ServiceError> {
+    let files = files_at(path)?;
+    let [file] = files.as_slice() else {
+        let ids: Vec<&str> = files.iter().map(|file| file.id.as_str()).collect();
+        return Err(ServiceError::refused(
+            "several_workflows",
+            format!("`{}` holds {} workflows: {}", path.display(), files.len(), list(&ids)),
+            "name the file of one of them",
+        ));
+    };
+    Ok((vec![file.path.clone()], file.id.clone()))
+}
+
+fn unknown(library: &Library, id: &str) -> ServiceError {
+    if id.contains(['/', '\\']) || Path::new(id).extension().is_some_and(|extension| extension == "json") {
+        let message = format!("there is no file `{}`", clip(id));
+        return ServiceError::failed("unreadable", message, "check the path, or name a workflow by its id");
+    }
+    let ids: Vec<String> = library.list().into_iter().map(|listed| listed.id).collect();
+    let help = match closest(id, ids.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "`portolan catalog list` shows what comes with Portolan; a project has its own in `.flow/workflows`".into()
+        }
+    };
+    ServiceError::refused(
+        "unknown_workflow",
+        format!("`{}` is neither a file nor the id of a workflow", clip(id)),
+        help,
+    )
 }
 
 fn draw(workflow: &Workflow, diagram: Option<Diagram>) -> String {

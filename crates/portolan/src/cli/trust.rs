@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use portolan_core::graph::Workflow;
+use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::library::{Library, workflow_files};
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::library::{Found, Library, workflow_files};
+use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
 use serde_json::json;
 
-use super::output::Output;
-use super::{Common, Exit};
+use super::check::refuse;
+use super::output::{Output, command_line, one_line};
+use super::{Common, Exit, Leniency};
 
 /// Allow the commands that a definition's acceptance checks run, in this project.
 ///
@@ -26,6 +29,8 @@ pub(super) struct TrustArgs {
     /// Take it back instead.
     #[arg(long, conflicts_with = "list")]
     revoke: bool,
+    #[command(flatten)]
+    leniency: Leniency,
     /// List what is trusted, in every project.
     #[arg(long, conflicts_with = "files")]
     list: bool,
@@ -38,9 +43,24 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     if args.list {
         return list(&output, service.trust());
     }
+    let paths = args.files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
+    let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
+    let library = Library::new(service.project(), &given, args.leniency.strictness())?;
+    // All are looked at before any is recorded: half of a command line is not what the person allowed.
+    let mut definitions = Vec::new();
+    for found in &paths {
+        match library.definition(&found.id) {
+            Ok(definition) => definitions.push((found, definition)),
+            Err(error) if error.kind == ErrorKind::InvalidDefinition => {
+                return refuse(&output, &library, &found.id, &error);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
     let mut report = Vec::new();
-    for file in &args.files {
-        report.push(one(&output, &service, file, args.revoke)?);
+    for (found, definition) in definitions {
+        let (source, _) = library.text(&found.id)?;
+        report.push(settle(&output, &service, &source, &definition.workflow, args.revoke)?);
     }
     if output.is_json() {
         output.json(&json!({ "files": report }))?;
@@ -48,66 +68,74 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn one(output: &Output, service: &Service, file: &Path, revoke: bool) -> anyhow::Result<serde_json::Value> {
-    let found = workflow_files(file)?;
-    let [found] = found.as_slice() else {
-        return Err(ServiceError::refused(
+/// Each file is named by itself: what a folder holds tomorrow is not what the person sees today.
+fn one_file(path: &Path) -> Result<Found, ServiceError> {
+    let not_a_file = || {
+        ServiceError::refused(
             "not_a_file",
-            format!("`{}` is a folder", file.display()),
+            format!("`{}` is a folder", path.display()),
             "name the files one by one: each is looked at",
         )
-        .into());
     };
-    let library =
-        Library::new(service.project(), std::slice::from_ref(&found.path), portolan_core::dialect::Strictness::Strict)?;
-    let definition = library.definition(&found.id)?;
-    let Some(digest) = commands_digest(&definition.workflow) else {
+    if path.is_dir() { Err(not_a_file()) } else { workflow_files(path)?.pop().ok_or_else(not_a_file) }
+}
+
+/// Records or takes back one file's commands, and shows them.
+fn settle(
+    output: &Output,
+    service: &Service,
+    source: &Source,
+    workflow: &Workflow,
+    revoke: bool,
+) -> anyhow::Result<serde_json::Value> {
+    let file = one_line(&source.name);
+    let Some(digest) = commands_digest(workflow) else {
         if !output.is_json() {
-            output.line(format!("{}: runs no commands, so that there is nothing to trust", file.display()))?;
+            output.line(format!("{file}: it runs no commands, so there is nothing to trust"))?;
         }
-        return Ok(json!({ "file": file, "trusted": false, "commands": [] }));
+        return Ok(json!({ "file": &*source.name, "trusted": false, "commands": [] }));
     };
-    let runs = commands(&definition.workflow);
-    let (source, _) = library.text(&found.id)?;
     let entry = Entry {
         project: service.project().to_owned(),
         commands: digest,
         file: Digest::of(source.text.as_bytes()),
-        path: file.to_string_lossy().into_owned(),
+        path: source.name.to_string(),
         at: Clock::System.now(),
-        runs: runs.clone(),
+        runs: commands(workflow),
     };
-    let trusted = if revoke {
-        service.trust().revoke(&entry.key()).map_err(trust_error)?;
-        false
-    } else {
+    let runs = entry.runs.clone();
+    let said = if !revoke {
         service.trust().record(entry).map_err(trust_error)?;
-        true
+        "these commands may run in this project"
+    } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
+        "these commands may not run any more"
+    } else {
+        "these commands were not trusted"
     };
     if !output.is_json() {
-        output.line(format!(
-            "{}: {}",
-            file.display(),
-            if trusted { "these commands may run in this project" } else { "these commands may not run any more" }
-        ))?;
+        output.line(format!("{file}: {said}"))?;
         for command in &runs {
             output.line(format!("  {}", line(command)))?;
         }
     }
-    Ok(json!({ "file": file, "trusted": trusted, "commands": runs }))
+    Ok(json!({ "file": &*source.name, "trusted": !revoke, "commands": runs }))
 }
 
 fn line(command: &Command) -> String {
-    format!("{}/{}: {}  (at most {} s)", command.node, command.check, command.argv.join(" "), command.timeout_seconds)
+    let at = one_line(&format!("{}/{}", command.node, command.check));
+    format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }
 
 fn list(output: &Output, trust: &Trust) -> anyhow::Result<Exit> {
     let (entries, faults) = trust.list();
     if output.is_json() {
         output.json(&json!({ "trusted": entries }))?;
+    } else if entries.is_empty() && faults.is_empty() {
+        output.remark("nothing is trusted");
     } else {
         for entry in &entries {
-            output.line(format!("{}  {}  in {}", rfc3339(entry.at), entry.path, entry.project.display()))?;
+            let project = entry.project.to_string_lossy();
+            output.line(format!("{}  {}  in {}", rfc3339(entry.at), one_line(&entry.path), one_line(&project)))?;
             for command in &entry.runs {
                 output.line(format!("  {}", line(command)))?;
             }

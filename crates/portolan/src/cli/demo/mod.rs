@@ -9,6 +9,7 @@ mod scene;
 use std::process::Command;
 
 use clap::Args;
+use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
 use super::output::{Output, Paint};
@@ -25,7 +26,8 @@ pub(super) struct Demo {}
 pub(super) fn run(_args: &Demo, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     if output.is_json() {
-        anyhow::bail!("the demo is for people: leave `--format json` out");
+        let help = "leave `--format json` out";
+        return Err(ServiceError::refused("text_only", "the demo is for people to read", help).into());
     }
     let scene = Scene::set()?;
     block_on(play(&scene, output))??;
