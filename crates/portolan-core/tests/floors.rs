@@ -1,0 +1,173 @@
+//! The floors of the crate, read from its `use` lines: imports run downwards, and the four rooms on top are blind to
+//! each other. `ARCHITECTURE.md` draws them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each module may import, besides itself.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("value", &[]),
+    ("diagnostic", &["source"]),
+    ("source", &["diagnostic"]),
+    ("graph", &["source", "value"]),
+    ("run", &["graph", "value"]),
+    ("engine", &["run", "graph", "value", "diagnostic"]),
+    ("dialect", &["graph", "source", "diagnostic", "value"]),
+    // How closely a definition is held to its format is the one word that reading and checking share.
+    ("validate", &["graph", "source", "diagnostic", "value", "dialect::Strictness"]),
+    ("present", &["run", "graph", "value"]),
+];
+
+/// Words that would let the world in, wherever they stand in the crate.
+const BANNED: &[&str] = &[
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time",
+    "HashMap",
+    "HashSet",
+    "tokio",
+    "rand::",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Every source file that is no test, with the module it belongs to.
+fn modules() -> BTreeMap<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    sources(&root, &mut found);
+    let mut modules = BTreeMap::new();
+    for path in found {
+        let relative = path.strip_prefix(&root).expect("inside").to_string_lossy().replace('\\', "/");
+        let is_test = relative.contains("tests/") || relative.ends_with("tests.rs");
+        let module = relative.split('/').next().expect("a name").trim_end_matches(".rs").to_owned();
+        if !is_test && module != "lib" {
+            modules.insert(path, module);
+        }
+    }
+    modules
+}
+
+/// The code of a file: without comments, and without the tests at its end.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a source");
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn imports_run_downwards() {
+    let mut wrong = Vec::new();
+    for (path, module) in modules() {
+        let allowed = FLOORS.iter().find(|(name, _)| *name == module).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("`{module}` stands on no floor: give it one here"));
+        let code = code(&path);
+        for (at, _) in code.match_indices("crate::") {
+            let rest = &code[at + "crate::".len()..];
+            let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+            let first = word(rest);
+            let second = rest.strip_prefix(&format!("{first}::")).map(word).unwrap_or_default();
+            let fits = first == module
+                || allowed.contains(&first.as_str())
+                || allowed.contains(&format!("{first}::{second}").as_str());
+            if !fits {
+                wrong.push(format!("{} imports {first}::{second}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_world_stays_outside() {
+    let mut wrong = Vec::new();
+    for path in modules().into_keys() {
+        let code = code(&path);
+        wrong.extend(
+            BANNED.iter().filter(|word| code.contains(**word)).map(|word| format!("{}: {word}", path.display())),
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_crate_below_knows_what_is_above() {
+    let manifest = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(path).expect("a manifest");
+        text.split("[dev-dependencies]").next().unwrap_or_default().to_owned()
+    };
+    for word in ["tokio", "rusqlite", "rmcp", "clap", "reqwest", "getrandom", "portolan-runtime"] {
+        assert!(!manifest("portolan-core").contains(word), "portolan-core depends on {word}");
+    }
+    for word in ["rmcp", "clap", "axum", "annotate-snippets"] {
+        assert!(!manifest("portolan-runtime").contains(word), "portolan-runtime depends on {word}");
+    }
+}
+
+/// The documents that name paths of this repository.
+const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
+
+#[test]
+fn every_path_that_the_documents_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for document in DOCUMENTS {
+        let path = root.join(document);
+        if path.is_dir() {
+            files.extend(fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()));
+        } else {
+            files.push(path);
+        }
+    }
+    let mut missing = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(file).expect("a document");
+        let folder = file.parent().expect("a folder");
+        for path in named(&text) {
+            if !root.join(&path).exists() {
+                missing.push(format!("{}: `{path}`", file.display()));
+            }
+        }
+        for link in links(&text) {
+            if !folder.join(&link).exists() {
+                missing.push(format!("{}: ({link})", file.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Paths in backticks that begin with a folder of this repository, but for those with a placeholder.
+fn named(text: &str) -> Vec<String> {
+    let pieces = text.split('`').skip(1).step_by(2);
+    let starts = ["crates/", "docs/", "examples/", "fuzz/", ".ci/"];
+    pieces
+        .filter(|piece| starts.iter().any(|start| piece.starts_with(start)))
+        .filter(|piece| !piece.contains(['<', '*', ' ', '\n']))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Relative targets of links, without their anchors.
+fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets
+        .filter(|target| !target.contains("://") && !target.starts_with('#') && !target.contains(['\n', ' ']))
+        .map(|target| target.split('#').next().unwrap_or_default().to_owned())
+        .filter(|target| !target.is_empty())
+        .collect()
+}
