@@ -2,6 +2,8 @@
 
 mod cli;
 mod mcp;
+#[cfg(test)]
+mod reference;
 
 use std::process::ExitCode;
 

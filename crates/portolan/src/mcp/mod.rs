@@ -28,6 +28,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use arguments::Arguments;
 use transport::Lines;
 
+#[cfg(test)]
+pub(crate) use schemas::tools;
+
 /// What a client is told once, when it connects.
 const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
 instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` back as it \
