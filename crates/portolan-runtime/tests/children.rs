@@ -328,6 +328,7 @@ fn a_neighbour_that_cannot_be_read_is_named_and_only_counting_waits_for_it() {
     expect![[r#"
         branch_unreadable: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22, and it may be the task of a branch
           help: repair it or move it away; it was left as it is
+          (at fork)
     "#]].assert_eq(&shown(world.next(&parent, "passed")));
     fs::rename(world.path("tasks/8.json"), world.path("8.json")).expect("it is moved away");
     assert_eq!(world.next(&parent, "passed").expect("the fork is left").current_step, "sum");

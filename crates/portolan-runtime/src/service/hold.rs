@@ -36,6 +36,12 @@ pub(super) enum Carrier {
 }
 
 impl Held {
+    fn lock_with(&mut self, taken: Locked) {
+        if let Carrier::Task { lock, .. } = &mut self.carrier {
+            *lock = Some(Box::new(taken));
+        }
+    }
+
     /// The present visit of the place where a task is.
     pub(super) fn visit(&self) -> Parent {
         let id = match &self.carrier {
@@ -54,8 +60,9 @@ impl Service {
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let lock = file.lock().await.map_err(task_error)?;
-                let task = lock.task().cloned();
-                self.held_task(path, file, task, Some(Box::new(lock)))
+                let mut held = self.held_task(path, file, lock.task())?;
+                held.lock_with(lock);
+                Ok(held)
             }
         }
     }
@@ -67,7 +74,7 @@ impl Service {
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let task = file.read().map_err(task_error)?;
-                self.held_task(path, file, task, None)
+                self.held_task(path, file, task.as_ref())
             }
         }
     }
@@ -86,13 +93,7 @@ impl Service {
         Ok(Held { definition, run: stored.run, seq: stored.seq, carrier: Carrier::Stored(id.clone()) })
     }
 
-    fn held_task(
-        &self,
-        path: &str,
-        file: TaskFile,
-        task: Option<Task>,
-        lock: Option<Box<Locked>>,
-    ) -> Result<Held, ServiceError> {
+    fn held_task(&self, path: &str, file: TaskFile, task: Option<&Task>) -> Result<Held, ServiceError> {
         let Some(task) = task else {
             return Err(ServiceError::refused(
                 "task_not_found",
@@ -100,7 +101,7 @@ impl Service {
                 "call Init with this path and a `workflowType` first",
             ));
         };
-        self.taken_up(path, file, &task, lock)?.ok_or_else(|| {
+        self.taken_up(path, file, task)?.ok_or_else(|| {
             ServiceError::refused(
                 "no_workflow",
                 format!("the task `{path}` has no workflow yet"),
@@ -109,14 +110,8 @@ impl Service {
         })
     }
 
-    /// The run of a task file; nothing when it has none.
-    pub(super) fn taken_up(
-        &self,
-        path: &str,
-        file: TaskFile,
-        task: &Task,
-        lock: Option<Box<Locked>>,
-    ) -> Result<Option<Held>, ServiceError> {
+    /// The run of a task file, to be looked at; nothing when it has none.
+    pub(super) fn taken_up(&self, path: &str, file: TaskFile, task: &Task) -> Result<Option<Held>, ServiceError> {
         let (definition, run, seq, id, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),
             Found::State(state) => {
@@ -130,7 +125,7 @@ impl Service {
             }
         };
         check_fit(&definition, &run)?;
-        let carrier = Carrier::Task { path: path.to_owned(), file, lock, id, parent };
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, id, parent };
         Ok(Some(Held { definition, run, seq, carrier }))
     }
 

@@ -91,7 +91,7 @@ impl Service {
         let file = TaskFile::open(path).map_err(task_error)?;
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
-        if let Some(held) = self.taken_up(path, file.clone(), &task, None)? {
+        if let Some(held) = self.taken_up(path, file.clone(), &task)? {
             let mut view = self.view(&held, None, caller)?;
             view.notes = ignored(wanted, &held.run);
             return Ok(view);
@@ -154,7 +154,7 @@ impl Service {
                 "there is no task `{id}` beside this one, so that it is no branch of it"
             )));
         };
-        let Some(parent) = self.taken_up(&beside, beside_file, &parent, None)? else {
+        let Some(parent) = self.taken_up(&beside, beside_file, &parent)? else {
             return Ok(Lineage::none(format!("task `{id}` has no workflow yet, so that this is no branch of it")));
         };
         let Room::Fork { node, branches, running, most } = self.room(&parent) else {

@@ -101,7 +101,10 @@ impl Service {
             if let Err(error) = self.may_be_asked(&held, &path, wanted) {
                 return Err(self.situated(error, &held, None, caller));
             }
-            let (event, caller_now) = self.claim(&held, &path, wanted, caller)?;
+            let (event, caller_now) = match self.claim(&held, &path, wanted, caller) {
+                Ok(claim) => claim,
+                Err(error) => return Err(self.situated(error, &held, None, caller)),
+            };
             match self.step(&mut held, event, &caller_now).await {
                 Ok(()) => return self.settle(held, wanted, &path, caller).await,
                 Err(Refused::Conflict) => {}

@@ -163,7 +163,7 @@ fn what_is_no_task_is_named_and_left_alone() {
         task_file_not_json: `/empty.json` is not valid JSON: EOF while parsing a value at line 1 column 0; repair it or move it away; it was left as it is
         task_file_not_json: `/half.json` is not valid JSON: EOF while parsing a value at line 1 column 29; repair it or move it away; it was left as it is
         task_file_not_json: `/latin.json` is not valid JSON: invalid unicode code point at line 1 column 17; repair it or move it away; it was left as it is
-        task_file_not_json: `/deep.json` is not valid JSON: recursion limit exceeded at line 1 column 128; repair it or move it away; it was left as it is
+        task_file_not_json: `/deep.json` is not valid JSON: nested deeper than 256 levels; repair it or move it away; it was left as it is
         task_file_not_an_object: `/array.json` holds JSON that is not an object; give another path; it was left as it is
         task_file_not_an_object: `/string.json` holds JSON that is not an object; give another path; it was left as it is
         task_file_not_an_object: `/number.json` holds JSON that is not an object; give another path; it was left as it is
