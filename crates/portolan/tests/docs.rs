@@ -1,0 +1,137 @@
+//! The documents do what they say: every `sh` block runs, from the top of its page, in a fresh repository; every
+//! `json` block is a workflow that `portolan check` accepts; every example under `examples/` is sound.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// The pages that people write, in order.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    let docs = fs::read_dir(root().join("docs")).expect("a folder");
+    pages.extend(docs.map(|entry| entry.expect("an entry").path()).filter(|path| path.extension().is_some_and(|e| e == "md")));
+    pages.sort();
+    pages
+}
+
+/// The blocks of a page that are fenced as `language`, each with its first line's number.
+fn blocks(page: &Path, language: &str) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(page).expect("a page");
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    let mut inside = false;
+    for (nth, line) in text.lines().enumerate() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => {
+                blocks.extend(open.take());
+                inside = false;
+            }
+            (Some(_), None) if inside => inside = false,
+            (Some(word), None) => {
+                inside = true;
+                open = (word.trim() == language).then(|| (nth + 2, String::new()));
+            }
+            (None, Some((_, block))) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        let scratch = Scratch { folder: tempfile::tempdir().expect("a folder") };
+        fs::create_dir(scratch.project()).expect("a project");
+        let done = scratch.sh("git init --quiet");
+        assert!(done.status.success(), "{done:?}");
+        scratch
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn sh(&self, script: &str) -> Output {
+        let program = Path::new(env!("CARGO_BIN_EXE_portolan")).parent().expect("a folder").to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(program).chain(std::env::split_paths(&path))).expect("a path");
+        Command::new("sh")
+            .args(["-e", "-c", script])
+            .current_dir(self.project())
+            .env("PATH", path)
+            .env("HOME", self.folder.path())
+            .env("PORTOLAN_DATA_DIR", self.folder.path().join("person"))
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("a shell")
+    }
+}
+
+#[test]
+fn every_command_of_the_documents_runs() {
+    let mut ran = 0;
+    for page in pages() {
+        let scratch = Scratch::new();
+        for (line, block) in blocks(&page, "sh") {
+            let done = scratch.sh(&block);
+            assert!(
+                done.status.success(),
+                "{}:{line}\n{block}\nended with {}\n{}{}",
+                page.display(),
+                done.status,
+                String::from_utf8_lossy(&done.stdout),
+                String::from_utf8_lossy(&done.stderr)
+            );
+            ran += 1;
+        }
+    }
+    assert!(ran > 0, "no page has a command");
+}
+
+#[test]
+fn every_workflow_of_the_documents_is_sound() {
+    let mut checked = 0;
+    for page in pages() {
+        for (line, block) in blocks(&page, "json") {
+            let value: serde_json::Value =
+                serde_json::from_str(&block).unwrap_or_else(|error| panic!("{}:{line}: {error}", page.display()));
+            if value.get("nodes").is_none() {
+                continue;
+            }
+            let scratch = Scratch::new();
+            let id = value["id"].as_str().unwrap_or("example");
+            fs::write(scratch.project().join(format!("{id}.json")), &block).expect("written");
+            let done = scratch.sh(&format!("portolan check {id}.json"));
+            assert!(done.status.success(), "{}:{line}\n{}", page.display(), String::from_utf8_lossy(&done.stdout));
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no page shows a workflow");
+}
+
+#[test]
+fn every_example_is_sound() {
+    let examples = root().join("examples").join("navigator");
+    let mut checked = 0;
+    for entry in fs::read_dir(examples).expect("examples") {
+        let folder = entry.expect("an entry").path();
+        let scratch = Scratch::new();
+        let done = scratch.sh(&format!("portolan check '{}'", folder.display()));
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && said.contains("0 errors, 0 warnings"), "{}\n{said}", folder.display());
+        checked += 1;
+    }
+    assert!(checked > 0, "there are no examples");
+}
