@@ -54,11 +54,12 @@ impl Locked {
             Some((task, meta)) => (task, Some(meta)),
             None => (Task::new(), None),
         };
-        let merged = merge::merged(before.clone(), changes);
+        let merged = merge::merged(before, changes);
         match write::replace(&self.file, &merged, meta.as_ref(), durability) {
             Ok(now) => Ok(&self.seen.insert((merged, now)).0),
             Err(error) => {
-                self.seen = meta.map(|meta| (before, meta));
+                // Nothing was written. What it holds is read again rather than copied each time that all goes well.
+                self.seen = load(&self.file.target, &self.file.given).unwrap_or(None);
                 Err(error)
             }
         }

@@ -1,0 +1,62 @@
+//! How long the moves of a task file take, from the call to the answer, without any protocol around them.
+//!
+//! `cargo bench -p portolan-runtime --bench service -- [FOLDER]`, by default in memory where there is a `/dev/shm`.
+
+#![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use portolan_core::value::Outcome;
+use portolan_runtime::service::{Caller, Init, Move, Options, Service};
+
+fn main() {
+    // Without `--bench` this is a test run, which only sees that it works.
+    let walks = if std::env::args().any(|argument| argument == "--bench") { 400 } else { 1 };
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| {
+        ["/dev/shm", "/tmp"].map(PathBuf::from).into_iter().find(|path| path.is_dir()).expect("a folder")
+    });
+    let home = tempfile::tempdir_in(folder).expect("there is room for a folder");
+    let project = home.path().join("project");
+    std::fs::create_dir(&project).expect("there is room for a folder");
+    let options = Options { trust: Some(home.path().join("data")), ..Options::of(&project) };
+    let service = Service::new(options).expect("the project can be served");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
+    let mut times = [("Init", Vec::new()), ("Start", Vec::new()), ("Current", Vec::new()), ("Next", Vec::new())];
+    runtime.block_on(walk(&service, &project, walks, &mut times));
+    for (name, times) in &mut times {
+        times.sort_unstable();
+        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+        println!("{name:8} n={:5} min {:?} median {:?} p99 {:?}", times.len(), times[0], at(0.5), at(0.99));
+    }
+}
+
+async fn walk(service: &Service, project: &Path, walks: usize, times: &mut [(&str, Vec<Duration>); 4]) {
+    let me = Caller::agent("bench");
+    let timed = |kind: usize, from: Instant, times: &mut [(&str, Vec<Duration>); 4]| times[kind].1.push(from.elapsed());
+    for walk in 0..walks {
+        let task_file = Some(project.join(format!("{}.json", walk % 10)).to_string_lossy().into_owned());
+        let _ = std::fs::remove_file(task_file.as_deref().expect("a path"));
+        let workflow = Some("feature-development".to_owned());
+        let description = Some("Add a dark mode to the settings page".to_owned());
+        let wanted = Init { task_file, workflow, description, ..Init::default() };
+        let from = Instant::now();
+        let view = service.init(&wanted, &me).await.expect("it begins");
+        timed(0, from, times);
+        let from = Instant::now();
+        let mut view = service.start(&view.address, None, &me).await.expect("it starts");
+        timed(1, from, times);
+        while view.terminal.is_none() {
+            let from = Instant::now();
+            service.current(&view.address, None, &me).await.expect("it is there");
+            timed(2, from, times);
+            let revision = Some(view.situation.position.revision);
+            let wanted =
+                Move { address: view.address.clone(), branch: None, revision, outcome: Outcome::passed(), note: None };
+            let from = Instant::now();
+            view = service.next(&wanted, &me).await.expect("it goes on");
+            timed(3, from, times);
+        }
+    }
+}
