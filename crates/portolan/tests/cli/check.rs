@@ -1,0 +1,243 @@
+//! `portolan check`.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::support::{Project, SMALL};
+
+const MISSPELT: &str = r#"{
+  "nodes": {
+    "start": { "type": "start" },
+    "lint_format": { "type": "task" },
+    "done": { "type": "end", "result": "success" }
+  },
+  "edges": [
+    { "from": "start", "to": "lint-format" },
+    { "from": "lint_format", "to": "done" }
+  ]
+}
+"#;
+
+#[test]
+fn what_is_sound_is_counted() {
+    let project = Project::small();
+    expect![[r#"
+        1 workflow checked: 0 errors, 0 warnings
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check .flow/workflows/small.json"));
+    expect![[r#"
+        {
+          "files": [
+            {
+              "file": ".flow/workflows/small.json",
+              "ok": true,
+              "diagnostics": []
+            }
+          ],
+          "errors": 0,
+          "warnings": 0
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check .flow/workflows/small.json --format json"));
+}
+
+#[test]
+fn a_project_is_its_flow_folder() {
+    let project = Project::small();
+    project.write("package.json", "{}");
+    let whole = project.says("check .");
+    expect![[r#"
+        1 workflow checked: 0 errors, 0 warnings
+        exit: 0
+    "#]]
+    .assert_eq(&whole);
+    assert_eq!(project.says("check .flow"), whole);
+    assert_eq!(project.says("check .flow/workflows"), whole);
+}
+
+#[test]
+fn a_fault_is_shown_in_its_place_with_what_to_do() {
+    let project = Project::new();
+    project.write("misspelt.json", MISSPELT);
+    expect![[r#"
+        error[unknown-node]: an edge leads to `lint-format`, which is not defined
+         --> misspelt.json:8:30
+          |
+        8 |     { "from": "start", "to": "lint-format" },
+          |                              ^^^^^^^^^^^^^
+          |
+        help: did you mean `lint_format`?
+
+        1 workflow checked: 1 error, 0 warnings
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("check misspelt.json"));
+    expect![[r#"
+        {
+          "files": [
+            {
+              "file": "misspelt.json",
+              "ok": false,
+              "diagnostics": [
+                {
+                  "code": "unknown-node",
+                  "severity": "error",
+                  "message": "an edge leads to `lint-format`, which is not defined",
+                  "help": "did you mean `lint_format`?",
+                  "line": 8,
+                  "column": 30,
+                  "endLine": 8,
+                  "endColumn": 43
+                }
+              ]
+            }
+          ],
+          "errors": 1,
+          "warnings": 0
+        }
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("check misspelt.json --format json"));
+}
+
+#[test]
+fn lenient_reading_warns_and_says_what_it_does() {
+    let project = Project::new();
+    project.write("misspelt.json", MISSPELT);
+    expect![[r#"
+        warning[unknown-node]: an edge leads to `lint-format`, which is not defined
+         --> misspelt.json:8:30
+          |
+        8 |     { "from": "start", "to": "lint-format" },
+          |                              ^^^^^^^^^^^^^
+          |
+        help: did you mean `lint_format`? (until then the edge is left out)
+
+        1 workflow checked: 0 errors, 1 warning
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check --lenient misspelt.json"));
+}
+
+#[test]
+fn every_path_is_looked_at_whatever_becomes_of_the_others() {
+    let project = Project::small();
+    project.write("broken.json", "{\"nodes\": ");
+    project.write("bytes.json", b"\xff\xfe");
+    project.write("empty/readme.txt", "");
+    expect![[r#"
+        error[syntax]: not valid JSON: expected value after colon in object property
+         --> broken.json:1:11
+          |
+        1 | {"nodes": 
+          |           ^
+
+        2 workflows checked: 1 error, 0 warnings; 3 paths not read
+        stderr: error: `missing.json` cannot be read: no such file or directory
+        stderr: help: check the path and its permissions
+        stderr: error: `empty` holds no workflow
+        stderr: help: a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
+        stderr: error: `bytes.json` is not UTF-8: byte 0 begins no character
+        stderr: help: save it as UTF-8
+        exit: 3
+    "#]].assert_eq(&project.says("check missing.json broken.json bytes.json empty .flow"));
+    expect![[r#"
+        {
+          "files": [
+            {
+              "file": "missing.json",
+              "ok": false,
+              "diagnostics": [
+                {
+                  "code": "unreadable",
+                  "severity": "error",
+                  "message": "`missing.json` cannot be read: no such file or directory",
+                  "help": "check the path and its permissions"
+                }
+              ]
+            },
+            {
+              "file": "bytes.json",
+              "ok": false,
+              "diagnostics": [
+                {
+                  "code": "not_utf8",
+                  "severity": "error",
+                  "message": "`bytes.json` is not UTF-8: byte 0 begins no character",
+                  "help": "save it as UTF-8"
+                }
+              ]
+            }
+          ],
+          "errors": 2,
+          "warnings": 0
+        }
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("check missing.json bytes.json --format json"));
+    expect![[r#"
+        0 workflows checked: 0 errors, 0 warnings; 1 path not read
+        stderr: error: `empty` holds no workflow
+        stderr: help: a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
+        exit: 2
+    "#]].assert_eq(&project.says("check empty"));
+}
+
+#[test]
+fn a_large_file_is_refused_unread() {
+    let project = Project::new();
+    let file = std::fs::File::create(project.path().join("large.json")).expect("a file");
+    file.set_len(50 << 20).expect("a file may have holes");
+    expect![[r#"
+        0 workflows checked: 0 errors, 0 warnings; 1 path not read
+        stderr: error: `large.json` has more than 4194304 bytes
+        stderr: help: split it: a subflow can stand in a file of its own
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("check large.json"));
+}
+
+#[test]
+fn two_files_of_one_id_are_told_apart() {
+    let project = Project::new();
+    project.write("a/small.json", SMALL);
+    project.write("b/small.json", SMALL);
+    expect![[r#"
+        error[duplicate-id]: `small` is also the id of `a/small.json`
+        --> b/small.json
+         |
+        help: rename one of the files
+
+        2 workflows checked: 1 error, 0 warnings
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("check a b a"));
+}
+
+#[test]
+fn a_flood_of_faults_is_cut_for_people_and_whole_for_programs() {
+    let project = Project::new();
+    let nodes: String = (0..5_000).map(|at| format!(",\n\"n{at}\": {{\"type\": \"tsk\", \"x\": 1}}")).collect();
+    let edges: String = (0..5_000).map(|at| format!(",\n{{\"from\": \"n{at}\", \"to\": \"nowhere\"}}")).collect();
+    let text = format!(
+        "{{\"nodes\": {{\"start\": {{\"type\": \"start\"}}{nodes}}},\n\"edges\": [{{\"from\": \"start\", \"to\": \"n0\"}}{edges}]}}"
+    );
+    project.write("flood.json", text);
+    let said = project.says("check flood.json");
+    assert_eq!(said.matches("--> flood.json:").count(), 100);
+    let end = said.rsplit("\n\n").take(2).collect::<Vec<_>>();
+    expect![[r#"
+        1 workflow checked: 15000 errors, 1 warning
+        exit: 3
+
+        flood.json: 14901 more; `--format json` has them all"#]]
+    .assert_eq(&end.join("\n"));
+    let json = project.command(&["check", "flood.json", "--format", "json"]).output().expect("it runs");
+    let json: Value = serde_json::from_slice(&json.stdout).expect("one JSON value");
+    let faults = json["files"][0]["diagnostics"].as_array().expect("faults");
+    assert_eq!((&json["errors"], &json["warnings"]), (&Value::from(15_000), &Value::from(1)));
+    assert_eq!(faults.len(), 15_001);
+    assert_eq!((&faults[0]["line"], &faults[0]["column"]), (&Value::from(2), &Value::from(16)));
+}

@@ -1,0 +1,15 @@
+//! The command line as a person or a script meets it: the real binary, with standard output, standard error and exit
+//! code compared together; and the documents that speak of it.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p portolan --test cli` accepts what is found, also in the generated documents.
+
+mod catalog;
+mod check;
+mod demo;
+mod misuse;
+mod output;
+mod runs;
+mod serve;
+mod show;
+mod support;
+mod trust;

@@ -1,0 +1,416 @@
+//! `portolan runs`.
+
+use expect_test::expect;
+use portolan_runtime::service::Init;
+
+use crate::support::{Project, address, reported};
+
+#[test]
+fn without_runs_there_is_nothing_to_list() {
+    let project = Project::new();
+    expect![[r#"
+        stderr: no run is open; `--all` shows those that are over too
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list"));
+    expect![[r#"
+        stderr: there are no runs in this project
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list --all"));
+    expect![[r#"
+        {
+          "runs": [],
+          "more": false
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list --format json"));
+    assert!(!project.path().join(".portolan").exists(), "looking leaves nothing behind");
+}
+
+#[test]
+fn a_run_at_work_is_shown_with_its_calls() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed");
+    expect![[r#"
+        <run1>  working  small  verify  <time>  make it so
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list"));
+    expect![[r#"
+        <run1> · small · verify · working
+
+        ## verify
+
+        Is it right?
+
+        Retries: 1
+
+        → Call Next(passed|failed) when complete.
+
+        required  report `verify` passed       Next {"run":"<run1>","result":"passed","revision":3}
+        optional  report that `verify` failed  Next {"run":"<run1>","result":"failed","revision":3}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r###"
+        {
+          "run": "<run1>",
+          "situation": {
+            "state": "working",
+            "position": {
+              "workflow": "small",
+              "step": "verify",
+              "stepName": "verify",
+              "kind": "gate",
+              "revision": 3,
+              "retries": {
+                "gate": "verify",
+                "used": 0,
+                "budget": 1,
+                "left": 1
+              }
+            },
+            "message": "## verify\n\nIs it right?\n\nRetries: 1\n\n→ Call Next(passed|failed) when complete.",
+            "actions": {
+              "required": [
+                {
+                  "tool": "Next",
+                  "arguments": {
+                    "run": "<run1>",
+                    "result": "passed",
+                    "revision": 3
+                  },
+                  "title": "report `verify` passed"
+                }
+              ],
+              "optional": [
+                {
+                  "tool": "Next",
+                  "arguments": {
+                    "run": "<run1>",
+                    "result": "failed",
+                    "revision": 3
+                  },
+                  "title": "report that `verify` failed"
+                }
+              ],
+              "blocked": []
+            }
+          },
+          "metadata": {
+            "workflowType": "small",
+            "currentStep": "verify",
+            "retryCount": 0,
+            "userDescription": "make it so",
+            "stepName": "verify"
+          }
+        }
+        exit: 0
+    "###]]
+    .assert_eq(&project.says(&format!("runs show {run} --format json")));
+    expect![[r#"
+           1  <time>  agent tester opened `small`
+           2  <time>  agent tester began → `work`
+           3  <time>  agent tester reported passed → `verify`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs events {run}")));
+    expect![[r#"
+        stderr: error: `<run1>` asks nobody at `verify`: the agent is at work
+        stderr: help: `portolan runs show` says where it is
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} passed")));
+}
+
+#[test]
+fn a_person_who_is_asked_answers_and_the_agent_goes_on() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed failed passed failed");
+    expect![[r#"
+        <run1> · small · stuck · waiting for a person
+
+        ## HITL
+
+        It fails. What now?
+
+        A person must decide. Stop, show them this, and relay their answer.
+        → Call Next(passed|cancelled) with what the person says.
+
+        answer  the person answers `stuck`: passed, go on at `work`  portolan runs answer <run1> passed
+        answer  the person calls the run off                         portolan runs answer <run1> cancelled
+        exit: 4
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r#"
+        stderr: error: no answer was given
+        stderr: help: name one of `passed` and `cancelled`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run}")));
+    expect![[r#"
+        stderr: error: `maybe` is no outcome of `stuck`
+        stderr: help: report one of `passed` and `cancelled`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} maybe")));
+    expect![[r#"
+        stderr: {"error":"no_matching_edge","message":"`maybe` is no outcome of `stuck`","help":"report one of `passed` and `cancelled`"}
+        exit: 2
+    "#]].assert_eq(&project.says(&format!("runs answer {run} maybe --format json")));
+    expect![[r#"
+        <run1> · small · work · working
+
+        ## work
+
+        Do it.
+
+        Note from `stuck`: the key is in the vault
+
+        → Call Next(passed|failed) when complete.
+
+        required  report `work` passed       Next {"run":"<run1>","result":"passed","revision":9}
+        optional  report that `work` failed  Next {"run":"<run1>","result":"failed","revision":9}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says_to(&["runs", "answer", &run, "passed", "--note", "the key is in the vault"]));
+    expect![[r#"
+           1  <time>  agent tester opened `small`
+           2  <time>  agent tester began → `work`
+           3  <time>  agent tester reported passed → `verify`
+           4  <time>  agent tester reported failed → retry 1 of 1 for `verify`, `work`
+           5  <time>  agent tester reported passed → `verify`
+           6  <time>  agent tester reported failed → `stuck` asks a person
+           7  <time>  person ada (command line) reported passed ("the key is in the vault") → budgets refilled, `work`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs events {run}")));
+}
+
+#[test]
+fn an_ended_run_stays_on_the_record() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed passed");
+    expect![[r#"
+        stderr: no run is open; `--all` shows those that are over too
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list"));
+    expect![[r#"
+        <run1>  success  small  done  <time>  make it so
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list --all"));
+    expect![[r#"
+        <run1> · small · done · ended
+
+        ## Complete
+
+        The run is complete. Nothing more is to be done.
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r#"
+        stderr: error: `<run1>` asks nobody at `done`: it is over
+        stderr: help: `portolan runs show` says where it is
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run}")));
+    expect![[r#"
+        stderr: error: the run is over: it ended at `done`
+        stderr: help: there is nothing to cancel
+        exit: 2
+    "#]]
+    .assert_eq(&project.says_to(&["runs", "cancel", &run, "--reason", "too late"]));
+}
+
+#[test]
+fn a_run_is_called_off_with_a_reason() {
+    let mut project = Project::small();
+    let run = project.run("small", "");
+    expect![[r#"
+        stderr: error: the following required arguments were not provided:
+        stderr:   --reason <TEXT>
+        stderr: 
+        stderr: Usage: portolan runs cancel --reason <TEXT> <RUN>
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs cancel {run}")));
+    expect![[r#"
+        <run1> · small · work · ended
+
+        ## Failed
+
+        The run was cancelled. Stop working on it.
+        exit: 0
+    "#]]
+    .assert_eq(&project.says_to(&["runs", "cancel", &run, "--reason", "not needed"]));
+    expect![[r#"
+           1  <time>  agent tester opened `small`
+           2  <time>  agent tester began → `work`
+           3  <time>  person ada (command line) cancelled the run: not needed → ended at `work`: cancelled
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs events {run}")));
+    expect![[r#"
+        {
+          "runs": [
+            {
+              "run": "<run1>",
+              "status": "cancelled",
+              "workflow": "small",
+              "step": "work",
+              "updatedAt": "<time>",
+              "description": "make it so"
+            }
+          ],
+          "more": false
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list --all --format json"));
+}
+
+#[test]
+fn what_names_no_run_is_told_apart() {
+    let project = Project::small();
+    expect![[r#"
+        stderr: error: there is no run `k7m2qx4p` in this store
+        stderr: help: `portolan runs list` shows the runs there are
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("runs show k7m2qx4p"));
+    expect![[r#"
+        stderr: error: `NOPE` is neither the handle of a run nor the path of a task file
+        stderr: help: `portolan runs list` shows the runs there are
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("runs events NOPE"));
+    expect![[r#"
+        stderr: error: the folder of `tasks/1.json` does not exist
+        stderr: help: create `<project>/tasks` first
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("runs show tasks/1.json"));
+    project.write("tasks/1.json", "{\"subject\": \"mine\"}");
+    expect![[r#"
+        stderr: error: the task `tasks/1.json` has no workflow yet
+        stderr: help: an agent begins it with Init; `portolan runs list` shows the runs there are
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("runs show tasks/1.json"));
+    project.write("tasks/1.json", "{\"subject\": ");
+    expect![[r#"
+        stderr: {"error":"task_file_not_json","message":"`tasks/1.json` is not valid JSON: EOF while parsing a value at line 1 column 12","help":"repair it or move it away; it was left as it is"}
+        exit: 1
+    "#]].assert_eq(&project.says("runs show tasks/1.json --format json"));
+}
+
+#[test]
+fn a_task_file_is_a_run_too() {
+    let project = Project::small();
+    let task = "tasks/7.json";
+    std::fs::create_dir(project.path().join("tasks")).expect("a folder");
+    let path = project.path().join(task).to_string_lossy().into_owned();
+    let init = Init { task_file: Some(path.clone()), workflow: Some("small".to_owned()), ..Init::default() };
+    let begun = project.agent(async |service, me| {
+        service.init(&init, me).await?;
+        let view = service.start(&address(&path), None, me).await?;
+        service.next(&reported(&view, "passed"), me).await
+    });
+    assert!(begun.is_ok(), "{begun:?}");
+    expect![[r#"
+        <project>/tasks/7.json  working  small  verify  <time>
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("runs list"));
+    expect![[r#"
+        tasks/7.json · small · verify · working
+
+        ## verify
+
+        Is it right?
+
+        Retries: 1
+
+        → Call Next(passed|failed) when complete.
+
+        required  report `verify` passed       Next {"taskFilePath":"tasks/7.json","result":"passed","revision":3}
+        optional  report that `verify` failed  Next {"taskFilePath":"tasks/7.json","result":"failed","revision":3}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {task}")));
+    expect![[r#"
+           1  <time>  agent tester opened `small`
+           2  <time>  agent tester began → `work`
+           3  <time>  agent tester reported passed → `verify`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs events {task}")));
+}
+
+#[test]
+fn lists_are_as_long_as_they_are_asked_to_be() {
+    let mut project = Project::small();
+    for _ in 0..3 {
+        project.run("small", "");
+    }
+    let said = project.says("runs list --limit 2");
+    assert!(said.contains("there are more than 2") && said.matches("small").count() == 2, "{said}");
+    expect![[r#"
+        stderr: error: invalid value '0' for '--limit <N>': 0 is not in 1..=100000
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("runs list --limit 0"));
+}
+
+#[test]
+fn a_store_that_is_named_must_be_there() {
+    let project = Project::new();
+    expect![[r#"
+        stderr: error: there is no store at `elsewhere.db`
+        stderr: help: name the file that `serve` keeps runs in
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("runs list --store elsewhere.db"));
+    expect![[r#"
+        stderr: {"error":"no_store","message":"a store in memory ends with its process: there is nothing to look at","help":"name the file that `serve` keeps runs in"}
+        exit: 2
+    "#]].assert_eq(&project.says("runs list --store memory --format json"));
+    project.write("junk.db", "this is no database, whatever its name says");
+    expect![[r#"
+        stderr: error: `<project>/junk.db` is not a run store
+        stderr: help: move it away, or name another file
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("runs list --store junk.db"));
+    expect![[r#"
+        stderr: error: `<project>` is a directory
+        stderr: help: name a file in it
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("runs list --store ."));
+}
+
+#[test]
+fn the_words_of_an_agent_steer_no_terminal() {
+    let mut project = Project::small();
+    let run = project.run("small", "");
+    let said = project.agent(async |service, me| {
+        let view = service.current(&address(&run), None, me).await?;
+        let mut wanted = reported(&view, "failed");
+        wanted.note = Some("\u{1b}[2Jall is well\nreally \u{202e}".to_owned());
+        service.next(&wanted, me).await
+    });
+    assert!(said.is_ok(), "{said:?}");
+    let told = project.says(&format!("runs show {run}")) + &project.says(&format!("runs events {run}"));
+    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told}");
+    assert!(told.contains(r#"reported failed ("\u{1b}[2Jall is well\nreally \u{202e}")"#), "{told}");
+    assert!(told.contains(r"Note from `work`: \u{1b}[2Jall is well"), "{told}");
+}

@@ -1,0 +1,188 @@
+//! A scratch project, and what the binary says in it.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use portolan_core::value::Outcome;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::clock::Clock;
+use portolan_runtime::service::{Caller, Init, Move, Options, Service, ServiceError, View};
+
+/// Work, a gate that may send it back once, and a person when that is not enough.
+pub(crate) const SMALL: &str = r#"{
+  "name": "Small",
+  "nodes": {
+    "start": { "type": "start" },
+    "work": { "type": "task", "instructions": "Do it." },
+    "verify": { "type": "gate", "maxRetries": 1, "instructions": "Is it right?" },
+    "stuck": { "type": "end", "result": "blocked", "escalation": "hitl", "description": "It fails. What now?" },
+    "done": { "type": "end", "result": "success" }
+  },
+  "edges": [
+    { "from": "start", "to": "work" },
+    { "from": "work", "to": "verify" },
+    { "from": "verify", "to": "done", "on": "passed" },
+    { "from": "verify", "to": "work", "on": "failed" },
+    { "from": "verify", "to": "stuck", "on": "failed" },
+    { "from": "stuck", "to": "work", "on": "passed" }
+  ]
+}
+"#;
+
+/// A workflow whose one step is checked by a command.
+pub(crate) fn checked(argv: &str) -> String {
+    format!(
+        r#"{{ "nodes": {{ "start": {{ "type": "start" }},
+  "work": {{ "type": "task", "accept": [{{ "id": "tests", "run": {argv} }}] }},
+  "done": {{ "type": "end", "result": "success" }} }},
+"edges": [{{ "from": "start", "to": "work" }}, {{ "from": "work", "to": "done" }}] }}
+"#
+    )
+}
+
+/// A repository of somebody, with the person's own records beside it.
+pub(crate) struct Project {
+    folder: tempfile::TempDir,
+    handles: Vec<String>,
+}
+
+impl Project {
+    pub(crate) fn new() -> Project {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("project")).expect("a project");
+        Project { folder, handles: Vec::new() }
+    }
+
+    /// A project with a workflow called `small`.
+    pub(crate) fn small() -> Project {
+        let project = Project::new();
+        project.write(".flow/workflows/small.json", SMALL);
+        project
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("project").canonicalize().expect("the project is there")
+    }
+
+    fn person(&self) -> PathBuf {
+        self.folder.path().join("person")
+    }
+
+    pub(crate) fn write(&self, file: &str, text: impl AsRef<[u8]>) {
+        let path = self.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder is made");
+        std::fs::write(path, text).expect("a file is written");
+    }
+
+    /// The binary in this project, with nothing of the tester's own surroundings.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portolan"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command.env("PORTOLAN_DATA_DIR", self.person()).env("USER", "ada");
+        command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command
+    }
+
+    /// What the binary says to a command line, written as at a shell: words are split at blanks.
+    pub(crate) fn says(&self, line: &str) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.says_to(&words)
+    }
+
+    pub(crate) fn says_to(&self, words: &[&str]) -> String {
+        self.told(&self.command(words).output().expect("the binary starts"))
+    }
+
+    /// Standard output, standard error and exit code, with what differs each time replaced.
+    pub(crate) fn told(&self, output: &Output) -> String {
+        let mut told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr);
+        for line in said.lines() {
+            let _ = writeln!(told, "stderr: {line}");
+        }
+        match output.status.code() {
+            Some(code) => told += &format!("exit: {code}\n"),
+            None => told += &format!("{}\n", output.status),
+        }
+        self.settled(&told)
+    }
+
+    fn settled(&self, text: &str) -> String {
+        let mut text = text.replace(&*self.path().to_string_lossy(), "<project>");
+        text = text.replace(&*self.person().to_string_lossy(), "<person>");
+        for (at, handle) in self.handles.iter().enumerate() {
+            text = text.replace(handle, &format!("<run{}>", at + 1));
+        }
+        without_times(&text)
+    }
+
+    /// Begins a run as an agent would, and makes moves by the words of their outcomes; the handle is known from then
+    /// on as `<run1>`, `<run2>` …
+    pub(crate) fn run(&mut self, workflow: &str, outcomes: &str) -> String {
+        let init =
+            Init { workflow: Some(workflow.to_owned()), description: Some("make it so".to_owned()), ..Init::default() };
+        let view = self.agent(async |service, me| {
+            let view = service.init(&init, me).await?;
+            let mut view = service.start(&view.address, None, me).await?;
+            for word in outcomes.split_whitespace() {
+                view = service.next(&reported(&view, word), me).await?;
+            }
+            Ok(view)
+        });
+        let handle = view.expect("the moves are accepted").address.to_string();
+        self.handles.push(handle.clone());
+        handle
+    }
+
+    /// Does something as an agent.
+    pub(crate) fn agent<T>(
+        &self,
+        what: impl AsyncFnOnce(&Service, &Caller) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        let clock = Clock::stepping(1_700_000_000_000);
+        let options = Options { trust: Some(self.person()), clock, ..Options::of(self.path()) };
+        let service = Service::new(options)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(what(&service, &Caller::agent("tester")))
+    }
+}
+
+/// A report from where the agent is: in branches, from the first that is under way.
+pub(crate) fn reported(view: &View, word: &str) -> Move {
+    let actions = &view.situation.actions;
+    let offered = actions.required.iter().chain(&actions.optional).map(|action| &action.arguments);
+    let branch = offered.clone().find_map(|arguments| arguments.get("branch")?.as_str().map(str::to_owned));
+    let revision = offered.clone().find_map(|arguments| arguments.get("revision")?.as_u64());
+    Move { address: view.address.clone(), branch, revision, outcome: Outcome::from(word), note: None }
+}
+
+pub(crate) fn address(run: &str) -> Address {
+    Address::parse(run)
+}
+
+/// `2026-11-22T00:52:09Z` is `<time>`.
+fn without_times(text: &str) -> String {
+    const SHAPE: &str = "0000-00-00T00:00:00Z";
+    let shape_of = |c: char| if c.is_ascii_digit() { '0' } else { c };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_time = rest.get(..SHAPE.len()).is_some_and(|head| head.chars().map(shape_of).eq(SHAPE.chars()));
+        if is_time {
+            out.push_str("<time>");
+            rest = &rest[SHAPE.len()..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// The repository that is tested.
+#[expect(dead_code, reason = "for the documents")]
+pub(crate) fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

@@ -1,0 +1,140 @@
+//! `portolan trust`.
+
+use expect_test::expect;
+
+use crate::support::{Project, SMALL, checked};
+
+#[test]
+fn commands_run_after_a_person_allowed_them() {
+    let mut project = Project::new();
+    project.write(".flow/workflows/release.json", checked(r#"["git", "--version"]"#));
+    let run = project.run("release", "");
+    expect![[r#"
+        <run1> · release · work · working
+
+        ## work
+
+        Checked when you report it done:
+        - tests: `git --version` exits with status 0
+        These commands are not trusted yet, so that it cannot pass: run `portolan trust .flow/workflows/release.json`.
+
+        → Call Next(passed|failed) when complete.
+
+        optional  report that `work` failed                           Next {"run":"<run1>","result":"failed","revision":2}
+        blocked   report `work` passed; 1 acceptance check(s) decide  until run `portolan trust .flow/workflows/release.json`
+        exit: 0
+    "#]].assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r#"
+        .flow/workflows/release.json: these commands may run in this project
+          work/tests: git --version  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .flow/workflows/release.json"));
+    expect![[r#"
+        <time>  .flow/workflows/release.json  in <project>
+          work/tests: git --version  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --list"));
+    assert!(project.says(&format!("runs show {run}")).contains("required"));
+    expect![[r#"
+        .flow/workflows/release.json: these commands may not run any more
+          work/tests: git --version  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --revoke .flow/workflows/release.json"));
+    expect![[r#"
+        .flow/workflows/release.json: these commands were not trusted
+          work/tests: git --version  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --revoke .flow/workflows/release.json"));
+    expect![[r#"
+        stderr: nothing is trusted
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --list"));
+    expect![[r#"
+        {
+          "trusted": []
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --list --format json"));
+}
+
+#[test]
+fn a_command_cannot_be_taken_for_another() {
+    let project = Project::new();
+    project.write("sly.json", checked(r#"["sh", "-c", "rm x\u001b[2K\rtrue\n\u202e", ""]"#));
+    expect![[r#"
+        sly.json: these commands may run in this project
+          work/tests: sh -c "rm x\u{1b}[2K\rtrue\n\u{202e}" ""  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust sly.json"));
+}
+
+#[test]
+fn all_files_are_looked_at_before_any_is_trusted() {
+    let project = Project::new();
+    project.write("good.json", checked(r#"["true"]"#));
+    project.write("broken.json", "{");
+    expect![[r#"
+        stderr: error[syntax]: not valid JSON: unterminated object
+        stderr:  --> broken.json:1:1
+        stderr:   |
+        stderr: 1 | {
+        stderr:   | ^
+        stderr: 
+        stderr: error: `broken.json` has 1 error
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("trust good.json broken.json"));
+    expect![[r#"
+        stderr: {"error":"unreadable","message":"`missing.json` cannot be read: no such file or directory","help":"check the path and its permissions"}
+        exit: 1
+    "#]].assert_eq(&project.says("trust good.json missing.json --format json"));
+    expect![[r#"
+        stderr: nothing is trusted
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --list"));
+}
+
+#[test]
+fn only_files_with_commands_can_be_trusted() {
+    let project = Project::new();
+    project.write("small.json", SMALL);
+    expect![[r#"
+        small.json: it runs no commands, so there is nothing to trust
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust small.json"));
+    expect![[r#"
+        stderr: error: `.` is a folder
+        stderr: help: name the files one by one: each is looked at
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("trust ."));
+    expect![[r#"
+        stderr: error: the following required arguments were not provided:
+        stderr:   <FILE>...
+        stderr: 
+        stderr: Usage: portolan trust <FILE>...
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("trust"));
+    expect![[r#"
+        stderr: error: the argument '--list' cannot be used with '--revoke'
+        stderr: 
+        stderr: Usage: portolan trust --list [FILE]...
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("trust --list --revoke"));
+}
