@@ -86,7 +86,7 @@ fn outcomes(map: &Map<'_>, node: &Node) -> IndexSet<Outcome> {
     outcomes
 }
 
-/// What the `failed` edges and `maxRetries` of a node come to. `docs/navigator.md` has the table.
+/// What the `failed` edges and `maxRetries` of a node come to. `docs/workflows.md` has the table.
 fn failing(map: &Map<'_>, node: &Node) -> Failing {
     let written = node.max_retries.as_ref().map(|count| count.value);
     let is_join = matches!(node.kind, Kind::Join { .. });

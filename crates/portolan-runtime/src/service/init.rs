@@ -34,7 +34,7 @@ pub struct Init {
 }
 
 /// The longest description, in bytes.
-const MAX_DESCRIPTION_BYTES: usize = 64 << 10;
+const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
 
 impl Service {
     /// Begins a run, or shows the one that a task file has.
