@@ -6,6 +6,8 @@
 mod catalog;
 mod check;
 mod demo;
+mod examples;
+mod help;
 mod misuse;
 mod output;
 mod runs;

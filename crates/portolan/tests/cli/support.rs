@@ -182,7 +182,6 @@ fn without_times(text: &str) -> String {
 }
 
 /// The repository that is tested.
-#[expect(dead_code, reason = "for the documents")]
 pub(crate) fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

@@ -1,0 +1,41 @@
+//! What `--help` promises.
+
+use crate::support::{Project, checked, repository};
+
+/// Every example of `--help` does what it says, in a project that has what it names.
+#[test]
+fn the_examples_of_help_work() {
+    let mut project = Project::small();
+    project.write(".flow/workflows/release.json", checked(r#"["git", "--version"]"#));
+    let run = project.run("small", "passed failed passed failed");
+    let page = std::fs::read_to_string(repository().join("docs/cli.md")).expect("the page");
+    let examples: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("Example: ")).collect();
+    assert!(examples.len() >= 12, "every command has an example: {examples:?}");
+    for example in examples {
+        let line = example.replace("k7m2qx4p", &run);
+        let line = line.split('>').next().expect("a command").trim();
+        let Some(line) = line.strip_prefix("portolan ") else {
+            assert_eq!(line, "claude mcp add portolan -- portolan serve");
+            continue;
+        };
+        if line == "demo" {
+            continue; // it has a test of its own
+        }
+        let said = project.says_to(&words(line).iter().map(String::as_str).collect::<Vec<_>>());
+        let waiting = line.starts_with("runs show") && said.ends_with("exit: 4\n");
+        assert!(said.ends_with("exit: 0\n") || waiting, "portolan {line}\n{said}");
+    }
+}
+
+/// The words of a line as a shell has them, as far as double quotes go.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (at, part) in line.split('"').enumerate() {
+        if at % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
