@@ -120,6 +120,16 @@ fn no_crate_below_knows_what_is_above() {
     }
 }
 
+/// Faces translate: what may be done is asked of the service.
+#[test]
+fn faces_decide_nothing() {
+    let mut found = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan/src"), &mut found);
+    let decides = |path: &&PathBuf| code(path).contains("portolan_core::engine");
+    let wrong: Vec<&PathBuf> = found.iter().filter(decides).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// The documents that name paths of this repository.
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
 
