@@ -38,26 +38,49 @@ fn describe(page: &mut String, command: &Command, name: &str, level: usize) {
 fn the_page_of_the_tools_is_current() {
     let mut page = "# The MCP tools\n\nGenerated from the program: the `tasks` toolset of `portolan serve`. Every answer comes as \
                     structured content and as the same JSON in text. An error has `isError`, a stable `error` code, a `message`, \
-                    a `help`, and where there is a run the present `situation`.\n"
+                    a `help`, and where there is a run the present `situation`. What stands in bold \
+                    must be given, or is always there.\n"
         .to_owned();
     for tool in mcp::tools() {
         let _ = write!(page, "\n## {}\n\n{}\n", tool.name, tool.description.as_deref().unwrap_or_default());
-        let schema = Value::Object((*tool.input_schema).clone());
-        let required: Vec<&str> =
-            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
-            page.push_str("\nIt takes no arguments.\n");
-            continue;
-        };
-        page.push_str("\n| argument | type | meaning |\n|---|---|---|\n");
-        for (name, property) in properties {
-            let must = if required.contains(&name.as_str()) { " (required)" } else { "" };
-            let kind = property["type"].as_str().unwrap_or("any");
-            let meaning = property["description"].as_str().unwrap_or_default().replace('|', "\\|");
-            let _ = writeln!(page, "| `{name}`{must} | {kind} | {meaning} |");
-        }
+        let takes = Value::Object((*tool.input_schema).clone());
+        fields(&mut page, "argument", &takes);
+        let gives = tool.output_schema.as_ref().map_or(Value::Null, |schema| Value::Object((**schema).clone()));
+        // The other shape is that of an error, which is told once, above.
+        fields(&mut page, "answer", gives["anyOf"].get(0).unwrap_or(&gives));
     }
     expect_file!["../../../docs/mcp-tools.md"].assert_eq(&page);
+}
+
+/// The fields of an object as a table.
+fn fields(page: &mut String, what: &str, schema: &Value) {
+    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
+        let _ = write!(page, "\nIt has no {what}s.\n");
+        return;
+    };
+    let always: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let _ = write!(page, "\n| {what} | type | meaning |\n|---|---|---|\n");
+    for (name, field) in properties {
+        let name = if always.contains(&name.as_str()) { format!("**`{name}`**") } else { format!("`{name}`") };
+        let values: Vec<String> = field["enum"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|word| format!("`{word}`"))
+            .collect();
+        let meaning = format!("{} {}", field["description"].as_str().unwrap_or_default(), values.join(", "));
+        let _ = writeln!(page, "| {name} | {} | {} |", kind(field), meaning.trim().replace('|', "\\|"));
+    }
+}
+
+fn kind(field: &Value) -> String {
+    match (&field["type"], &field["items"]["type"]) {
+        (Value::String(kind), Value::String(item)) => format!("{kind} of {item}s"),
+        (Value::String(kind), _) => kind.clone(),
+        (Value::Array(kinds), _) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => "object".to_owned(),
+    }
 }
 
 #[test]
@@ -67,25 +90,44 @@ fn the_page_of_the_diagnostics_is_current() {
         .to_owned();
     for code in validate::codes() {
         let _ = write!(page, "\n## {}\n\n{}\n\n*Mend it:* {}\n", code.code, code.what, code.fix);
-        if let Some(line) = example(code.code) {
-            let _ = write!(page, "\n```text\n{line}\n```\n");
+        if let Some(Example { text, said }) = example(code.code) {
+            if let Some(text) = text {
+                let _ = write!(page, "\n```jsonc\n{}\n```\n", text.trim_end());
+            }
+            let _ = write!(page, "\n```text\n{said}\n```\n");
         }
     }
     expect_file!["../../../docs/diagnostics.md"].assert_eq(&page);
 }
 
-/// The first case that shows a code, as its expected text has it.
-fn example(code: &str) -> Option<String> {
+struct Example {
+    /// The definition, unless it is too long to be read here, or holds what cannot be seen.
+    text: Option<String>,
+    /// What is said about it.
+    said: String,
+}
+
+/// The longest definition that stands on the page.
+const MAX_SHOWN_BYTES: usize = 900;
+
+/// The case that shows a code with the least besides.
+fn example(code: &str) -> Option<Example> {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-core/tests/cases/check");
-    let mut folders: Vec<_> = fs::read_dir(cases).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    // The case that is called like the code shows it best.
-    folders.sort_by_key(|folder| (folder.file_name().is_none_or(|name| name != code), folder.clone()));
     let needles = [format!(" error {code}: "), format!(" warning {code}: ")];
-    folders.iter().find_map(|folder| {
-        let text = fs::read_to_string(folder.join("expected.txt")).ok()?;
-        let line = text
-            .lines()
-            .find(|line| needles.iter().any(|needle| line.contains(needle)) && !line.starts_with("lenient"))?;
-        Some(line.replace(" | help: ", "\nhelp: "))
-    })
+    let mut shown = Vec::new();
+    for folder in fs::read_dir(cases).ok()? {
+        let folder = folder.ok()?.path();
+        let expected = fs::read_to_string(folder.join("expected.txt")).ok()?;
+        let strict: Vec<&str> = expected.lines().take_while(|line| !line.starts_with("lenient")).collect();
+        let Some(line) = strict.iter().find(|line| needles.iter().any(|needle| line.contains(needle))) else {
+            continue;
+        };
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        let files = ["workflow.json".to_owned(), format!("{name}.json")];
+        let text = files.iter().find_map(|file| fs::read_to_string(folder.join(file)).ok())?;
+        shown.push((strict.len(), text.len(), text, line.replace(" | help: ", "\nhelp: ")));
+    }
+    let (_, length, text, said) = shown.into_iter().min()?;
+    let seen = (1..=MAX_SHOWN_BYTES).contains(&length) && !text.contains(|c: char| c.is_control() && c != '\n');
+    Some(Example { text: seen.then_some(text), said })
 }
