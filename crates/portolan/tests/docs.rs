@@ -136,3 +136,39 @@ fn every_example_is_sound() {
     }
     assert!(checked > 0, "there are no examples");
 }
+
+/// The guides name the tests that show what they say.
+#[test]
+fn every_test_that_the_documents_name_is_there() {
+    let mut named = 0;
+    let sources = sources(&root().join("crates"));
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        let words = text.split('`').skip(1).step_by(2);
+        for name in words.filter(|word| is_sentence(word)) {
+            assert!(sources.contains(&format!("fn {name}(")), "{}: there is no test `{name}`", page.display());
+            named += 1;
+        }
+    }
+    assert!(named > 20, "only {named} tests are named");
+}
+
+/// Nothing but a test is called by a whole sentence.
+fn is_sentence(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    word.chars().all(plain) && word.matches('_').count() >= 3
+}
+
+/// All Rust sources below a folder, in one text.
+fn sources(folder: &Path) -> String {
+    let mut all = String::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            all.push_str(&sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.push_str(&fs::read_to_string(path).expect("a source"));
+        }
+    }
+    all
+}
