@@ -275,7 +275,8 @@ impl Library {
             listed.extend(self.listed(&id, Origin::External));
         }
         for known in catalog::listed() {
-            if !listed.iter().any(|other| other.id == known.id) {
+            // A file of the project hides the catalogue's of the same id, also when it cannot be read.
+            if self.text(&known.id).is_ok_and(|(_, origin)| origin == Origin::Catalog) {
                 listed.push(known.clone());
             }
         }
