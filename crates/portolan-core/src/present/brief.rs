@@ -219,7 +219,9 @@ fn ended(text: &mut Blocks, frame: &Frame, node: &Node, result: EndResult) {
     text.line(match (result, escalation) {
         (EndResult::Success, _) => "## Complete",
         (_, Some(Escalation::Hitl)) => "## HITL",
-        _ => "## Failed",
+        (EndResult::Cancelled, _) => "## Cancelled",
+        (EndResult::Blocked, _) => "## Blocked",
+        (EndResult::Failure, _) => "## Failed",
     });
     text.block(node.brief.description.as_deref());
     feedback(text, frame.feedback.as_ref());

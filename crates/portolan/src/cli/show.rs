@@ -12,7 +12,7 @@ use portolan_runtime::service::{ErrorKind, ServiceError};
 use serde_json::json;
 
 use super::check::{files_at, refuse};
-use super::{Common, Exit};
+use super::{Common, Exit, Output};
 
 /// Show a workflow: its steps and where they lead.
 ///
@@ -63,7 +63,18 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     } else {
         output.line(text.trim_end())?;
     }
+    remark_on_faults(&output, &Library::new(&project, &given, Strictness::Strict)?, &id)?;
     Ok(Exit::Done)
+}
+
+/// A workflow that has faults is drawn as lenient reading repairs it, which must not be taken for what is written.
+fn remark_on_faults(output: &Output, strict: &Library, id: &str) -> anyhow::Result<()> {
+    let faults = strict.review(id)?.faults.iter().filter(|fault| fault.is_error()).count();
+    if faults > 0 {
+        let them = if faults == 1 { "1 fault".to_owned() } else { format!("{faults} faults") };
+        output.remark(format!("note: `{id}` has {them} and is shown repaired; `portolan check` says what is wrong"));
+    }
+    Ok(())
 }
 
 /// The one workflow at a path.

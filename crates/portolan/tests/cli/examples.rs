@@ -75,7 +75,7 @@ fn release_takes_neither_notes_nor_tests_on_the_agents_word() {
     expect![[r#"
         <run1> · release · dropped · ended
 
-        ## Failed
+        ## Cancelled
 
         The run was cancelled. Stop working on it.
         exit: 0

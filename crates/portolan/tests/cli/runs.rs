@@ -243,7 +243,7 @@ fn a_run_is_called_off_with_a_reason() {
     expect![[r#"
         <run1> · small · work · ended
 
-        ## Failed
+        ## Cancelled
 
         The run was cancelled. Stop working on it.
         exit: 0

@@ -194,3 +194,16 @@ fn what_cannot_be_drawn_is_explained() {
         exit: 3
     "#]].assert_eq(&project.says("show broken.json --format json"));
 }
+
+#[test]
+fn what_has_faults_is_drawn_and_said_to_be_repaired() {
+    let project = Project::new();
+    project.write(
+        "bent.json",
+        r#"{"nodes": {"start": {"type": "start"}, "work": {"type": "task"}, "done": {"type": "end", "result": "success"}},
+            "edges": [{"from": "start", "to": "work"}, {"from": "work", "to": "don"}]}"#,
+    );
+    let said = project.says("show bent.json");
+    let note = "stderr: note: `bent` has 1 fault and is shown repaired; `portolan check` says what is wrong";
+    assert!(said.contains(note), "{said}");
+}
