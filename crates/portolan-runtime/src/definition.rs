@@ -116,7 +116,7 @@ impl Definition {
 
     fn checked(bundle: Bundle, text: Arc<str>, workflow: Workflow) -> Definition {
         let commands = trust::commands_digest(&workflow);
-        Definition { digest: Digest::of(&text), bundle, text, workflow: Arc::new(workflow), commands }
+        Definition { digest: Digest::of(&*text), bundle, text, workflow: Arc::new(workflow), commands }
     }
 
     /// Takes up a stored bundle.

@@ -43,6 +43,7 @@ pub mod catalog;
 pub mod clock;
 pub mod copy;
 pub mod definition;
+pub mod digest;
 pub mod library;
 mod nested;
 pub mod runner;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
-use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+use portolan_core::source::Source;
 
 use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
@@ -430,5 +430,3 @@ fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-const _: () = assert!(MAX_SOURCE_BYTES < 1 << 30, "a definition is read into memory");

@@ -3,8 +3,8 @@
 
 use serde::de::DeserializeOwned;
 
-/// A fork in a subflow takes nine levels, and subflows nest 16 deep: more than the 128 that `serde_json` allows.
-/// There must be a limit all the same, because a file that came with a repository must not overflow the stack.
+/// A fork in a subflow takes nine levels, and a run may be 16 frames deep: more than the 128 levels that `serde_json`
+/// allows. There must be a limit all the same, because a file that came with a repository must not overflow the stack.
 pub(crate) const MAX_DEPTH: usize = 256;
 
 /// The value of a JSON text; otherwise why it is none.

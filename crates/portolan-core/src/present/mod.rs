@@ -13,8 +13,6 @@ mod picture;
 #[cfg(test)]
 mod pictures_tests;
 mod situation;
-#[cfg(test)]
-mod tests;
 
 pub use actions::{Action, Actions, Blocked};
 pub use brief::{instructions, terminal};

@@ -1,10 +1,9 @@
-//! The names that a store goes by: a short handle for a run, a digest for a definition.
+//! The name that a store gives a run: a short handle.
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest as _, Sha256};
+use serde::{Serialize, Serializer};
 
 /// The short handle of a stored run, made to be read aloud and typed: `k3mx8q2p`.
 ///
@@ -63,54 +62,6 @@ impl Serialize for RunId {
     }
 }
 
-/// The SHA-256 of a definition bundle's text, in lower-case hexadecimal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Digest(Arc<str>);
-
-impl Digest {
-    /// The digest of a text.
-    #[must_use]
-    pub fn of(text: &str) -> Digest {
-        let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Digest(hex.into())
-    }
-
-    /// The digest that somebody wrote; nothing when it cannot be one. It is safe to use in a path.
-    pub fn parse(text: &str) -> Option<Digest> {
-        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (text.len() == 64 && text.bytes().all(is_hex)).then(|| Digest(text.into()))
-    }
-
-    /// The digest as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// What a store gave back; what it then names is compared with it, so that no form is asked for here.
-    pub(super) fn stored(text: &str) -> Digest {
-        Digest(text.into())
-    }
-}
-
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a digest has 64 hexadecimal digits"))
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 const LENGTH: usize = 8;
 
 /// Letters and digits that are not taken for one another: no 0 o, no 1 l i.
@@ -138,12 +89,5 @@ mod tests {
         {
             assert_eq!(RunId::parse(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn the_digest_is_sha_256() {
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of("").as_str(), empty);
-        assert_ne!(Digest::of("a"), Digest::of("b"));
     }
 }

@@ -23,8 +23,9 @@ use portolan_core::run::{Change, Event, Run};
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use crate::digest::Digest;
 pub use error::StoreError;
-pub use id::{Digest, RunId};
+pub use id::RunId;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 pub use summary::{Status, Summary};

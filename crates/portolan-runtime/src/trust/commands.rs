@@ -1,64 +1,9 @@
-//! The commands of a workflow, and digests of them.
-
-use std::fmt;
+//! The commands of a workflow, and the digest of them.
 
 use portolan_core::graph::{CheckBy, Workflow};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-/// A SHA-256, in lower-case hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Digest(String);
-
-impl Digest {
-    /// The digest of `bytes`.
-    pub fn of(bytes: &[u8]) -> Digest {
-        Digest::from_hash(Sha256::new().chain_update(bytes))
-    }
-
-    /// The digest of several texts, each with its length, so that no two lists are taken for each other.
-    pub(super) fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Digest {
-        let hash = parts
-            .into_iter()
-            .fold(Sha256::new(), |hash, part| hash.chain_update((part.len() as u64).to_le_bytes()).chain_update(part));
-        Digest::from_hash(hash)
-    }
-
-    fn from_hash(hash: Sha256) -> Digest {
-        Digest(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-
-    /// The digits.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// What reads entries relies on it: a digest is part of a file's name.
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Digest, &'static str> {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        match text.len() == 64 && text.bytes().all(is_digit) {
-            true => Ok(Digest(text)),
-            false => Err("a digest has 64 lower-case hexadecimal digits"),
-        }
-    }
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> String {
-        digest.0
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::digest::Digest;
 
 /// A command that a workflow names, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

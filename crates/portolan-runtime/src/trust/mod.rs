@@ -30,7 +30,8 @@ use std::path::{Path, PathBuf};
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use commands::{Command, Digest, commands, commands_digest};
+pub use crate::digest::Digest;
+pub use commands::{Command, commands, commands_digest};
 pub use error::{TrustError, TrustFault};
 pub use place::data_dir;
 

@@ -7,6 +7,3 @@ mod lower;
 mod syntax;
 
 pub use lower::lower;
-
-#[cfg(test)]
-mod tests;

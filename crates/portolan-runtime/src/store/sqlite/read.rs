@@ -105,7 +105,7 @@ pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc
     let found: Option<Arc<str>> = statement.query_one([digest.as_str()], |row| row.get(0)).optional()?;
     let found = found.ok_or_else(unknown)?;
     // Checks name commands: a definition that was changed in the file is not the one that was agreed to.
-    if Digest::of(&found) != *digest {
+    if Digest::of(&*found) != *digest {
         let why = "its text has been changed".to_owned();
         return Err(Trouble::Garbled { what: format!("definition `{digest}`"), why });
     }
