@@ -4,6 +4,7 @@
 //! no format, and nothing of runs.
 
 mod check;
+mod server;
 mod workflow;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use workflow::{Exits, Failing, Flow, Step, Workflow};
 
 /// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
