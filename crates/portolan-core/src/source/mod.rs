@@ -1,13 +1,21 @@
-//! Text with places in it: a named source, byte spans, and a JSON tree that remembers where each value stands.
+//! Text with places in it: a named source, byte spans, and a tree of values that remembers where each one stands.
 //!
-//! Knows nothing of workflows. Dialects read the tree; faces draw the spans.
+//! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
+
+mod json;
+mod place;
+mod yaml;
 
 use std::sync::Arc;
 
-use jsonc_parser::{ParseOptions, ast, common::Ranged};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, clip};
+
+pub use json::parse_json;
+pub use place::offset_in;
+pub use yaml::parse_yaml;
 
 /// The largest definition that is read, in bytes. A workflow of a thousand nodes is about half a megabyte.
 pub const MAX_SOURCE_BYTES: usize = 4 << 20;
@@ -66,6 +74,12 @@ impl Source {
         (!["", ".", ".."].contains(&stem) && !stem.starts_with('<')).then_some(stem)
     }
 
+    /// The extension of the name, in lower case: `yaml` for `flows/feature.YAML`.
+    fn extension(&self) -> Option<String> {
+        let file = self.name.rsplit(['/', '\\']).next()?;
+        file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
+    }
+
     /// Line and column of a byte offset; an offset past the end is the end.
     pub fn location(&self, offset: usize) -> Location {
         let offset = (0..=offset.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
@@ -75,7 +89,7 @@ impl Source {
     }
 }
 
-/// A JSON value with its span.
+/// A value with its span.
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// What it is.
@@ -84,14 +98,14 @@ pub struct Tree {
     pub span: Span,
 }
 
-/// The kinds of JSON value.
+/// The kinds of value.
 #[derive(Clone, Debug)]
 pub enum TreeKind {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as written.
+    /// A number, as JSON writes it.
     Number(String),
     /// A string with its escapes resolved.
     String(String),
@@ -123,6 +137,21 @@ impl Tree {
         }
     }
 
+    /// Where it begins, for findings about the whole of it: the brace of an object, or its first key where it has
+    /// none. The whole object would be a page of text.
+    pub fn head(&self) -> Span {
+        let start = self.span.start;
+        let brace = Span { start, end: self.span.end.min(start + 1) };
+        match &self.kind {
+            TreeKind::Array(_) => brace,
+            TreeKind::Object(entries) => {
+                let first = entries.first().map(|entry| entry.key.span);
+                first.filter(|span| span.start == start).unwrap_or(brace)
+            }
+            _ => self.span,
+        }
+    }
+
     /// The string, when it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
@@ -139,6 +168,21 @@ impl Tree {
         }
     }
 
+    /// The value without its places: of a repeated key, the last value counts.
+    pub fn value(&self) -> Value {
+        match &self.kind {
+            TreeKind::Null => Value::Null,
+            TreeKind::Bool(value) => Value::Bool(*value),
+            TreeKind::Number(text) => serde_json::from_str(text).map_or(Value::Null, Value::Number),
+            TreeKind::String(text) => Value::String(text.clone()),
+            TreeKind::Array(items) => Value::Array(items.iter().map(Tree::value).collect()),
+            TreeKind::Object(entries) => {
+                let members = entries.iter().map(|entry| (entry.key.value.clone(), entry.value.value()));
+                Value::Object(members.collect::<Map<String, Value>>())
+            }
+        }
+    }
+
     /// The value under `key`, when it is an object that has one: the last of several, as most readers of JSON have it.
     pub fn get(&self, key: &str) -> Option<&Tree> {
         let entry = self.entries()?.iter().rfind(|entry| entry.key.value == key)?;
@@ -146,84 +190,47 @@ impl Tree {
     }
 }
 
-/// Reads strict JSON (RFC 8259) into a tree.
+/// Reads a text as JSON or as YAML, by the extension of its name, or else by how it begins.
 ///
-/// # Errors
-/// One diagnostic: the first syntax error, nesting beyond 512 levels, or a text over [`MAX_SOURCE_BYTES`].
-pub fn parse_json(source: &Source) -> Result<Tree, Diagnostic> {
-    if source.text.len() > MAX_SOURCE_BYTES {
-        return Err(Diagnostic::error(
-            "too-large",
-            format!("the file has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.text.len()),
-        )
-        .help("split it: a subflow can stand in a file of its own"));
+/// A file called `.json` must be strict JSON. Any other text that begins like JSON is tried as that first: JSON is
+/// YAML, but for escapes of two halves and for deep nesting.
+pub fn parse(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
+    let extension = source.extension();
+    let is_yaml = matches!(extension.as_deref(), Some("yaml" | "yml"));
+    let is_json = extension.as_deref() == Some("json");
+    if !is_json && !source.text.trim_start().starts_with(['{', '[']) {
+        return parse_yaml(source);
     }
-    let options = ParseOptions {
-        allow_comments: false,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let parsed = jsonc_parser::parse_to_ast(&source.text, &Default::default(), &options).map_err(|error| {
-        let range = error.range();
-        Diagnostic::error("syntax", format!("not valid JSON: {}", lower_first(&error.kind().to_string())))
-            .at(Span { start: range.start, end: range.end })
-    })?;
-    if let Some((at, found)) = beyond_json(&source.text) {
-        let message = format!("not valid JSON: the character `{}` cannot stand here", found.escape_debug());
-        return Err(Diagnostic::error("syntax", message).at(Span { start: at, end: at + found.len_utf8() }).help(
-            "in a string write `\\n` for a line break and `\\t` for a tab; between values only plain blanks may stand",
-        ));
+    match parse_json(source) {
+        Ok(tree) => (Some(tree), Vec::new()),
+        Err(fault) if is_json || fault.code != "syntax" => (None, vec![fault]),
+        Err(fault) => match parse_yaml(source) {
+            (None, _) if !is_yaml => (None, vec![fault]),
+            read => read,
+        },
     }
-    parsed.value.as_ref().map(tree).ok_or_else(|| Diagnostic::error("syntax", "the file is empty".to_owned()))
 }
 
-/// What the parser lets pass although RFC 8259 does not: control characters in strings, and other blanks than its
-/// four between values. The text is otherwise valid.
-fn beyond_json(text: &str) -> Option<(usize, char)> {
-    let (mut inside, mut escaped) = (false, false);
-    text.char_indices().find(|&(_, c)| {
-        let allowed = if inside { c >= ' ' } else { c.is_ascii_graphic() || [' ', '\t', '\n', '\r'].contains(&c) };
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = inside,
-            '"' => inside = !inside,
-            _ => {}
-        }
-        !allowed
+/// The fault of a text over [`MAX_SOURCE_BYTES`].
+fn too_large(source: &Source) -> Option<Diagnostic> {
+    let size = source.text.len();
+    (size > MAX_SOURCE_BYTES).then(|| {
+        Diagnostic::error(
+            "too-large",
+            format!("the file has {size} bytes, more than the {MAX_SOURCE_BYTES} that are read"),
+        )
+        .help("split it: a subflow can stand in a file of its own")
     })
 }
 
-fn tree(value: &ast::Value<'_>) -> Tree {
-    let range = value.range();
-    let kind = match value {
-        ast::Value::NullKeyword(_) => TreeKind::Null,
-        ast::Value::BooleanLit(literal) => TreeKind::Bool(literal.value),
-        ast::Value::NumberLit(literal) => TreeKind::Number(literal.value.to_owned()),
-        ast::Value::StringLit(literal) => TreeKind::String(literal.value.to_string()),
-        ast::Value::Array(array) => TreeKind::Array(array.elements.iter().map(tree).collect()),
-        ast::Value::Object(object) => TreeKind::Object(object.properties.iter().map(entry).collect()),
-    };
-    Tree { kind, span: Span { start: range.start, end: range.end } }
-}
-
-fn entry(property: &ast::ObjectProp<'_>) -> Entry {
-    let range = property.name.range();
-    Entry {
-        key: Spanned { value: property.name.as_str().to_owned(), span: Span { start: range.start, end: range.end } },
-        value: tree(&property.value),
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+/// The fault of a number beyond what 64 bits can be computed with: every reader would make something else of it.
+fn beyond_numbers(text: &str, span: Span) -> Option<Diagnostic> {
+    let sound = serde_json::from_str::<serde_json::Number>(text).is_ok();
+    (!sound).then(|| {
+        Diagnostic::error("syntax", format!("the number `{}` is larger than any that can be computed with", clip(text)))
+            .at(span)
+            .help("write it as a string, in double quotes")
+    })
 }
 
 #[cfg(test)]
@@ -245,36 +252,5 @@ mod tests {
         assert_eq!(Source::new("<stdin>", "").stem(), None);
         assert_eq!(Source::new("./workflow.json", "").stem(), None);
         assert_eq!(Source::new("../workflow.json", "").stem(), None);
-    }
-
-    #[test]
-    fn what_is_not_strict_json_is_refused() {
-        for text in [
-            "{a:1}",
-            "{\"a\":1,}",
-            "{'a':1}",
-            "// x\n1",
-            "[01]",
-            "[1 2]",
-            "[+1]",
-            "[.5]",
-            "[NaN]",
-            "",
-            "{} {}",
-            "[\"a\nb\"]",
-            "{\"\t\":1}",
-            "[\u{a0}1]",
-            "[\u{c}1]",
-            "[\u{b}1]",
-        ] {
-            assert!(parse_json(&Source::new("t", text)).is_err(), "{text} was accepted");
-        }
-    }
-
-    #[test]
-    fn deep_nesting_is_an_error_and_not_a_crash() {
-        let text = "[".repeat(10_000);
-        let fault = parse_json(&Source::new("t", &text)).expect_err("too deep");
-        assert_eq!(fault.message, "not valid JSON: maximum nesting depth exceeded");
     }
 }

@@ -1,0 +1,242 @@
+//! What can be wrong with a YAML text, in the words of its author.
+
+use saphyr_parser::ScanError;
+
+use super::MAX_DEPTH;
+use super::places::Places;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::source::{MAX_SOURCE_BYTES, Span};
+
+fn syntax_at(message: impl Into<String>, at: usize, text: &str) -> Diagnostic {
+    let end = text[at..].chars().next().filter(|c| *c != '\n' && *c != '\r').map_or(at, |c| at + c.len_utf8());
+    Diagnostic::error("syntax", message).at(Span { start: at, end })
+}
+
+/// The first character that YAML does not allow: it is seen by nobody, and steers terminals.
+pub(super) fn unprintable(text: &str) -> Option<Diagnostic> {
+    let allowed = |c: char| match c {
+        '\t' | '\n' | '\r' | '\u{85}' => true,
+        '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
+        c => !c.is_control(),
+    };
+    let (at, found) = text.char_indices().find(|(_, c)| !allowed(*c))?;
+    let message = format!("not valid YAML: the character `{}` cannot stand here", found.escape_debug());
+    Some(syntax_at(message, at, text).help("remove it, or write it as an escape in a text in double quotes"))
+}
+
+pub(super) fn second_document(span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", "the file holds more than one YAML document")
+        .at(span)
+        .help("a definition is one document: remove the `---`, or move what follows it into a file of its own")
+}
+
+pub(super) fn too_deep(span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", format!("the values nest deeper than {MAX_DEPTH} levels"))
+        .at(span)
+        .help("move parts of it into files of their own")
+}
+
+pub(super) fn recursive(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", format!("the alias `{}` stands inside the value that it repeats", clip(name)))
+        .at(span)
+        .help("a value cannot contain itself: write out what is meant")
+}
+
+pub(super) fn alias_bomb(span: Span) -> Diagnostic {
+    let message = format!("the aliases of the file repeat more than {MAX_SOURCE_BYTES} bytes");
+    Diagnostic::error("too-large", message).at(span).help("anchor smaller values, or repeat them less often")
+}
+
+pub(super) fn unknown_tag(tag: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", format!("the tag `{tag}` means nothing here"))
+        .at(span)
+        .help("remove it: values are objects, lists, texts, numbers, booleans and null")
+}
+
+pub(super) fn mistagged(tag: &str, value: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", format!("`{}` is not what its tag `{tag}` says", clip(value)))
+        .at(span)
+        .help("remove the tag, or write a value that it fits")
+}
+
+pub(super) fn no_number(word: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", format!("`{word}` is a number that JSON cannot hold"))
+        .at(span)
+        .help("write another number, or put it in quotes if the text is meant")
+}
+
+pub(super) fn no_key(span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", "only a text can be a key")
+        .at(span)
+        .help("write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must stand in quotes")
+}
+
+pub(super) fn no_merge(span: Span) -> Diagnostic {
+    Diagnostic::error("syntax", "`<<` merges an object or a list of objects, and this is neither").at(span).help(
+        "write `<<: *name`, with `&name` before the object that is to be merged; put `<<` in quotes if it is a key",
+    )
+}
+
+/// The fault of a text that is no YAML: what the parser says, and its most likely cause.
+pub(super) fn syntax(text: &str, places: &Places<'_>, error: &ScanError, unclosed: Option<usize>) -> Diagnostic {
+    let at = places.byte(error.marker());
+    let info = error.info();
+    let says = |message: &str, at: usize| syntax_at(format!("not valid YAML: {message}"), at, text);
+    if let Some(fault) = tab(text, at, info) {
+        return fault;
+    }
+    if info.contains("unknown anchor") {
+        let name: String = text[at..].chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
+        return says(&format!("the alias `{}` repeats a value that has no anchor", clip(&name)), at)
+            .help("write `&name` before the value that is to be repeated, further up; a text that begins with `*` must stand in quotes");
+    }
+    if info.contains("quoted scalar") && !info.contains("trailing") {
+        return quoted(text, at, info);
+    }
+    if info.contains("recursion limit") {
+        return says("too many brackets stand open", at).help("move parts of it into files of their own");
+    }
+    if info.contains("trailing content") {
+        return says("something stands behind the closing quote", at)
+            .help("put the whole text in one pair of quotes, or begin a new line");
+    }
+    if info.contains("block scalar") {
+        return says("the text of a block begins in the line below its `|` or `>`", at)
+            .help("move the text there and indent it; put a text that begins with `|` or `>` in quotes");
+    }
+    if info.contains("comment") {
+        return says("a remark cannot stand inside a text", at)
+            .help("move the remark to a line of its own above, or indent the line below like the other keys");
+    }
+    if info.contains("misplaced bracket") {
+        return says("this bracket closes nothing", at).help("remove it, or put the text in quotes");
+    }
+    if info.contains("handle") || info.contains("tag") {
+        return says("a text cannot begin with `!`, which begins a tag", at)
+            .help("put the text in quotes, or remove the tag");
+    }
+    if info.contains("unexpected character") {
+        let c = text[at..].chars().next().unwrap_or(' ');
+        return says(&format!("a text cannot begin with `{c}`"), at).help("put the text in quotes");
+    }
+    if let Some(start) = unclosed {
+        return in_brackets(text, at, start);
+    }
+    structure(text, at, info)
+}
+
+/// Tabs cannot indent. The parser tells it in several ways, and not always where the tab is.
+fn tab(text: &str, at: usize, info: &str) -> Option<Diagnostic> {
+    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let indents = |line: usize| {
+        let blank = text[line..].len() - text[line..].trim_start_matches([' ', '\t']).len();
+        text[line..line + blank].find('\t').map(|tab| line + tab)
+    };
+    let next = text[at..].find('\n').map(|end| at + end + 1);
+    let found = indents(line).or_else(|| next.filter(|_| info.contains("tab")).and_then(indents))?;
+    Some(syntax_at("not valid YAML: a tab cannot indent a line", found, text).help("indent with blanks"))
+}
+
+fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
+    let quote = text[at..].chars().next().filter(|c| ['"', '\''].contains(c)).unwrap_or('"');
+    if info.contains("escape") || info.contains("hexadecimal") {
+        let (at, found) = bad_escape(text, at);
+        let help = match found.len() {
+            // Six: a whole `\uXXXX`, the half of a character as JSON writes those beyond 16 bits.
+            6 => "write the character itself",
+            _ => "write `\\\\` for a backslash, or put the text in single quotes, where a backslash is a backslash",
+        };
+        return syntax_at(format!("not valid YAML: the escape `{}` means nothing", clip(&found)), at, text).help(help);
+    }
+    syntax_at(format!("not valid YAML: the quote `{quote}` that opens here is not closed"), at, text)
+        .help("close it; a text of several lines is easier written as a block: `|` at the end of the line, and the text indented below")
+}
+
+/// The first escape behind `from` that a double-quoted text cannot have.
+fn bad_escape(text: &str, from: usize) -> (usize, String) {
+    let mut at = from;
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        let c = text[at + 1..].chars().next().unwrap_or(' ');
+        let digits = match c {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        let code: String = text[at + 1 + c.len_utf8()..].chars().take(digits).collect();
+        let sound = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32).is_some() && code.len() == digits;
+        if (digits > 0 && !sound) || !"0abt\tnvfre \"/\\N_LPxuU\r\n".contains(c) {
+            return (at, format!("\\{c}{code}"));
+        }
+        at += 1 + c.len_utf8();
+    }
+    (from, "\\".to_owned())
+}
+
+/// A fault between brackets: where they stand open to the end of the text, the place of the opening says more.
+fn in_brackets(text: &str, at: usize, start: usize) -> Diagnostic {
+    let bracket = &text[start..=start];
+    let line = text[..start].matches('\n').count() + 1;
+    let close = if bracket == "{" { "}" } else { "]" };
+    if text[at..].trim().is_empty() {
+        return syntax_at(format!("not valid YAML: the `{bracket}` that opens here is not closed"), start, text)
+            .help(format!("close it with `{close}`"));
+    }
+    syntax_at(format!("not valid YAML: this cannot stand inside the `{bracket}` of line {line}"), at, text).help(format!(
+        "separate what stands there with `,`, close it with `{close}`, and indent its lines; a text with `,`, `:`, brackets or braces in it must stand in quotes"
+    ))
+}
+
+/// Keys, values and list items that do not stand where they can.
+fn structure(text: &str, at: usize, info: &str) -> Diagnostic {
+    let says = |message: &str, at: usize| syntax_at(format!("not valid YAML: {message}"), at, text);
+    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let first = line + (text[line..].len() - text[line..].trim_start_matches(' ').len());
+    if info.contains("mapping values are not allowed") || info.contains("illegal placement") {
+        return if text[line..at].contains(": ") {
+            says("a second `: ` stands in this line", at)
+                .help("put the text in quotes if the `: ` belongs to it, or begin a new line for the key")
+        } else {
+            says("this key stands where a text goes on", first)
+                .help("indent it like the other keys of its object, and end the line above with `:` if it is a key too")
+        };
+    }
+    if info.contains("simple key expect") {
+        let (at, word) = line_above(text, at);
+        return says(&format!("`{}` has no value", clip(word)), at)
+            .help("write `key: value`; a text of several lines is indented below its key, after a `|`");
+    }
+    if info.contains("expected key") || info.contains("'-' indicator") || info.contains("indentation") {
+        return if text[first..].starts_with("- ") && info.contains("expected key") {
+            says("a list item cannot stand here", first)
+                .help("indent every `- ` of a list alike, below the key that the list belongs to")
+        } else {
+            says("the indentation of this line fits no line above", first)
+                .help("indent what belongs together alike, with the same number of blanks")
+        };
+    }
+    if info.contains("sequence entries are not allowed") {
+        return says("a list cannot begin in the line of its key", at)
+            .help("write each `- ` in a line of its own below the key, or the list as `[…]`");
+    }
+    if info.contains("document start") {
+        return says("something follows the end of the value", at)
+            .help("a definition is one object: indent or remove it");
+    }
+    says(&clip(&info.to_lowercase()), at).help("put texts that hold special characters in quotes")
+}
+
+/// The last line before `at` that says something.
+fn line_above(text: &str, at: usize) -> (usize, &str) {
+    let mut end = at;
+    loop {
+        let start = text[..end].rfind('\n').map_or(0, |line| line + 1);
+        let line = text[start..end].trim();
+        if !line.is_empty() && !line.starts_with('#') || start == 0 {
+            let indent = text[start..end].len() - text[start..end].trim_start().len();
+            return (start + indent, line);
+        }
+        end = start - 1;
+    }
+}

@@ -1,0 +1,318 @@
+//! YAML 1.2 with its core schema, as far as it says what JSON can say, and with the merge keys of YAML 1.1.
+//!
+//! The events of `saphyr-parser` are put together here rather than by a loader, because a loader drops repeated keys,
+//! the order of faults, and the places of what aliases stand for.
+
+mod fault;
+mod places;
+mod scalar;
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use self::places::Places;
+use super::{Entry, Source, Span, Spanned, Tree, TreeKind, too_large};
+use crate::diagnostic::{Diagnostic, clip};
+
+/// How deep values may nest, aliases included.
+const MAX_DEPTH: usize = 512;
+/// How much the aliases of a file may add: a node weighs eight bytes and its text.
+const MAX_COPIED: usize = super::MAX_SOURCE_BYTES;
+const NODE_WEIGHT: usize = 8;
+
+/// Reads YAML into a tree, aliases and merge keys resolved.
+///
+/// Without a tree there is one diagnostic: the first syntax error, nesting or aliases out of bounds, a second document,
+/// or a text over [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES). With one there may be several: tags, keys and numbers
+/// that JSON has no form for.
+pub fn parse_yaml(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
+    if let Some(fault) = too_large(source).or_else(|| fault::unprintable(&source.text)) {
+        return (None, vec![fault]);
+    }
+    let mut reader = Reader::of(&source.text);
+    match reader.read() {
+        Ok(Some(tree)) => (Some(tree), reader.faults),
+        Ok(None) => (None, vec![Diagnostic::error("syntax", "the file is empty")]),
+        Err(fault) => (None, vec![fault]),
+    }
+}
+
+struct Reader<'s> {
+    text: &'s str,
+    places: Places<'s>,
+    open: Vec<Open>,
+    anchors: BTreeMap<usize, Node>,
+    copied: usize,
+    faults: Vec<Diagnostic>,
+    /// Where the last event ended: the header of a block scalar is looked for from there.
+    last: usize,
+    root: Option<Tree>,
+}
+
+/// A value and what copying it takes.
+#[derive(Clone)]
+struct Node {
+    tree: Tree,
+    height: usize,
+    weight: usize,
+    /// Whether it was written without quotes: only then `<<` is a merge key and nothing is no key.
+    plain: bool,
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    start: usize,
+    end: usize,
+    anchor: usize,
+    height: usize,
+    weight: usize,
+    items: Items,
+}
+
+enum Items {
+    Array(Vec<Tree>),
+    Object { entries: Vec<Entry>, key: Key, merges: Vec<Merge> },
+}
+
+/// What stands before the next value of an object.
+enum Key {
+    /// Nothing: the next value is a key.
+    Awaited,
+    Read(Spanned<String>),
+    Merge(Span),
+    /// What cannot be a key, so that its value is dropped.
+    Refused,
+}
+
+/// The entries that `<<` brings along, and before which entry it stands.
+struct Merge {
+    before: usize,
+    entries: Vec<Entry>,
+}
+
+impl<'s> Reader<'s> {
+    fn of(text: &'s str) -> Reader<'s> {
+        Reader {
+            text,
+            places: Places::of(text),
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            copied: 0,
+            faults: Vec::new(),
+            last: 0,
+            root: None,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Tree>, Diagnostic> {
+        let mut documents = 0;
+        for event in Parser::new_from_str(self.text) {
+            let (event, span) =
+                event.map_err(|error| fault::syntax(self.text, &self.places, &error, self.unclosed()))?;
+            let span = self.places.span(&span);
+            match event {
+                Event::DocumentStart(_) => {
+                    documents += 1;
+                    if documents > 1 {
+                        return Err(fault::second_document(span));
+                    }
+                }
+                Event::Scalar(value, style, anchor, tag) => self.scalar(&value, style, anchor, tag.as_deref(), span)?,
+                Event::Alias(anchor) => self.alias(anchor, span)?,
+                Event::SequenceStart(anchor, tag) => {
+                    self.begin(Items::Array(Vec::new()), anchor, tag.as_deref(), "seq", span)?;
+                }
+                Event::MappingStart(anchor, tag) => {
+                    let items = Items::Object { entries: Vec::new(), key: Key::Awaited, merges: Vec::new() };
+                    self.begin(items, anchor, tag.as_deref(), "map", span)?;
+                }
+                Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
+                Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+            }
+            self.last = self.last.max(span.end);
+        }
+        Ok(self.root.take())
+    }
+
+    /// The innermost collection that a bracket opened and none closed.
+    fn unclosed(&self) -> Option<usize> {
+        let starts = self.open.iter().rev().map(|open| open.start);
+        starts.into_iter().find(|start| self.text[*start..].starts_with(['{', '[']))
+    }
+
+    fn scalar(
+        &mut self,
+        value: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let from = span.start;
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let span = if is_block {
+            places::block_scalar(self.text, self.last, span)
+        } else {
+            Span { start: places::past_properties(self.text, span), end: span.end }
+        };
+        let plain = style == ScalarStyle::Plain;
+        let is_key = matches!(self.open.last(), Some(Open { items: Items::Object { key: Key::Awaited, .. }, .. }));
+        let kind = if is_key && tag.is_none() {
+            TreeKind::String(value.to_owned())
+        } else {
+            let said = tag.map(|tag| (tag, places::word(self.text, from)));
+            scalar::kind(value, plain, said, span, &mut self.faults)
+        };
+        // The span of nothing is that of whatever comes next.
+        let span = if plain && value.is_empty() { Span { start: span.start, end: span.start } } else { span };
+        let weight = NODE_WEIGHT + value.len();
+        self.place(Node { tree: Tree { kind, span }, height: 0, weight, plain }, anchor)
+    }
+
+    fn begin(
+        &mut self,
+        items: Items,
+        anchor: usize,
+        tag: Option<&Tag>,
+        core: &str,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(fault::too_deep(span));
+        }
+        if let Some(tag) = tag
+            && !(tag.is_yaml_core_schema() && tag.suffix == core)
+        {
+            self.faults.push(fault::unknown_tag(&written(tag), places::word(self.text, span.start)));
+        }
+        let start = places::past_properties(self.text, span);
+        self.open.push(Open { start, end: start, anchor, height: 0, weight: NODE_WEIGHT, items });
+        Ok(())
+    }
+
+    fn end(&mut self, span: Span) -> Result<(), Diagnostic> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let closed = span.end > span.start && self.text[..span.end].ends_with(['}', ']']);
+        let end = if closed { span.end } else { open.end };
+        let kind = match open.items {
+            Items::Array(items) => TreeKind::Array(items),
+            Items::Object { entries, merges, .. } => TreeKind::Object(merged(entries, merges)),
+        };
+        let tree = Tree { kind, span: Span { start: open.start, end: end.max(open.start) } };
+        self.place(Node { tree, height: open.height + 1, weight: open.weight, plain: false }, open.anchor)
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Diagnostic> {
+        let name = &self.text[span.start..span.end];
+        let Some(node) = self.anchors.get(&anchor) else { return Err(fault::recursive(name, span)) };
+        self.copied += node.weight;
+        if self.copied > MAX_COPIED {
+            return Err(fault::alias_bomb(span));
+        }
+        if self.open.len() + node.height > MAX_DEPTH {
+            return Err(fault::too_deep(span));
+        }
+        let node = node.clone();
+        self.place(node, 0)
+    }
+
+    /// Gives a complete value to the collection that it stands in.
+    fn place(&mut self, node: Node, anchor: usize) -> Result<(), Diagnostic> {
+        if anchor > 0 {
+            // What is kept for aliases is a copy as well: anchors can nest.
+            self.copied += node.weight;
+            if self.copied > MAX_COPIED {
+                return Err(fault::alias_bomb(node.tree.span));
+            }
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node.tree);
+            return Ok(());
+        };
+        open.height = open.height.max(node.height);
+        open.weight += node.weight;
+        // A copy stands elsewhere; a collection ends where its own text does.
+        if node.tree.span.start >= open.start {
+            open.end = open.end.max(node.tree.span.end);
+        }
+        match &mut open.items {
+            Items::Array(items) => items.push(node.tree),
+            Items::Object { entries, key, merges } => match std::mem::replace(key, Key::Awaited) {
+                Key::Awaited => *key = read_key(node, &mut self.faults),
+                Key::Read(key) => entries.push(Entry { key, value: node.tree }),
+                Key::Refused => {}
+                Key::Merge(span) => {
+                    let before = entries.len();
+                    merge(node.tree, span, before, merges, &mut self.faults);
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn read_key(node: Node, faults: &mut Vec<Diagnostic>) -> Key {
+    let span = node.tree.span;
+    match node.tree.kind {
+        TreeKind::String(text) if text == "<<" && node.plain => Key::Merge(span),
+        TreeKind::String(text) if !(text.is_empty() && node.plain) => Key::Read(Spanned { value: text, span }),
+        // An alias of a number or a boolean: as text, like one that is written out.
+        TreeKind::Number(text) => Key::Read(Spanned { value: text, span }),
+        TreeKind::Bool(value) => Key::Read(Spanned { value: value.to_string(), span }),
+        _ => {
+            faults.push(fault::no_key(span));
+            Key::Refused
+        }
+    }
+}
+
+fn merge(tree: Tree, span: Span, before: usize, merges: &mut Vec<Merge>, faults: &mut Vec<Diagnostic>) {
+    let sources = match tree.kind {
+        TreeKind::Array(items) => items,
+        kind => vec![Tree { kind, span: tree.span }],
+    };
+    for source in sources {
+        match source.kind {
+            TreeKind::Object(entries) => merges.push(Merge { before, entries }),
+            _ => faults.push(fault::no_merge(span)),
+        }
+    }
+}
+
+/// The entries of an object with those that its merge keys bring along: what is written out counts before what is
+/// brought, and what is brought first before what is brought later.
+fn merged(entries: Vec<Entry>, merges: Vec<Merge>) -> Vec<Entry> {
+    if merges.is_empty() {
+        return entries;
+    }
+    let mut seen: std::collections::BTreeSet<String> = entries.iter().map(|entry| entry.key.value.clone()).collect();
+    let mut brought: Vec<(usize, Entry)> = Vec::new();
+    for merge in merges {
+        for entry in merge.entries {
+            if seen.insert(entry.key.value.clone()) {
+                brought.push((merge.before, entry));
+            }
+        }
+    }
+    let mut brought = brought.into_iter().peekable();
+    let mut all = Vec::new();
+    for (at, entry) in entries.into_iter().enumerate() {
+        while let Some((_, entry)) = brought.next_if(|(before, _)| *before <= at) {
+            all.push(entry);
+        }
+        all.push(entry);
+    }
+    all.extend(brought.map(|(_, entry)| entry));
+    all
+}
+
+/// The tag as its author wrote it, for messages.
+fn written(tag: &Tag) -> String {
+    let text = if tag.is_yaml_core_schema() { format!("!!{}", tag.suffix) } else { tag.to_string() };
+    clip(&text)
+}
+
+#[cfg(test)]
+mod tests;
