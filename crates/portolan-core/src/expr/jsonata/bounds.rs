@@ -1,0 +1,443 @@
+//! The calls that [`super::guard`] puts around what an expression makes: each hands on what it is given, or refuses.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use jsonata_core::ast::AstNode;
+use jsonata_core::evaluator::{Evaluator, EvaluatorError};
+use jsonata_core::functions::string::{build_regex, extract_regex};
+use jsonata_core::parser;
+use jsonata_core::value::JValue;
+
+use super::dated::dated;
+use super::fault::BOUND;
+use super::guard::{AS_VALUE, COMPILED, EVALUATED, HELD, JOINED, MADE, TARGETS, TUPLED, guard};
+use super::host::put;
+use super::reach::Reach;
+use super::values::{MAX_VALUES, weigh};
+use super::{MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS, MAX_STRING_BYTES};
+
+/// An argument of a function of text.
+pub(super) const TEXT: &str = "text taken";
+/// An argument of `$pad`.
+pub(super) const PADDED: &str = "width taken";
+/// An argument of a function with a picture.
+pub(super) const PICTURE: &str = "picture taken";
+/// An argument of a function with the picture of a date.
+pub(super) const DATE_PICTURE: &str = "date picture taken";
+/// The argument of `$string`.
+pub(super) const PRINTED: &str = "value printed";
+/// `$distinct`: the library compares each item with each.
+pub(super) const DISTINCT: &str = "items once";
+pub(super) const CHECK_INTEGER: &str = "integer checked";
+pub(super) const CHECK_JOIN: &str = "join checked";
+pub(super) const CHECK_MATCH: &str = "match checked";
+pub(super) const CHECK_REPLACE: &str = "replace checked";
+pub(super) const CHECK_ZIP: &str = "zip checked";
+/// A text and its picture, with the date that they leave out.
+pub(super) const DATED: &str = "date given";
+/// The replacement of `$replace`, bounded when it is a function.
+pub(super) const AS_REPLACEMENT: &str = "replacement taken";
+
+/// The most matches of one `$match`: each is an object.
+const MAX_MATCHES: usize = 100_000;
+/// The most that `$replace` may come to before it is refused as too long: it is found out beforehand, roughly.
+const MAX_REPLACED_BYTES: usize = 16 * MAX_STRING_BYTES;
+/// The longest text for `$replace` with a function that finds the matches, which may go round for ever.
+const MAX_MATCHED_BY_FUNCTION_BYTES: usize = 1_000;
+/// The largest number that is written with Roman numerals: its thousands are as many letters.
+const MAX_ROMAN: f64 = 1_000_000.0;
+/// The most digits of a width in the picture of a date.
+const MAX_WIDTH_DIGITS: usize = 3;
+/// The most comparisons of a transform: each target with each value.
+const MAX_COMPARISONS: usize = 20_000_000;
+/// What an item of an array costs.
+const ITEM_BYTES: usize = 24;
+/// What an item of a join costs.
+const TUPLE_BYTES: usize = 600;
+/// What a member of an object costs besides its name.
+const MEMBER_BYTES: usize = 64;
+
+type Given = Result<JValue, EvaluatorError>;
+
+/// What the evaluation has made so far, and how many `$eval`s it is in.
+pub(super) struct Meter {
+    bytes: Cell<usize>,
+    evals: Cell<usize>,
+    items: usize,
+}
+
+impl Meter {
+    /// A meter for arrays of at most so many items.
+    pub(super) fn new(items: usize) -> Meter {
+        Meter { bytes: Cell::new(0), evals: Cell::new(0), items }
+    }
+
+    /// Whether the evaluation ended inside an `$eval`.
+    pub(super) fn in_eval(&self) -> bool {
+        self.evals.get() > 0
+    }
+
+    fn charge(&self, bytes: usize) -> Result<(), EvaluatorError> {
+        let bytes = self.bytes.get().saturating_add(bytes);
+        self.bytes.set(bytes);
+        if bytes > MAX_MEMORY_BYTES {
+            return refuse(format!("it makes more than {} MiB of text and items in all", MAX_MEMORY_BYTES >> 20));
+        }
+        Ok(())
+    }
+
+    fn made(&self, value: &JValue) -> Result<(), EvaluatorError> {
+        match value {
+            JValue::String(text) => {
+                long(text.len())?;
+                self.charge(text.len())
+            }
+            JValue::Array(items) => {
+                if items.len() > self.items {
+                    return refuse(format!("it makes an array of more than {} items", self.items));
+                }
+                light(value, MAX_VALUES.max(2 * self.items))?;
+                self.charge(items.len() * ITEM_BYTES)
+            }
+            JValue::Object(members) => {
+                held(value)?;
+                self.charge(members.len() * MEMBER_BYTES)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn refuse<T>(message: impl AsRef<str>) -> Result<T, EvaluatorError> {
+    Err(EvaluatorError::EvaluationError(format!("{BOUND}{}", message.as_ref())))
+}
+
+fn long(bytes: usize) -> Result<(), EvaluatorError> {
+    if bytes > MAX_STRING_BYTES {
+        return refuse(format!("a text has more than {} MiB", MAX_STRING_BYTES >> 20));
+    }
+    Ok(())
+}
+
+fn held(value: &JValue) -> Result<(), EvaluatorError> {
+    light(value, MAX_VALUES)
+}
+
+/// Whether a value holds few enough values.
+fn light(value: &JValue, most: usize) -> Result<(), EvaluatorError> {
+    match value {
+        JValue::Array(_) | JValue::Object(_) => weigh(value, most).or_else(refuse),
+        _ => Ok(()),
+    }
+}
+
+/// A function of ours, as the evaluator calls it.
+type Host = dyn Fn(&[JValue]) -> Given;
+/// Lets a value pass, or says why it must not.
+type Check = fn(&JValue) -> Result<(), EvaluatorError>;
+/// A function of its arguments alone.
+type Plain = fn(&[JValue]) -> Given;
+/// A function that counts what it makes.
+type Metered = fn(&Meter, &[JValue]) -> Given;
+
+/// Registers those that the expression calls.
+pub(super) fn register(evaluator: &mut Evaluator, reach: &Reach, meter: &Rc<Meter>, at: f64) {
+    let mut put = |name: &str, function: Box<Host>| {
+        if reach.calls(name) {
+            put(evaluator, name, function);
+        }
+    };
+    const PASSES: &[(&str, Check)] = &[
+        (HELD, held),
+        (TEXT, text),
+        (PADDED, width),
+        (PICTURE, picture),
+        (DATE_PICTURE, date_picture),
+        (PRINTED, printed),
+    ];
+    for (name, check) in PASSES {
+        put(
+            name,
+            Box::new(|arguments| check(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))),
+        );
+    }
+    const PLAIN: &[(&str, Plain)] = &[
+        (DISTINCT, |arguments| distinct(first(arguments))),
+        (TARGETS, targets),
+        (CHECK_INTEGER, check_integer),
+        (CHECK_JOIN, check_join),
+        (CHECK_MATCH, check_match),
+        (CHECK_REPLACE, check_replace),
+        (CHECK_ZIP, check_zip),
+        (AS_VALUE, |arguments| choose(arguments, |value| matches!(value, JValue::Builtin { .. }))),
+        (AS_REPLACEMENT, |arguments| choose(arguments, JValue::is_function)),
+    ];
+    for (name, function) in PLAIN {
+        put(name, Box::new(function));
+    }
+    const METERED: &[(&str, Metered)] = &[
+        (MADE, |meter, arguments| {
+            meter.made(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))
+        }),
+        (JOINED, joined),
+        (TUPLED, tupled),
+        (COMPILED, compiled),
+        (EVALUATED, evaluated),
+    ];
+    for (name, function) in METERED {
+        let meter = Rc::clone(meter);
+        put(name, Box::new(move |arguments| function(&meter, arguments)));
+    }
+    put(DATED, Box::new(move |arguments| dated(at, arguments)));
+}
+
+fn evaluated(meter: &Meter, arguments: &[JValue]) -> Given {
+    meter.evals.set(meter.evals.get().saturating_sub(1));
+    Ok(first(arguments))
+}
+
+fn first(arguments: &[JValue]) -> JValue {
+    arguments.first().cloned().unwrap_or(JValue::Undefined)
+}
+
+/// The second argument when the first is of a kind, else the first.
+fn choose(arguments: &[JValue], other: impl Fn(&JValue) -> bool) -> Given {
+    match arguments {
+        [value, instead] if other(value) => Ok(instead.clone()),
+        _ => Ok(first(arguments)),
+    }
+}
+
+fn text(value: &JValue) -> Result<(), EvaluatorError> {
+    match value {
+        JValue::String(text) => long(text.len()),
+        _ => Ok(()),
+    }
+}
+
+fn width(value: &JValue) -> Result<(), EvaluatorError> {
+    match value {
+        JValue::Number(width) if width.abs() > MAX_STRING_BYTES as f64 => long(usize::MAX),
+        value => text(value),
+    }
+}
+
+fn picture(value: &JValue) -> Result<(), EvaluatorError> {
+    let length = match value {
+        JValue::String(text) => text.len(),
+        JValue::Object(members) => members.values().filter_map(JValue::as_str).map(str::len).sum(),
+        _ => 0,
+    };
+    if length > MAX_PICTURE_CHARS {
+        return refuse(format!("a picture, or the text it is for, has more than {MAX_PICTURE_CHARS} characters"));
+    }
+    Ok(())
+}
+
+/// The library takes a width to the letter, and panics at one of more than five digits.
+pub(super) fn date_picture(value: &JValue) -> Result<(), EvaluatorError> {
+    picture(value)?;
+    let widths = value
+        .as_str()
+        .unwrap_or_default()
+        .split('[')
+        .skip(1)
+        .filter_map(|rest| rest.split(']').next()?.split_once(','));
+    let mut numbers = widths.flat_map(|(_, widths)| widths.split(|c: char| !c.is_ascii_digit()));
+    if numbers.any(|number| number.len() > MAX_WIDTH_DIGITS) {
+        return refuse(format!("a width in the picture of a date has more than {MAX_WIDTH_DIGITS} digits"));
+    }
+    Ok(())
+}
+
+fn printed(value: &JValue) -> Result<(), EvaluatorError> {
+    text(value)?;
+    held(value)
+}
+
+fn tupled(meter: &Meter, arguments: &[JValue]) -> Given {
+    let given = first(arguments);
+    meter.charge(TUPLE_BYTES * given.as_array().map_or(1, Vec::len))?;
+    Ok(given)
+}
+
+/// `&`: undefined is the empty text, what is no text is printed.
+fn joined(meter: &Meter, arguments: &[JValue]) -> Given {
+    let mut whole = String::new();
+    for part in arguments {
+        printed(part)?;
+        match part {
+            JValue::String(text) => whole.push_str(text),
+            JValue::Undefined => {}
+            other => {
+                let text = jsonata_core::functions::string::string(other, None)?;
+                whole.push_str(text.as_str().unwrap_or_default());
+            }
+        }
+    }
+    let whole = JValue::string(whole);
+    meter.made(&whole)?;
+    Ok(whole)
+}
+
+/// Each item once, in the order of their first appearance.
+fn distinct(given: JValue) -> Given {
+    let JValue::Array(items) = &given else { return Ok(given) };
+    held(&given)?;
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    if items.len() < 2 {
+        return Ok(given);
+    }
+    let once = items.iter().filter(|item| item.is_function() || seen.insert(key(item))).cloned().collect();
+    let mut once = JValue::array(once);
+    if items.sequence {
+        once.mark_sequence();
+    }
+    Ok(once)
+}
+
+/// A text that two values have in common when they are equal.
+fn key(value: &JValue) -> String {
+    match value {
+        JValue::Object(members) => {
+            let mut members: Vec<String> =
+                members.iter().map(|(name, value)| format!("{name:?}:{}", key(value))).collect();
+            members.sort_unstable();
+            format!("{{{}}}", members.join(","))
+        }
+        JValue::Array(items) => format!("[{}]", items.iter().map(key).collect::<Vec<_>>().join(",")),
+        JValue::Number(number) => format!("{}", number + 0.0),
+        other => other.to_string(),
+    }
+}
+
+fn targets(arguments: &[JValue]) -> Given {
+    if let [JValue::Array(found), whole] = arguments {
+        held(whole)?;
+        if found.len().saturating_mul(values(whole)) > MAX_COMPARISONS {
+            return refuse("a transform changes too many places of too large a value");
+        }
+    }
+    Ok(first(arguments))
+}
+
+fn values(value: &JValue) -> usize {
+    match value {
+        JValue::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        JValue::Object(members) => 1 + members.values().map(values).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn check_integer(arguments: &[JValue]) -> Given {
+    arguments.iter().try_for_each(picture)?;
+    let number = arguments.iter().skip(1).find_map(JValue::as_f64).or_else(|| arguments.first()?.as_f64());
+    let is_roman = arguments.iter().filter_map(JValue::as_str).any(|picture| picture.starts_with(['I', 'i']));
+    if is_roman && number.is_some_and(|number| number.abs() > MAX_ROMAN) {
+        return refuse(format!("a number over {MAX_ROMAN} is not written with Roman numerals"));
+    }
+    Ok(JValue::Undefined)
+}
+
+fn check_zip(arguments: &[JValue]) -> Given {
+    let arrays = arguments.get(1..).unwrap_or_default();
+    let rows = arrays.iter().map(|array| array.as_array().map_or(1, Vec::len)).min().unwrap_or(0);
+    if rows.saturating_mul(arrays.len()) > MAX_ITEMS {
+        return refuse(format!("`$zip` makes more than {MAX_ITEMS} items"));
+    }
+    Ok(JValue::Undefined)
+}
+
+fn check_join(arguments: &[JValue]) -> Given {
+    if let [_, JValue::Array(items), rest @ ..] = arguments {
+        let separator = rest.first().and_then(JValue::as_str).map_or(0, str::len);
+        let bytes = items.iter().filter_map(JValue::as_str).map(|text| text.len() + separator).sum();
+        long(bytes)?;
+    }
+    Ok(JValue::Undefined)
+}
+
+/// What a function looks through, and its other arguments: without a subject of its own it takes the context.
+fn subject(arguments: &[JValue], own: bool) -> Option<(&str, &[JValue])> {
+    let (context, given) = arguments.split_first()?;
+    let (subject, rest) = if own { given.split_first()? } else { (context, given) };
+    Some((subject.as_str()?, rest))
+}
+
+fn check_match(arguments: &[JValue]) -> Given {
+    let own = matches!(arguments, [_, JValue::String(_), ..]);
+    let Some((subject, rest)) = subject(arguments, own) else { return Ok(JValue::Undefined) };
+    long(subject.len())?;
+    let limit = rest.get(1).and_then(JValue::as_f64).unwrap_or(f64::INFINITY);
+    if let Some((pattern, flags)) = rest.first().and_then(extract_regex)
+        && let Ok(regex) = build_regex(&pattern, &flags)
+        && limit > MAX_MATCHES as f64
+        && regex.find_iter(subject).take(MAX_MATCHES + 1).count() > MAX_MATCHES
+    {
+        return refuse(format!("`$match` finds more than {MAX_MATCHES} places"));
+    }
+    Ok(JValue::Undefined)
+}
+
+fn check_replace(arguments: &[JValue]) -> Given {
+    let Some((subject, rest)) = subject(arguments, arguments.len() > 3) else { return Ok(JValue::Undefined) };
+    long(subject.len())?;
+    let [pattern, replacement, ..] = rest else { return Ok(JValue::Undefined) };
+    let template = replacement.as_str().unwrap_or_default();
+    let places = match pattern {
+        JValue::String(pattern) if !pattern.is_empty() => subject.matches(&**pattern).count(),
+        JValue::Lambda(_) | JValue::Builtin { .. } => {
+            if subject.len().max(template.len()) > MAX_MATCHED_BY_FUNCTION_BYTES {
+                return refuse(format!(
+                    "`$replace` with a function that finds the places takes texts of at most {MAX_MATCHED_BY_FUNCTION_BYTES} bytes"
+                ));
+            }
+            0
+        }
+        other => match extract_regex(other).map(|(pattern, flags)| build_regex(&pattern, &flags)) {
+            Some(Ok(regex)) => regex.find_iter(subject).count(),
+            _ => 0,
+        },
+    };
+    let inserted = template.matches('$').count().saturating_mul(subject.len());
+    let bytes = places.saturating_mul(template.len()).saturating_add(inserted).saturating_add(subject.len());
+    if bytes > MAX_REPLACED_BYTES {
+        return long(bytes).map(|()| JValue::Undefined);
+    }
+    Ok(JValue::Undefined)
+}
+
+/// `$eval`: the function that the text is, standing where the last argument stands.
+fn compiled(meter: &Meter, arguments: &[JValue]) -> Given {
+    let [given @ .., JValue::Lambda(stub)] = arguments else { return Ok(JValue::Undefined) };
+    let body = match given {
+        [JValue::Undefined, ..] => AstNode::Undefined,
+        [JValue::String(text)] | [JValue::String(text), _] => read(text)?,
+        _ => {
+            return Err(EvaluatorError::TypeError(
+                "T0410: Argument 1 of function \"eval\" does not match function signature".to_owned(),
+            ));
+        }
+    };
+    meter.evals.set(meter.evals.get() + 1);
+    let mut function = (**stub).clone();
+    function.body = body;
+    if let [_, focus] = given
+        && !focus.is_undefined()
+    {
+        function.captured_data = Some(focus.clone().into_outer_wrapper());
+    }
+    Ok(JValue::Lambda(Rc::new(function)))
+}
+
+fn read(text: &str) -> Result<AstNode, EvaluatorError> {
+    if text.len() > MAX_EXPRESSION_BYTES {
+        return refuse(format!("the text of an `$eval` has more than {MAX_EXPRESSION_BYTES} bytes"));
+    }
+    let ast = parser::parse(text).map_err(|error| {
+        EvaluatorError::EvaluationError(format!("D3120: The expression passed to $eval cannot be parsed: {error}"))
+    })?;
+    Ok(guard(ast))
+}

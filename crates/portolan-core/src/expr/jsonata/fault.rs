@@ -1,0 +1,116 @@
+//! The library's errors in our words, with the place of a syntax fault.
+
+use jsonata_core::evaluator::EvaluatorError;
+use jsonata_core::parser::ParserError;
+
+use super::Limits;
+use super::place::{first_token, place};
+use super::quoted;
+use crate::expr::{EvalFault, ParseFault};
+
+/// What begins the message of a bound that is ours; no code of the library does.
+pub(super) const BOUND: &str = "BOUND: ";
+
+pub(super) fn unreadable(text: &str, error: &ParserError) -> ParseFault {
+    let said = error.to_string();
+    let (mut code, message) = split(&said);
+    if matches!(error, ParserError::UnclosedComment) {
+        code = Some("S0106".to_owned());
+    }
+    let offset = place(text, error);
+    let message = worded(error, code.as_deref(), text.get(offset..).unwrap_or_default())
+        .unwrap_or_else(|| lower_first(message.trim_start_matches("Invalid syntax: ").trim_end_matches('.')));
+    ParseFault { message, help: help(code.as_deref()), offset: Some(offset), code }
+}
+
+/// What the library says with its own names of the tokens, said with the user's; `rest` begins where the fault is.
+fn worded(error: &ParserError, code: Option<&str>, rest: &str) -> Option<String> {
+    let found = || quoted(first_token(rest));
+    match (error, code) {
+        (ParserError::Expected { expected, found, .. }, _) if found == "Eof" => {
+            Some(format!("{} is missing where the expression ends", symbol(expected)))
+        }
+        (ParserError::Expected { expected, .. }, _) => {
+            Some(format!("{} stands where {} is expected", found(), symbol(expected)))
+        }
+        (ParserError::UnexpectedEnd, _) => Some("the expression ends too early".to_owned()),
+        (_, Some("S0201")) => Some(format!("{} cannot stand here", found())),
+        (_, Some("S0207")) => Some("the expression ends too early".to_owned()),
+        (_, Some("S0211")) => Some(format!("{} stands where a value is expected", found())),
+        _ => None,
+    }
+}
+
+/// A token as it is written.
+fn symbol(name: &str) -> String {
+    let symbol = match name {
+        "LeftParen" => "(",
+        "RightParen" => ")",
+        "LeftBracket" => "[",
+        "RightBracket" => "]",
+        "LeftBrace" => "{",
+        "RightBrace" => "}",
+        "Colon" => ":",
+        "Comma" => ",",
+        "Semicolon" => ";",
+        "Pipe" => "|",
+        other => return lower_first(other),
+    };
+    format!("`{symbol}`")
+}
+
+fn help(code: Option<&str>) -> Option<String> {
+    let help = match code? {
+        "S0101" => "close the text with the quote that opened it",
+        "S0105" => "close the name with a backtick",
+        "S0106" => "close the comment with `*/`",
+        "S0203" | "S0207" => "something is missing where it ends: a value, or a closing bracket",
+        "S0213" => "a number or text cannot stand after a dot; an index is written `[0]`",
+        _ => return None,
+    };
+    Some(help.to_owned())
+}
+
+/// `T2001: message` as its code and the message; the code may stand further in.
+pub(super) fn split(said: &str) -> (Option<String>, &str) {
+    let is_code = |word: &str| {
+        let bytes = word.as_bytes();
+        bytes.len() == 5 && b"SDTU".contains(&bytes[0]) && bytes[1..].iter().all(u8::is_ascii_digit)
+    };
+    for (at, _) in said.match_indices(": ") {
+        if let Some(code) = said.get(at.saturating_sub(5)..at).filter(|code| is_code(code)) {
+            return (Some(code.to_owned()), &said[at + 2..]);
+        }
+    }
+    (None, said)
+}
+
+/// The fault of an evaluation that failed, `in_eval` inside the text of an `$eval`.
+pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &Limits, in_eval: bool) -> EvalFault {
+    let said = error.message();
+    if let Some(message) = said.strip_prefix(BOUND) {
+        return EvalFault::bounds(message, expression);
+    }
+    let (code, message) = split(said);
+    if let Some((_, why)) = message.rsplit_once("\nerror: ") {
+        return EvalFault::error(format!("a regular expression cannot be used: {}", why.trim()), expression);
+    }
+    match code.as_deref() {
+        Some("D1011" | "U1001") => {
+            EvalFault::bounds(format!("it nests deeper than {} levels", limits.depth), expression)
+        }
+        Some("D1012") => EvalFault::bounds(format!("it takes longer than {} ms", limits.time_ms), expression),
+        Some("D2014" | "D2015") => {
+            EvalFault::bounds(format!("it makes a sequence of more than {} items", limits.items), expression)
+        }
+        // The author's own words.
+        Some("D3137" | "D3141") | None => EvalFault::error(message, expression),
+        Some("T1005" | "T1006") if in_eval => EvalFault::error(format!("{message} (D3121)"), expression),
+        Some(code) => EvalFault::error(format!("{message} ({code})"), expression),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,183 @@
+//! What an expression can see of its context, found by looking at it: so that only that is converted.
+
+use std::collections::BTreeSet;
+
+use jsonata_core::ast::{AstNode, PathStep, Stage};
+
+use super::guard::COMPILED;
+
+/// The functions that look back at earlier outputs.
+pub(super) const LOOKING_BACK: &[&str] = &["previousNode", "nodeExecution", "nodeExecutions"];
+
+/// The functions that take an object from the context, each with the number of arguments at which it does not.
+const CONTEXTUAL: &[(&str, usize)] =
+    &[("boolean", 1), ("each", 2), ("keys", 1), ("lookup", 2), ("not", 1), ("sift", 2), ("spread", 1), ("string", 1)];
+
+/// What an expression can see.
+pub(super) struct Reach {
+    /// The names at the top of the context that it can see; nothing when it may see all.
+    pub(super) names: Option<BTreeSet<String>>,
+    /// All functions and variables that it names, those of the guard included.
+    pub(super) mentions: BTreeSet<String>,
+    /// Whether it can see earlier outputs than the latest of each node.
+    pub(super) looks_back: bool,
+    /// Whether it has `@`, `#` or `%`, for which the library keeps an object with each item.
+    pub(super) joins: bool,
+    /// The segments of a plain path, when it is nothing else.
+    pub(super) path: Option<Vec<String>>,
+}
+
+impl Reach {
+    /// Whether a function of ours is called; the text of an `$eval` may call any.
+    pub(super) fn calls(&self, name: &str) -> bool {
+        self.mentions.contains(name) || self.mentions.contains(COMPILED)
+    }
+
+    pub(super) fn of(ast: &AstNode) -> Reach {
+        let mut look = Look { names: BTreeSet::new(), everything: false, joins: false, mentions: BTreeSet::new() };
+        look.at(ast, true);
+        let looks_back = look.mentions.iter().any(|name| name == "eval" || LOOKING_BACK.contains(&name.as_str()));
+        let evals = look.mentions.contains("eval");
+        let everything = look.everything || evals;
+        let names = (!everything).then_some(look.names);
+        Reach { names, mentions: look.mentions, looks_back, joins: look.joins || evals, path: plain(ast) }
+    }
+}
+
+/// The segments of `a`, `a.b`, `$.a.b` and `$$.a.b`.
+fn plain(ast: &AstNode) -> Option<Vec<String>> {
+    let steps = match ast {
+        AstNode::Name(name) => return Some(vec![name.clone()]),
+        AstNode::Path { steps } => steps,
+        _ => return None,
+    };
+    let steps = match steps.first().map(|step| &step.node) {
+        Some(AstNode::Variable(name) | AstNode::ParentVariable(name)) if name.is_empty() && is_bare(&steps[0]) => {
+            &steps[1..]
+        }
+        _ => steps,
+    };
+    let segment = |step: &PathStep| match &step.node {
+        AstNode::Name(name) if is_bare(step) => Some(name.clone()),
+        _ => None,
+    };
+    let segments: Vec<String> = steps.iter().map(segment).collect::<Option<_>>()?;
+    (!segments.is_empty()).then_some(segments)
+}
+
+fn is_bare(step: &PathStep) -> bool {
+    step.stages.is_empty()
+        && step.focus.is_none()
+        && step.index_var.is_none()
+        && step.ancestor_label.is_none()
+        && !step.is_tuple
+        && !step.inner_tuple
+}
+
+struct Look {
+    names: BTreeSet<String>,
+    everything: bool,
+    joins: bool,
+    mentions: BTreeSet<String>,
+}
+
+impl Look {
+    /// Looks at a node; `top` is whether its context may be that of the whole expression.
+    fn at(&mut self, node: &AstNode, top: bool) {
+        jsonata_core::value::with_stack(|| self.level(node, top));
+    }
+
+    fn all<'n>(&mut self, nodes: impl IntoIterator<Item = &'n AstNode>, top: bool) {
+        for node in nodes {
+            self.at(node, top);
+        }
+    }
+
+    fn level(&mut self, node: &AstNode, top: bool) {
+        match node {
+            AstNode::Name(name) => {
+                self.names.insert(name.clone());
+            }
+            AstNode::Path { steps } => self.path(steps, top),
+            AstNode::Variable(name) => {
+                // A function taken as a value may be given the context later.
+                self.everything |= (top && name.is_empty()) || CONTEXTUAL.iter().any(|(known, _)| known == name);
+                self.mentions.insert(name.clone());
+            }
+            AstNode::ParentVariable(name) => {
+                self.everything |= name.is_empty();
+                self.mentions.insert(name.clone());
+            }
+            AstNode::Wildcard | AstNode::Descendant => self.everything |= top,
+            AstNode::Parent(_) => self.everything = true,
+            AstNode::Function { name, args, .. } => {
+                let contextual = CONTEXTUAL.iter().any(|(known, takes)| known == name && args.len() < *takes);
+                self.everything |= top && contextual;
+                self.mentions.insert(name.clone());
+                self.all(args, top);
+            }
+            AstNode::Call { procedure, args } => {
+                self.at(procedure, top);
+                self.all(args, top);
+            }
+            AstNode::Lambda { body, signature, .. } => {
+                self.everything |= top && signature.as_ref().is_some_and(|signature| signature.contains('-'));
+                self.at(body, top);
+            }
+            AstNode::Binary { lhs, rhs, .. } => {
+                self.at(lhs, top);
+                self.at(rhs, top);
+            }
+            AstNode::Unary { operand: inner, .. } | AstNode::FunctionApplication(inner) => self.at(inner, top),
+            AstNode::Array(items) | AstNode::ArrayGroup(items) | AstNode::Block(items) => self.all(items, top),
+            AstNode::Object(pairs) => self.pairs(pairs, top),
+            AstNode::ObjectTransform { input, pattern } => {
+                self.at(input, top);
+                self.pairs(pattern, false);
+            }
+            AstNode::Conditional { condition, then_branch, else_branch } => {
+                self.at(condition, top);
+                self.at(then_branch, top);
+                self.all(else_branch.as_deref(), top);
+            }
+            AstNode::Sort { input, terms } => {
+                self.at(input, top);
+                self.all(terms.iter().map(|(term, _)| term), false);
+            }
+            AstNode::Transform { location, update, delete } => {
+                self.at(location, false);
+                self.at(update, false);
+                self.all(delete.as_deref(), false);
+            }
+            AstNode::String(_) | AstNode::Number(_) | AstNode::Boolean(_) | AstNode::Null | AstNode::Undefined => {}
+            AstNode::Placeholder | AstNode::Regex { .. } => {}
+        }
+    }
+
+    fn pairs(&mut self, pairs: &[(AstNode, AstNode)], top: bool) {
+        for (key, value) in pairs {
+            self.at(key, top);
+            self.at(value, top);
+        }
+    }
+
+    fn path(&mut self, steps: &[PathStep], top: bool) {
+        for (at, step) in steps.iter().enumerate() {
+            self.joins |= step.is_tuple || step.focus.is_some() || step.index_var.is_some();
+            // After `@` the context stays what it was before the step.
+            self.everything |= top && step.focus.is_some();
+            // `$` and `$$` before a name reach no further than that name.
+            let next = steps.get(at + 1).map(|next| &next.node);
+            let followed = is_bare(step) && matches!(next, Some(AstNode::Name(_)));
+            match &step.node {
+                AstNode::Variable(name) | AstNode::ParentVariable(name) if name.is_empty() && followed => {}
+                node => self.at(node, top && at == 0),
+            }
+            for stage in &step.stages {
+                if let Stage::Filter(filter) = stage {
+                    self.at(filter, false);
+                }
+            }
+        }
+    }
+}

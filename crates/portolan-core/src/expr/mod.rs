@@ -1,0 +1,166 @@
+//! The expression languages: what a workflow says that is computed and not done.
+//!
+//! Three languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions. Each is
+//! parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and memory, so that a runaway expression
+//! is a fault and not the end of the process. Knows no format of workflows and no engine.
+
+mod jsonata;
+mod logic;
+mod outputs;
+mod scope;
+mod when;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub use jsonata::{
+    Jsonata, Limits, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS,
+    MAX_STRING_BYTES, TIME_LIMIT_MS,
+};
+pub use logic::JsonLogic;
+pub use outputs::Outputs;
+pub use scope::Scope;
+pub use when::When;
+
+/// The code of an evaluation that failed.
+pub const EXPRESSION_ERROR: &str = "expression-error";
+/// The code of an evaluation that would have taken too much time or memory.
+pub const EXPRESSION_BOUNDS: &str = "expression-bounds";
+
+/// Why a text is no expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseFault {
+    /// One lower-case sentence with the user's words in backticks.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where in the text, in bytes, when that is known.
+    pub offset: Option<usize>,
+    /// The language's own code, such as JSONata's `S0201`.
+    pub code: Option<String>,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvalFault {
+    /// [`EXPRESSION_ERROR`] or [`EXPRESSION_BOUNDS`].
+    pub code: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// The expression, as a trace shows it.
+    pub expression: String,
+}
+
+impl EvalFault {
+    fn error(message: impl Into<String>, expression: impl Into<String>) -> EvalFault {
+        EvalFault { code: EXPRESSION_ERROR, message: message.into(), expression: expression.into() }
+    }
+
+    fn bounds(message: impl Into<String>, expression: impl Into<String>) -> EvalFault {
+        EvalFault { code: EXPRESSION_BOUNDS, message: message.into(), expression: expression.into() }
+    }
+}
+
+impl fmt::Display for ParseFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Display for EvalFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in `{}`", self.message, self.expression)
+    }
+}
+
+impl std::error::Error for ParseFault {}
+impl std::error::Error for EvalFault {}
+
+/// Something that is evaluated. Cloning it is cheap but for templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expr {
+    /// A value that stands for itself.
+    Literal(Arc<Value>),
+    /// A JSONata expression.
+    Jsonata(Jsonata),
+    /// A rule of JSON Logic.
+    Logic(JsonLogic),
+    /// A condition.
+    When(When),
+    /// An object whose members are evaluated: the arguments of a tool call.
+    Object(Vec<(String, Expr)>),
+    /// An array whose items are evaluated.
+    Array(Vec<Expr>),
+}
+
+impl Expr {
+    /// The value over a scope; `None` is JSONata's undefined.
+    ///
+    /// An undefined member is left out of an object; an undefined item of an array is `null`.
+    ///
+    /// # Errors
+    /// The first fault; of a template, that of the member evaluated first.
+    pub fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
+        match self {
+            Expr::Literal(value) => Ok(Some((**value).clone())),
+            Expr::Jsonata(jsonata) => jsonata.eval(scope),
+            Expr::Logic(logic) => logic.eval(scope).map(Some),
+            Expr::When(when) => Ok(Some(Value::Bool(when.eval(scope)))),
+            Expr::Object(members) => {
+                let mut object = Map::new();
+                for (name, member) in members {
+                    if let Some(value) = member.eval(scope)? {
+                        object.insert(name.clone(), value);
+                    }
+                }
+                Ok(Some(Value::Object(object)))
+            }
+            Expr::Array(items) => {
+                let items: Result<Vec<Value>, EvalFault> =
+                    items.iter().map(|item| Ok(item.eval(scope)?.unwrap_or(Value::Null))).collect();
+                Ok(Some(Value::Array(items?)))
+            }
+        }
+    }
+
+    /// Whether it holds over a scope: a rule by JSON Logic's truth, everything else by JSONata's `$boolean`.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`].
+    pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
+        match self {
+            Expr::Logic(logic) => logic.eval(scope).map(|value| logic::truthy(&value)),
+            Expr::When(when) => Ok(when.eval(scope)),
+            other => Ok(other.eval(scope)?.is_some_and(|value| jsonata::boolean(&value))),
+        }
+    }
+
+    /// What a trace shows: the expression as it was written, a template as JSON with its expressions in place.
+    pub fn text(&self) -> String {
+        match self {
+            Expr::Literal(value) => value.to_string(),
+            Expr::Jsonata(jsonata) => jsonata.text().to_owned(),
+            Expr::Logic(logic) => logic.rule().to_string(),
+            Expr::When(when) => when.text().to_owned(),
+            Expr::Object(members) => {
+                let members =
+                    members.iter().map(|(name, member)| format!("{}: {}", Value::from(name.as_str()), member.text()));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+            }
+            Expr::Array(items) => format!("[{}]", items.iter().map(Expr::text).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// Whether it looks back further than the latest output of each node, so that [`Outputs`] must keep their history.
+    pub fn looks_back(&self) -> bool {
+        match self {
+            Expr::Literal(_) | Expr::When(_) => false,
+            Expr::Jsonata(jsonata) => jsonata.looks_back(),
+            Expr::Logic(logic) => logic.looks_back(),
+            Expr::Object(members) => members.iter().any(|(_, member)| member.looks_back()),
+            Expr::Array(items) => items.iter().any(Expr::looks_back),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What the nodes of a flow have come to so far: the data that expressions see.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::value::NodeId;
+
+/// The outputs of a flow's nodes, in the order in which they came.
+///
+/// Always known are the latest output of each node and how often it came to one. All earlier outputs are kept only when
+/// an expression looks back at them ([`crate::expr::Expr::looks_back`]).
+///
+/// Recording takes constant time, cloning the time of the nodes: the outputs themselves are shared.
+///
+/// ```
+/// use std::sync::Arc;
+/// use portolan_core::expr::Outputs;
+/// use serde_json::json;
+///
+/// let mut outputs = Outputs::new(false);
+/// outputs.record(&"entry".into(), Some(Arc::new(json!({"n": 1}))));
+/// outputs.record(&"entry".into(), None);
+/// assert_eq!(outputs.count("entry"), 2);
+/// assert_eq!(outputs.latest("entry"), None); // the second output was undefined
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Outputs {
+    nodes: IndexMap<NodeId, Node>,
+    total: u64,
+    /// All outputs in order, when they are kept.
+    history: Option<Arc<History>>,
+}
+
+/// One node: how often it came to an output, and its last one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Node {
+    count: u64,
+    /// The number of its last record among all records, from 1.
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_even_if_null")]
+    value: Option<Arc<Value>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct History {
+    records: Vec<Record>,
+    /// For each node, in the order of `nodes`, which records are its.
+    of_node: Vec<Vec<usize>>,
+}
+
+/// An output, and the index of its node among `nodes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    node: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_even_if_null")]
+    value: Option<Arc<Value>>,
+}
+
+impl Outputs {
+    /// Nothing yet. `keep_history` is whether an expression of the flow looks back.
+    pub fn new(keep_history: bool) -> Outputs {
+        Outputs { history: keep_history.then(Arc::default), ..Outputs::default() }
+    }
+
+    /// Records what a node came to; `None` is undefined, which counts but is not in the context.
+    pub fn record(&mut self, node: &NodeId, value: Option<Arc<Value>>) {
+        self.total += 1;
+        let at = self.total;
+        let index = match self.nodes.get_index_of(node.as_str()) {
+            Some(index) => {
+                let known = &mut self.nodes[index];
+                *known = Node { count: known.count + 1, at, value: value.clone() };
+                index
+            }
+            None => self.nodes.insert_full(node.clone(), Node { count: 1, at, value: value.clone() }).0,
+        };
+        if let Some(history) = &mut self.history {
+            Arc::make_mut(history).push(Record { node: index, value });
+        }
+    }
+
+    /// Records all that other nodes came to, after all that these did, in the order in which it came there.
+    pub fn absorb(&mut self, others: &Outputs) {
+        if let (Some(_), Some(history)) = (&self.history, &others.history) {
+            for record in &history.records {
+                if let Some((node, _)) = others.nodes.get_index(record.node) {
+                    self.record(node, record.value.clone());
+                }
+            }
+            return;
+        }
+        let mut nodes: Vec<(&NodeId, &Node)> = others.nodes.iter().collect();
+        nodes.sort_unstable_by_key(|(_, node)| node.at);
+        for (id, node) in nodes {
+            self.record(id, node.value.clone());
+            let skipped = node.count - 1;
+            self.total += skipped;
+            if let Some(known) = self.nodes.get_mut(id.as_str()) {
+                known.count += skipped;
+                known.at = self.total;
+            }
+        }
+    }
+
+    /// How often the node came to an output.
+    pub fn count(&self, node: &str) -> u64 {
+        self.nodes.get(node).map_or(0, |node| node.count)
+    }
+
+    /// The node's latest output; nothing when it has none or that one is undefined.
+    pub fn latest(&self, node: &str) -> Option<&Arc<Value>> {
+        self.nodes.get(node)?.value.as_ref()
+    }
+
+    /// How many outputs there were in all.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The output of the node recorded last; nothing when that one is undefined.
+    pub fn last(&self) -> Option<&Arc<Value>> {
+        self.nodes.values().max_by_key(|node| node.at)?.value.as_ref()
+    }
+
+    /// Whether all outputs are kept.
+    pub fn keeps_history(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// The defined latest outputs, newest first.
+    pub(crate) fn newest_first(&self) -> Vec<(&NodeId, &Arc<Value>)> {
+        let mut known: Vec<(u64, &NodeId, &Arc<Value>)> =
+            self.nodes.iter().filter_map(|(id, node)| Some((node.at, id, node.value.as_ref()?))).collect();
+        known.sort_unstable_by_key(|(at, ..)| std::cmp::Reverse(*at));
+        known.into_iter().map(|(_, id, value)| (id, value)).collect()
+    }
+
+    /// How many outputs can be looked back at: all, or without history the last one of each node.
+    pub(crate) fn kept(&self) -> u64 {
+        if self.history.is_some() { self.total } else { self.total.min(1) }
+    }
+
+    /// The output `back` records before the end: 1 is the last.
+    pub(crate) fn back(&self, back: u64) -> Option<&Arc<Value>> {
+        match &self.history {
+            Some(history) => {
+                let at = history.records.len().checked_sub(usize::try_from(back).ok()?)?;
+                history.records.get(at)?.value.as_ref()
+            }
+            None => {
+                if back == 1 {
+                    self.last()
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    /// All outputs of a node that are kept, oldest first; `None` where one was undefined.
+    pub(crate) fn of_node(&self, node: &str) -> Vec<Option<&Arc<Value>>> {
+        let Some((index, _, known)) = self.nodes.get_full(node) else { return Vec::new() };
+        match &self.history {
+            Some(history) => {
+                history.of_node[index].iter().map(|record| history.records[*record].value.as_ref()).collect()
+            }
+            None => vec![known.value.as_ref()],
+        }
+    }
+}
+
+impl History {
+    fn push(&mut self, record: Record) {
+        if self.of_node.len() <= record.node {
+            self.of_node.resize_with(record.node + 1, Vec::new);
+        }
+        self.of_node[record.node].push(self.records.len());
+        self.records.push(record);
+    }
+}
+
+/// How outputs are written down: with history only the records, from which the rest follows.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    History { nodes: Vec<NodeId>, records: Vec<Record> },
+    Latest { latest: IndexMap<NodeId, Node>, total: u64 },
+}
+
+impl From<Outputs> for Stored {
+    fn from(outputs: Outputs) -> Stored {
+        match outputs.history {
+            Some(history) => {
+                let nodes = outputs.nodes.into_keys().collect();
+                let records = Arc::try_unwrap(history).unwrap_or_else(|shared| (*shared).clone()).records;
+                Stored::History { nodes, records }
+            }
+            None => Stored::Latest { latest: outputs.nodes, total: outputs.total },
+        }
+    }
+}
+
+impl From<Stored> for Outputs {
+    fn from(stored: Stored) -> Outputs {
+        match stored {
+            Stored::Latest { latest, total } => Outputs { nodes: latest, total, history: None },
+            Stored::History { nodes, records } => {
+                let mut outputs = Outputs::new(true);
+                for record in records {
+                    // A record of no node can only come from a file that somebody changed: it is nobody's output.
+                    if let Some(node) = nodes.get(record.node) {
+                        outputs.record(node, record.value);
+                    }
+                }
+                outputs
+            }
+        }
+    }
+}
+
+/// `null` is an output, not the absence of one.
+fn some_even_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Value>>, D::Error> {
+    Arc::<Value>::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn recorded(keep_history: bool, what: &[(&str, Option<Value>)]) -> Outputs {
+        let mut outputs = Outputs::new(keep_history);
+        for (node, value) in what {
+            outputs.record(&NodeId::from(*node), value.clone().map(Arc::new));
+        }
+        outputs
+    }
+
+    #[test]
+    fn the_newest_comes_first() {
+        let outputs = recorded(false, &[("a", Some(json!(1))), ("b", Some(json!(2))), ("a", Some(json!(3)))]);
+        let order: Vec<String> = outputs.newest_first().iter().map(|(id, value)| format!("{id}={value}")).collect();
+        assert_eq!(order, ["a=3", "b=2"]);
+        assert_eq!((outputs.count("a"), outputs.count("c"), outputs.total()), (2, 0, 3));
+        assert_eq!(outputs.last().map(|value| value.to_string()).as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn what_is_undefined_counts_and_is_not_seen() {
+        let outputs = recorded(true, &[("a", Some(json!(1))), ("a", None)]);
+        assert_eq!((outputs.count("a"), outputs.latest("a"), outputs.last()), (2, None, None));
+        assert_eq!(outputs.back(2).map(|value| value.to_string()).as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn a_restart_keeps_everything() {
+        for keep_history in [false, true] {
+            let what =
+                [("a", Some(json!({"x": null}))), ("b", Some(Value::Null)), ("a", None), ("b", Some(json!([1])))];
+            let outputs = recorded(keep_history, &what);
+            let text = serde_json::to_string(&outputs).expect("it can be written");
+            let back: Outputs = serde_json::from_str(&text).expect("it can be read");
+            assert_eq!(back, outputs, "{text}");
+        }
+        let nulls = recorded(false, &[("a", Some(Value::Null)), ("b", None)]);
+        let text = serde_json::to_string(&nulls).expect("it can be written");
+        let back: Outputs = serde_json::from_str(&text).expect("it can be read");
+        assert_eq!((back.latest("a").is_some(), back.latest("b").is_some()), (true, false), "{text}");
+    }
+
+    #[test]
+    fn a_history_with_a_record_of_no_node_is_read_without_it() {
+        let text = r#"{"nodes": ["a"], "records": [{"node": 7, "value": 1}, {"node": 0, "value": 2}]}"#;
+        let outputs: Outputs = serde_json::from_str(text).expect("it can be read");
+        assert_eq!((outputs.total(), outputs.count("a")), (1, 1));
+    }
+
+    #[test]
+    fn a_sole_owner_records_without_copying_its_history() {
+        let mut outputs = recorded(true, &[("a", Some(json!(1)))]);
+        let before = outputs.history.as_ref().map(Arc::as_ptr);
+        outputs.record(&NodeId::from("a"), None);
+        assert_eq!(outputs.history.as_ref().map(Arc::as_ptr), before);
+    }
+}
