@@ -4,7 +4,7 @@
 //! The path of the data, each arrow yielding diagnostics or a refusal beside its result:
 //!
 //! ```text
-//! text ─dialect::parse→ Graph ─validate→ Workflow
+//! text ─dialect::parse→ Graphs ─validate→ Workflow
 //! Workflow, Run, Event ─engine::decide→ Vec<Change> ─Run::apply→ Run'
 //! Run' ─pending→ effects, for a runner to perform
 //! Run' ─present→ situation, instructions, history; Workflow ─present→ Mermaid, DOT, outline
@@ -16,7 +16,7 @@
 //! ```
 //! use portolan_core::dialect::{self, Strictness};
 //! use portolan_core::engine;
-//! use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Rules, Run, moves};
+//! use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Run, moves};
 //! use portolan_core::source::Source;
 //! use portolan_core::validate;
 //! use portolan_core::value::{Outcome, Timestamp};
@@ -29,13 +29,13 @@
 //!   },
 //!   "edges": [{"from": "start", "to": "greet"}, {"from": "greet", "to": "done"}]
 //! }"#);
-//! let (graph, _) = dialect::parse(&source, Strictness::Strict);
+//! let (graph, _) = dialect::parse(&source, Strictness::Strict).first();
 //! let graph = graph.expect("it can be drawn");
 //! let (workflow, faults) = validate::validate(&graph, &|_| None, Strictness::Strict);
 //! assert!(faults.is_empty());
 //! let workflow = workflow.expect("it may be run");
 //!
-//! let opening = Opening { workflow: "hello".into(), description: None, at: None, rules: Rules::default() };
+//! let opening = Opening::of("hello");
 //! let mut run = Run::fold(&engine::open(&workflow, &opening)?).expect("it is open");
 //!
 //! let mut happen = |what: EventKind| -> Result<(), engine::Rejection> {
@@ -65,9 +65,12 @@
 pub mod diagnostic;
 pub mod dialect;
 pub mod engine;
+pub mod expr;
 pub mod graph;
 pub mod present;
+pub mod reply;
 pub mod run;
+pub mod schema;
 pub mod source;
 pub mod validate;
 pub mod value;

@@ -3,19 +3,25 @@
 //! A [`Graph`] is what an author wrote and may be wrong. A [`Workflow`] cannot be: only `validate` makes one. Knows
 //! no format, and nothing of runs.
 
+mod call;
 mod check;
+mod program;
 mod server;
 mod workflow;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::expr::Expr;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
+pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use workflow::{Exits, Failing, Flow, Step, Workflow};
 
@@ -37,6 +43,8 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead.
     pub unread: BTreeSet<NodeId>,
+    /// What makes it a function; nothing for a workflow that an agent is led through.
+    pub program: Option<Arc<Program>>,
     /// The first fault of the text that reading could not repair. Such a graph can be drawn, and not run.
     pub broken: Option<String>,
 }
@@ -131,7 +139,17 @@ pub enum Kind {
     Subflow {
         /// The workflow to run.
         workflow: Spanned<String>,
+        /// What it is given, where it is a function.
+        args: Option<Expr>,
     },
+    /// Computes a value.
+    Compute(Expr),
+    /// Chooses a way: the first edge whose guard holds.
+    Switch,
+    /// Calls a tool.
+    Call(Box<Call>),
+    /// Runs another workflow once for each item of an array.
+    Each(Box<Each>),
 }
 
 impl Kind {
@@ -146,6 +164,31 @@ impl Kind {
             Kind::Fork { .. } => "fork",
             Kind::Join { .. } => "join",
             Kind::Subflow { .. } => "subflow",
+            Kind::Compute(_) => "transform",
+            Kind::Switch => "switch",
+            Kind::Call(_) => "mcp",
+            Kind::Each(_) => "forEach",
+        }
+    }
+
+    /// The expressions that the node evaluates; the guards stand on its edges.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second) = match self {
+            Kind::Compute(expr) => (Some(expr), None),
+            Kind::Call(call) => (Some(&call.args), call.post.as_ref()),
+            Kind::Each(each) => (Some(&each.items), each.args.as_ref()),
+            Kind::Subflow { args, .. } => (args.as_ref(), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The workflow that a node of this kind runs.
+    pub fn runs(&self) -> Option<&Spanned<String>> {
+        match self {
+            Kind::Subflow { workflow, .. } => Some(workflow),
+            Kind::Each(each) => Some(&each.workflow),
+            _ => None,
         }
     }
 }
@@ -228,6 +271,7 @@ impl Edge {
     pub fn on_span(&self) -> Span {
         match &self.on {
             Trigger::Outcome(on) => on.span,
+            Trigger::When(guard) => guard.span,
             Trigger::Done => self.span,
         }
     }
@@ -240,6 +284,8 @@ pub enum Trigger {
     Outcome(Spanned<Outcome>),
     /// On `passed`, when no edge names it. Never on `failed`: a failure does not become a success.
     Done,
+    /// When this holds, and no guard before it did.
+    When(Spanned<Expr>),
 }
 
 impl Trigger {
@@ -247,7 +293,7 @@ impl Trigger {
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Trigger::Outcome(outcome) => Some(&outcome.value),
-            Trigger::Done => None,
+            Trigger::Done | Trigger::When(_) => None,
         }
     }
 }

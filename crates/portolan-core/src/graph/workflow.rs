@@ -1,8 +1,11 @@
 //! What `validate` makes of graphs: everything resolved, nothing left to be wrong.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
-use super::Node;
+use super::{Node, Program};
+use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
 /// A checked definition: a root flow and every flow that its subflows name.
@@ -63,6 +66,10 @@ pub struct Flow {
     pub steps: IndexMap<NodeId, Step>,
     /// Its edges as written, for pictures; the engine follows [`Step::exits`].
     pub edges: Vec<super::Edge>,
+    /// What makes it a function; nothing for a flow that an agent is led through.
+    pub program: Option<Arc<Program>>,
+    /// Whether an expression looks back further than to the latest output of each node.
+    pub looks_back: bool,
 }
 
 impl Flow {
@@ -91,6 +98,8 @@ pub struct Exits {
     pub on: Vec<(Outcome, NodeId)>,
     /// What a failure does.
     pub failing: Failing,
+    /// Where guards lead, in order: the first that holds is taken, and `passed` when none does.
+    pub guards: Vec<(Expr, NodeId)>,
     /// The branches that a fork opens, in order. Empty on all other nodes.
     pub branches: Vec<NodeId>,
 }

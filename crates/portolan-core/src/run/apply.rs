@@ -1,6 +1,11 @@
 //! The fold: a run and a change make the next run. Total, and without any choice.
 
-use super::{BranchState, Change, Frame, FramePath, Place, Run, Spent};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent};
+use crate::value::NodeId;
 
 impl Run {
     /// The run that a journal's changes come to; nothing unless the first one opens it.
@@ -13,8 +18,8 @@ impl Run {
         let mut changes = changes.into_iter();
         let Change::Opened { opening, place } = changes.next()? else { return None };
         let flow = opening.workflow.clone();
-        let root = Frame { flow, since: 1, place: place.clone(), spent: Vec::new(), feedback: None };
-        let mut run = Run { revision: 1, opening: opening.clone(), root };
+        let root = Frame { since: 1, ..Frame::at(flow, place.clone()) };
+        let mut run = Run { revision: 1, opening: opening.clone(), executed: 0, root };
         for change in changes {
             run.apply(change);
         }
@@ -52,18 +57,76 @@ impl Run {
                 if let Place::Forked { branches, .. } = &mut frame.place
                     && let Some(found) = branches.iter_mut().find(|found| found.name == *branch)
                 {
+                    if let (BranchState::Open(frame), BranchState::Done(_)) = (&mut found.state, state) {
+                        found.data = frame.data.take();
+                    }
                     found.state = state.clone();
                     if let BranchState::Open(frame) = &mut found.state {
                         stamp(frame, revision);
                     }
                 }
             }),
+            Change::Executed { frame, node, output, fault } => {
+                self.executed += 1;
+                let output = fault.as_ref().map(|fault| Arc::new(fault.as_output())).or_else(|| output.clone());
+                self.data(frame, |data| data.outputs.record(node, output));
+            }
+            Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
+            Change::Joined { frame } => self.at(frame, join),
+            Change::Finished { frame, output, fault } => self.data(frame, |data| {
+                data.output.clone_from(output);
+                data.fault.clone_from(fault);
+            }),
+            Change::ItemBegun { frame, index, item } => {
+                self.at(frame, |frame| begin_item(frame, *index, item, revision))
+            }
+            Change::ItemDone { frame, index, output } => {
+                self.at(frame, |frame| finish_item(frame, *index, output.as_ref()));
+            }
         }
+    }
+
+    fn data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
+        self.at(path, |frame| {
+            if let Some(data) = &mut frame.data {
+                change(data);
+            }
+        });
     }
 
     fn at(&mut self, path: &FramePath, change: impl FnOnce(&mut Frame)) {
         if let Some(frame) = self.frame_mut(path) {
             change(frame);
+        }
+    }
+}
+
+/// What the branches came to becomes part of the flow, in the order of the branches: not in that of their ends, which
+/// may be another one in every run.
+fn join(frame: &mut Frame) {
+    if let (Place::Forked { branches, .. }, Some(data)) = (&mut frame.place, &mut frame.data) {
+        for branch in branches {
+            if let Some(branch) = branch.data.take() {
+                data.outputs.absorb(&branch.outputs);
+            }
+        }
+    }
+}
+
+fn begin_item(frame: &mut Frame, index: u32, item: &Frame, revision: u64) {
+    if let Place::Each { begun, open, .. } = &mut frame.place {
+        let mut item = item.clone();
+        stamp(&mut item, revision);
+        *begun = index + 1;
+        open.push(Item { name: NodeId::from(index.to_string()), index, frame: item });
+    }
+}
+
+fn finish_item(frame: &mut Frame, index: u32, output: Option<&Arc<Value>>) {
+    if let Place::Each { open, done, .. } = &mut frame.place {
+        open.retain(|item| item.index != index);
+        if let Some(place) = Arc::make_mut(done).get_mut(index as usize) {
+            *place = output.cloned();
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What became true. The journal keeps changes beside the event that led to them, so that a restart only folds.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-use super::{BranchState, Feedback, FramePath, Opening, Place, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// One change. Applying it chooses nothing.
@@ -61,5 +64,60 @@ pub enum Change {
         branch: NodeId,
         /// How far it is.
         state: BranchState,
+    },
+    /// A function is given what it works on.
+    Given {
+        /// Which frame.
+        frame: FramePath,
+        /// Its data, as it is before its first node.
+        data: Box<Data>,
+    },
+    /// A node of a function was executed.
+    Executed {
+        /// In which frame.
+        frame: FramePath,
+        /// The node.
+        node: NodeId,
+        /// What it came to; nothing is JSONata's `undefined`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Arc<Value>>,
+        /// Why it failed, when it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<Fault>,
+    },
+    /// An item of a `forEach` begins.
+    ItemBegun {
+        /// In which frame.
+        frame: FramePath,
+        /// Its number, from 0.
+        index: u32,
+        /// The frame of the workflow that is run for it.
+        item: Frame,
+    },
+    /// An item of a `forEach` is done.
+    ItemDone {
+        /// In which frame.
+        frame: FramePath,
+        /// Its number, from 0.
+        index: u32,
+        /// What it came to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Arc<Value>>,
+    },
+    /// The flow takes over what its branches came to, in their order.
+    Joined {
+        /// Which frame.
+        frame: FramePath,
+    },
+    /// A function came to its own output, or failed.
+    Finished {
+        /// Which frame.
+        frame: FramePath,
+        /// The output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Arc<Value>>,
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<Fault>,
     },
 }

@@ -1,8 +1,11 @@
 //! What can happen to a run. An event is a request or a report from outside; it carries its own time.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-use super::{FramePath, Opening};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Fault, FramePath, Opening};
 use crate::value::{CheckId, NodeId, Outcome, Timestamp};
 
 /// Something that happened, or that somebody wants to happen.
@@ -80,11 +83,43 @@ pub enum EventKind {
         /// The outcome of each branch, by name.
         branches: Vec<(NodeId, Outcome)>,
     },
+    /// A node that needs nobody is executed.
+    Continued {
+        /// At which position.
+        frame: FramePath,
+        /// The revision at which it was reached.
+        since: u64,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// A tool answered, or did not.
+    Returned {
+        /// At which position.
+        frame: FramePath,
+        /// The revision at which the call began.
+        since: u64,
+        /// What came of it.
+        reply: Reply,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
+    },
     /// The run is called off.
     Cancelled {
         /// Why.
         reason: String,
     },
+}
+
+/// What a call of a tool came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// It answered.
+    Output(Option<Arc<Value>>),
+    /// It failed, and may be tried again.
+    Failed(Fault),
 }
 
 /// What a check came to.

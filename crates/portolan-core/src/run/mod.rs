@@ -5,16 +5,21 @@
 
 mod apply;
 mod change;
+mod data;
 mod event;
 mod moves;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::graph::EndResult;
-use crate::value::{CheckId, NodeId, Outcome, WorkflowId};
+use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
 pub use change::Change;
-pub use event::{Actor, Channel, EffectId, Event, EventKind, Verdict};
+pub use data::{Data, Fault, Item};
+pub use event::{Actor, Channel, EffectId, Event, EventKind, Reply, Verdict};
 pub use moves::{Move, moves};
 
 /// A run of a workflow. It holds no history: the journal does.
@@ -25,6 +30,9 @@ pub struct Run {
     pub revision: u64,
     /// What it was opened with.
     pub opening: Opening,
+    /// How many nodes were executed by the engine, in all frames together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub executed: u64,
     /// Where it is.
     pub root: Frame,
 }
@@ -44,6 +52,28 @@ pub struct Opening {
     /// How it is run.
     #[serde(default)]
     pub rules: Rules,
+    /// What it works on, where the workflow is a function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Arc<Value>>,
+    /// When it was opened, where the workflow is a function: its time is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// The folder that the paths of the definition's servers are relative to, where that is not the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+}
+
+impl Opening {
+    /// Opens `workflow` at its start, by the usual rules.
+    pub fn of(workflow: impl Into<WorkflowId>) -> Opening {
+        let rules = Rules::default();
+        let workflow = workflow.into();
+        Opening { workflow, description: None, at: None, rules, input: None, since: None, folder: None }
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a run is run: fixed when it is opened.
@@ -99,6 +129,9 @@ pub struct Frame {
     /// Why it was sent here, when that was a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// What the nodes of a function have come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<Data>>,
 }
 
 /// The retries that one gate has used.
@@ -129,6 +162,37 @@ pub enum Place {
         settled: Vec<(CheckId, Verdict)>,
         /// What the agent said of it.
         note: Option<String>,
+    },
+    /// The engine goes on by itself: the node is executed with the next event.
+    Passing {
+        /// The node.
+        node: NodeId,
+    },
+    /// A tool is called.
+    Calling {
+        /// The node.
+        node: NodeId,
+        /// The arguments, evaluated.
+        arguments: Arc<Value>,
+        /// How many times it was called before, on this visit.
+        #[serde(default, skip_serializing_if = "is_none_yet")]
+        retries: u32,
+        /// Not before then: a retry waits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    /// Another workflow is under way for each of several items.
+    Each {
+        /// The `forEach` node.
+        node: NodeId,
+        /// The items.
+        items: Arc<Vec<Value>>,
+        /// How many of them were begun.
+        begun: u32,
+        /// Those that are under way.
+        open: Vec<Item>,
+        /// What the items came to, in their order; nothing where one is not done, or came to nothing.
+        done: Arc<Vec<Option<Arc<Value>>>>,
     },
     /// A person decides.
     Waiting {
@@ -191,6 +255,9 @@ pub struct Branch {
     pub name: NodeId,
     /// How far it is.
     pub state: BranchState,
+    /// What its nodes came to, when it is done: the flow takes it over at the join.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<Data>>,
 }
 
 /// How far a branch is.
@@ -263,6 +330,9 @@ impl Place {
     pub fn node(&self) -> &NodeId {
         match self {
             Place::Ready { node }
+            | Place::Passing { node }
+            | Place::Calling { node, .. }
+            | Place::Each { node, .. }
             | Place::Checking { node, .. }
             | Place::Waiting { node, .. }
             | Place::Forked { node, .. }
@@ -279,7 +349,18 @@ impl Place {
     }
 }
 
+/// `serde` asks for a function by reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Frame {
+    /// A frame of `flow` at `place`, as it is when it is opened.
+    pub fn at(flow: WorkflowId, place: Place) -> Frame {
+        Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, data: None }
+    }
+
     /// The retries that `gate` has used.
     pub fn used(&self, gate: &NodeId) -> u32 {
         self.spent.iter().find(|spent| spent.gate == *gate).map_or(0, |spent| spent.used)
@@ -292,16 +373,17 @@ impl Frame {
 
     /// The frames directly inside this one that are under way, with their names.
     pub fn inner(&self) -> impl Iterator<Item = (&NodeId, &Frame)> {
-        let (branches, within): (&[Branch], _) = match &self.place {
-            Place::Forked { branches, .. } => (branches, None),
-            Place::Within { node, frame } => (&[], Some((node, &**frame))),
-            _ => (&[], None),
+        let (branches, items, within): (&[Branch], &[Item], _) = match &self.place {
+            Place::Forked { branches, .. } => (branches, &[], None),
+            Place::Each { open, .. } => (&[], open, None),
+            Place::Within { node, frame } => (&[], &[], Some((node, &**frame))),
+            _ => (&[], &[], None),
         };
         let open = branches.iter().filter_map(|branch| match &branch.state {
             BranchState::Open(frame) => Some((&branch.name, frame)),
             _ => None,
         });
-        open.chain(within)
+        open.chain(items.iter().map(|item| (&item.name, &item.frame))).chain(within)
     }
 
     fn inner_mut(&mut self, name: &NodeId) -> Option<&mut Frame> {
@@ -313,6 +395,10 @@ impl Frame {
                     BranchState::Open(frame) => Some(frame),
                     _ => None,
                 }
+            }
+            Place::Each { open, .. } => {
+                let item = open.iter_mut().find(|item| item.name == *name)?;
+                Some(&mut item.frame)
             }
             _ => None,
         }

@@ -39,7 +39,10 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
         // Claiming again what is being checked takes up checks that a crash interrupted.
         Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
         Place::Waiting { node, on } => answers(workflow, frame, node, *on),
-        Place::Forked { .. }
+        Place::Passing { .. }
+        | Place::Calling { .. }
+        | Place::Each { .. }
+        | Place::Forked { .. }
         | Place::Gathering { .. }
         | Place::Within { .. }
         | Place::Arrived { .. }

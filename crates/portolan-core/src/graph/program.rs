@@ -1,0 +1,70 @@
+//! Graphs that are run like functions: they have an input and an output, and nodes that the engine has performed.
+//!
+//! A tool graph is one. So that its nodes can be mixed with work for agents, they are kinds of node like any other.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Server;
+use crate::schema::Schema;
+use crate::source::Spanned;
+
+/// How many nodes one run may execute where the definition does not say.
+pub const DEFAULT_MAX_NODES: u64 = 1_000;
+/// How long one run may take where the definition does not say, in milliseconds.
+pub const DEFAULT_MAX_MS: u64 = 300_000;
+/// What makes a graph a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What its callers are shown as its title.
+    pub title: Option<String>,
+    /// What its input must be.
+    pub input: Option<Spanned<Schema>>,
+    /// What its output must be.
+    pub output: Option<Spanned<Schema>>,
+    /// Hints for its callers, as MCP has them: an object.
+    pub annotations: Option<Value>,
+    /// How far one run may go.
+    pub limits: Limits,
+    /// The servers that the definition brings along.
+    pub servers: Vec<Server>,
+    /// The names of those that stand in it but could not be read: nothing is known of what they are.
+    pub unread_servers: BTreeSet<String>,
+    /// The server that a file of several functions presents itself as.
+    pub face: Face,
+    /// Names of fields, and JSON pointers, whose values are never shown.
+    pub redact: Vec<String>,
+    /// Whether a tool's answer is read as text first, and as structured content second: so the design document has it.
+    pub text_first: bool,
+    /// Whether expressions see the input also under the name `input`.
+    pub names_input: bool,
+}
+
+/// How a file of functions presents itself as an MCP server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Face {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// What a client is told once, when it connects.
+    pub instructions: Option<String>,
+}
+
+/// How far one run may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many nodes it may execute, in all its parts together.
+    pub max_nodes: u64,
+    /// How long it may take, in milliseconds.
+    pub max_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { max_nodes: DEFAULT_MAX_NODES, max_ms: DEFAULT_MAX_MS }
+    }
+}

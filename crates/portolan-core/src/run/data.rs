@@ -1,0 +1,66 @@
+//! What a function works with: its input, what its nodes have come to, and what it came to itself.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Frame;
+use crate::expr::Outputs;
+use crate::value::NodeId;
+
+/// The data of one frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// What it was given.
+    pub input: Arc<Value>,
+    /// What its nodes have come to.
+    #[serde(default)]
+    pub outputs: Outputs,
+    /// What it came to, when it is over and came to something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Arc<Value>>,
+    /// Why it failed, when it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+}
+
+/// Why a node, and with it perhaps the run, failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// The node; inside another workflow, the way to it: `audit/fetch`.
+    pub node: String,
+    /// A stable word for programs.
+    pub code: String,
+    /// What went wrong, in one sentence.
+    pub message: String,
+    /// More about it, for readers: what a server printed, the expression that failed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Fault {
+    /// What later nodes see in the place of an output.
+    pub fn as_output(&self) -> Value {
+        serde_json::json!({ "error": self })
+    }
+
+    /// The same fault, told by a node around the one that failed.
+    #[must_use]
+    pub fn within(mut self, node: &NodeId) -> Fault {
+        self.node = format!("{node}/{}", self.node);
+        self
+    }
+}
+
+/// One item of a `forEach` under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its number as the name of its frame: `0`, `1` …
+    pub name: NodeId,
+    /// Its number, from 0.
+    pub index: u32,
+    /// How far it is.
+    pub frame: Frame,
+}
