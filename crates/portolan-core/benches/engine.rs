@@ -15,7 +15,7 @@ use portolan_core::value::{Outcome, Timestamp};
 const REFACTOR: &str = include_str!("../../portolan-runtime/catalog/workflows/refactor.json");
 
 fn refactor() -> Workflow {
-    let (graph, _) = dialect::parse(&Source::new("refactor.json", REFACTOR), Strictness::Strict);
+    let (graph, _) = dialect::parse(&Source::new("refactor.json", REFACTOR), Strictness::Strict).first();
     let graph = graph.expect("the catalogue can be read");
     validate(&graph, &no_library, Strictness::Strict).0.expect("the catalogue is valid")
 }
@@ -30,10 +30,8 @@ struct Agent<'w> {
 impl<'w> Agent<'w> {
     fn new(workflow: &'w Workflow) -> Agent<'w> {
         let opening = Opening {
-            workflow: workflow.id().clone(),
             description: Some("split the parser from the printer".to_owned()),
-            at: None,
-            rules: Default::default(),
+            ..Opening::of(workflow.id().clone())
         };
         let mut run = Run::fold(&open(workflow, &opening).expect("it opens")).expect("it is open");
         let begun = Event { at: Timestamp(0), by: Actor::Engine, what: EventKind::Begun { revision: None } };

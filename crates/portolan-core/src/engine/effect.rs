@@ -1,8 +1,12 @@
 //! What is to happen next, as data. Some effects are performed by runners; the others are presented.
 
-use crate::graph::{CheckBy, Workflow};
-use crate::run::{EffectId, FramePath, Place, Run};
-use crate::value::NodeId;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::graph::{CheckBy, Kind, Workflow};
+use crate::run::{EffectId, Frame, FramePath, Place, Run};
+use crate::value::{NodeId, Timestamp, WorkflowId};
 
 /// Something to perform or to present.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,48 @@ pub enum Effect {
     },
     /// Something is found out.
     Perform(Work),
+    /// The engine goes on by itself, with the next event.
+    Continue {
+        /// At which position.
+        frame: FramePath,
+        /// The node.
+        node: NodeId,
+        /// The revision at which it was reached, to be quoted.
+        since: u64,
+    },
+    /// A tool is called.
+    Call(ToolCall),
+}
+
+/// A call of a tool, with everything that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// At which position. Together with `since` it names the call: it is settled once, however often it is performed.
+    pub frame: FramePath,
+    /// The node.
+    pub node: NodeId,
+    /// The revision at which the call began, to be quoted.
+    pub since: u64,
+    /// The flow whose node it is.
+    pub flow: WorkflowId,
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments: an object.
+    pub arguments: Arc<Value>,
+    /// How many times it was called before, on this visit.
+    pub retries: u32,
+    /// How long it may take, in milliseconds; nothing means what the server's entry says.
+    pub timeout_ms: Option<u64>,
+    /// When the time of the whole run is up.
+    pub deadline: Option<Timestamp>,
+    /// Not before then: a retry waits.
+    pub not_before: Option<Timestamp>,
+    /// Whether its answer is read as text first.
+    pub text_first: bool,
+    /// What to do when a crash leaves it unknown whether it was performed.
+    pub after_crash: AfterCrash,
 }
 
 /// Work for a runner, with everything it needs.
@@ -66,7 +112,12 @@ impl Run {
                         Effect::Perform(Work { id, check: check.by.clone(), after_crash: AfterCrash::Repeat })
                     }));
                 }
-                Place::Forked { .. }
+                Place::Passing { node } => {
+                    effects.push(Effect::Continue { frame: path, node: node.clone(), since: frame.since });
+                }
+                Place::Calling { .. } => effects.extend(self.call(workflow, path, frame).map(Effect::Call)),
+                Place::Each { .. }
+                | Place::Forked { .. }
                 | Place::Gathering { .. }
                 | Place::Within { .. }
                 | Place::Arrived { .. }
@@ -74,5 +125,31 @@ impl Run {
             }
         }
         effects
+    }
+
+    fn call(&self, workflow: &Workflow, path: FramePath, frame: &Frame) -> Option<ToolCall> {
+        let Place::Calling { node, arguments, retries, not_before } = &frame.place else { return None };
+        let flow = workflow.flow(&frame.flow);
+        let Kind::Call(call) = &flow.step(node).node.kind else { return None };
+        let limits = workflow.root().program.as_ref().map(|program| program.limits);
+        let deadline =
+            self.opening.since.zip(limits).map(|(since, limits)| {
+                Timestamp(since.0.saturating_add(i64::try_from(limits.max_ms).unwrap_or(i64::MAX)))
+            });
+        Some(ToolCall {
+            frame: path,
+            node: node.clone(),
+            since: frame.since,
+            flow: frame.flow.clone(),
+            server: call.server.value.clone(),
+            tool: call.tool.value.clone(),
+            arguments: arguments.clone(),
+            retries: *retries,
+            timeout_ms: call.timeout_ms,
+            deadline,
+            not_before: *not_before,
+            text_first: flow.program.as_ref().is_some_and(|program| program.text_first),
+            after_crash: if call.idempotent { AfterCrash::Repeat } else { AfterCrash::Ask },
+        })
     }
 }

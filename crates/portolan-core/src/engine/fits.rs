@@ -36,6 +36,9 @@ fn frame_fits(workflow: &Workflow, frame: &Frame) -> Result<(), Misfit> {
         Place::Checking { .. } => matches!(kind, Kind::Work { .. }),
         Place::Forked { .. } | Place::Gathering { .. } => matches!(kind, Kind::Fork { .. }),
         Place::Within { .. } => matches!(kind, Kind::Subflow { .. }),
+        Place::Calling { .. } => matches!(kind, Kind::Call(_)),
+        Place::Each { .. } => matches!(kind, Kind::Each(_)),
+        Place::Passing { .. } => workflow.flow(&frame.flow).program.is_some(),
         Place::Waiting { .. } | Place::Arrived { .. } | Place::Ended { .. } => true,
     };
     if !possible {

@@ -12,6 +12,6 @@ mod rejection;
 mod tests;
 
 pub use decide::{decide, open};
-pub use effect::{AfterCrash, Effect, Work};
+pub use effect::{AfterCrash, Effect, ToolCall, Work};
 pub use fits::{Misfit, fits};
 pub use rejection::{Rejection, Why};

@@ -38,6 +38,8 @@ pub enum Why {
     UnknownBranch,
     /// No such step can be begun at.
     UnknownStep,
+    /// The input is not what the workflow takes.
+    BadInput,
     /// The event does not fit the state of the run.
     OutOfPlace,
 }
@@ -55,6 +57,7 @@ impl Why {
             Why::BranchesOpen => "branches_open",
             Why::UnknownBranch => "unknown_branch",
             Why::UnknownStep => "unknown_step",
+            Why::BadInput => "bad_input",
             Why::OutOfPlace => "out_of_place",
         }
     }

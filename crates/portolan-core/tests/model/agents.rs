@@ -43,7 +43,7 @@ fn offered_is_executable(walk: &Walk<'_>) {
 /// How many steps a walk through a flow has that comes to each of them once, subflows and checks counted.
 fn steps(workflow: &Workflow, flow: &WorkflowId) -> usize {
     let of = |kind: &Kind| match kind {
-        Kind::Subflow { workflow: inner } => steps(workflow, &inner.value.as_str().into()),
+        Kind::Subflow { workflow: inner, .. } => steps(workflow, &inner.value.as_str().into()),
         _ => 0,
     };
     workflow.flow(flow).steps.values().map(|step| 1 + step.node.accept.len() + of(&step.node.kind)).sum()

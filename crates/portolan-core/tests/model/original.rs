@@ -172,8 +172,7 @@ fn on_the_walks_of_every_branch_the_engine_does_as_the_original() {
         let workflow = workflow(std::slice::from_ref(&file)).expect("the catalogue is valid");
         for branch in workflow.root().steps.values().flat_map(|step| &step.exits.branches) {
             let task = Task { file: &file, step: branch.to_string(), count: 0, source_gate: None };
-            let opening =
-                Opening { workflow: workflow.id().clone(), description: None, at: Some(branch.clone()), rules };
+            let opening = Opening { at: Some(branch.clone()), rules, ..Opening::of(workflow.id().clone()) };
             count += walks(&task, &Walk::opened(&workflow, &opening), None, &mut Vec::new());
         }
     }

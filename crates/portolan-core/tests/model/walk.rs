@@ -28,7 +28,7 @@ pub(crate) fn repaired(files: &[Value]) -> Option<Workflow> {
 
 fn graph(file: &Value, strictness: Strictness) -> Graph {
     let name = format!("{}.json", file["id"].as_str().unwrap_or_default());
-    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness);
+    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness).first();
     let errors: Vec<_> = faults.iter().filter(|fault| fault.is_error()).collect();
     assert!(errors.is_empty(), "the file is in the dialect: {errors:?}");
     graph.expect("a file without errors is a graph")
@@ -61,7 +61,7 @@ pub(crate) struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     pub(crate) fn open(workflow: &'w Workflow, rules: Rules) -> Walk<'w> {
-        let opening = Opening { workflow: workflow.id().clone(), description: None, at: None, rules };
+        let opening = Opening { rules, ..Opening::of(workflow.id().clone()) };
         Walk::opened(workflow, &opening)
     }
 
@@ -102,7 +102,7 @@ impl<'w> Walk<'w> {
         effects
             .filter_map(|effect| match effect {
                 Effect::Perform(work) => Some(work.id),
-                Effect::Instruct { .. } | Effect::Ask { .. } => None,
+                _ => None,
             })
             .collect()
     }

@@ -1,8 +1,14 @@
 //! Forks open branches, joins collect them.
 
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::scope::fault;
 use super::walk::{Draft, Next};
+use crate::expr::Outputs;
 use crate::graph::{Kind, Strategy, Workflow};
-use crate::run::{Branch, BranchState, Branches, Change, Feedback, Frame, FramePath, Place};
+use crate::run::{Branch, BranchState, Branches, Change, Data, Feedback, Frame, FramePath, Place};
 use crate::value::{NodeId, Outcome, WorkflowId};
 
 impl Draft<'_> {
@@ -12,7 +18,7 @@ impl Draft<'_> {
             return self.moved(path, Place::Gathering { node }, feedback);
         }
         let names = &self.step(flow, &node).exits.branches;
-        let branches = names.iter().map(|name| Branch { name: name.clone(), state: BranchState::Held }).collect();
+        let branches = names.iter().map(held).collect();
         self.moved(path, Place::Forked { node: node.clone(), branches }, feedback);
         self.next.push(Next::Fill { path: path.clone(), fork: node });
     }
@@ -24,14 +30,27 @@ impl Draft<'_> {
         let Some(name) = next_to_open(workflow, frame, &fork).cloned() else { return };
         // Why the fork was sent round is for those who do its work.
         let (flow, feedback) = (frame.flow.clone(), frame.feedback.clone());
+        if self.is_function(&flow) {
+            return self.open_function_branch(path, fork, flow, name);
+        }
         let place = Place::Ready { node: name.clone() };
-        let inner = Frame { flow: flow.clone(), since: 0, place, spent: Vec::new(), feedback: feedback.clone() };
+        let inner = Frame { feedback: feedback.clone(), ..Frame::at(flow.clone(), place) };
         self.emit(Change::Branched { frame: path.clone(), branch: name.clone(), state: BranchState::Open(inner) });
         let within = path.join(&name);
         self.next.push(Next::Fill { path, fork });
         if !matches!(self.step(&flow, &name).node.kind, Kind::Work { .. }) {
             self.enter(&within, flow, &name, &Outcome::passed(), feedback);
         }
+    }
+
+    /// A branch of a function sees what the flow came to before it forked, and keeps what it comes to itself.
+    fn open_function_branch(&mut self, path: FramePath, fork: NodeId, flow: WorkflowId, name: NodeId) {
+        let looks_back = self.workflow.flow(&flow).looks_back;
+        let input = self.before.frame(&path).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
+        let data = Data { input: input.unwrap_or_default(), outputs: Outputs::new(looks_back), ..Data::default() };
+        let inner = Frame { data: Some(Box::new(data)), ..Frame::at(flow, Place::Passing { node: name.clone() }) };
+        self.emit(Change::Branched { frame: path.clone(), branch: name, state: BranchState::Open(inner) });
+        self.next.push(Next::Fill { path, fork });
     }
 
     /// A join is reached: by a branch, which is done with that, or by a run that a person led here.
@@ -54,22 +73,51 @@ impl Draft<'_> {
         let (flow, Place::Forked { node, branches }) = (frame.flow.clone(), frame.place.clone()) else { return };
         let Some((join, strategy)) = join_of(self.workflow, &flow, &node) else { return };
         let known: Vec<Option<Outcome>> = branches.iter().map(|branch| outcome_of(&branch.state)).collect();
-        match strategy_outcome(strategy, &known) {
+        // In a function nobody can mend a branch that failed: the others would work for nothing.
+        let lost = self.is_function(&flow) && strategy == Strategy::AllPass && outcome.is_failed();
+        let known = if lost { Some(Outcome::failed()) } else { strategy_outcome(strategy, &known) };
+        match known {
+            Some(outcome) if self.is_function(&flow) => self.collect_function(path, join, &branches, &outcome),
             Some(outcome) => self.collect(path, join, &branches, &outcome),
             None => self.next.push(Next::Fill { path: path.clone(), fork: node }),
         }
     }
 
-    fn collect(&mut self, path: &FramePath, join: &NodeId, branches: &[Branch], outcome: &Outcome) {
+    /// The flow takes over what its branches came to, and the join comes to the last output of each.
+    fn collect_function(&mut self, path: &FramePath, join: &NodeId, branches: &[Branch], outcome: &Outcome) {
+        self.cancel_open(path, branches);
+        self.emit(Change::Joined { frame: path.clone() });
+        let done = branches.iter().filter_map(|branch| Some((&branch.name, branch.data.as_deref()?)));
+        if outcome.is_failed() {
+            let mut faults = done.filter_map(|(name, data)| data.fault.clone().map(|fault| (name, fault)));
+            let first = faults.next().map(|(_, fault)| fault);
+            let lost = || fault(join, "branches-failed", "no branch came to its end", "");
+            return self.broke(path, join, first.unwrap_or_else(lost));
+        }
+        let passed = done.filter(|(_, data)| data.fault.is_none());
+        let last = |data: &Data| data.outputs.last().map_or(Value::Null, |last| Value::clone(last));
+        let output: Map<String, Value> = passed.map(|(name, data)| (name.to_string(), last(data))).collect();
+        self.came_to(path, join, Some(Arc::new(Value::Object(output))));
+    }
+
+    fn cancel_open(&mut self, path: &FramePath, branches: &[Branch]) {
         for branch in branches {
             if matches!(branch.state, BranchState::Held | BranchState::Open(_)) {
                 let (frame, branch) = (path.clone(), branch.name.clone());
                 self.emit(Change::Branched { frame, branch, state: BranchState::Cancelled });
             }
         }
+    }
+
+    fn collect(&mut self, path: &FramePath, join: &NodeId, branches: &[Branch], outcome: &Outcome) {
+        self.cancel_open(path, branches);
         let failed = branches.iter().filter(|branch| branch.state == BranchState::Done(Outcome::failed()));
         self.leave(path, join, outcome, feedback(join, outcome, failed.map(|branch| &branch.name)));
     }
+}
+
+fn held(name: &NodeId) -> Branch {
+    Branch { name: name.clone(), state: BranchState::Held, data: None }
 }
 
 /// The branch that a fork opens next: the first that is held back, while the limit lets it.

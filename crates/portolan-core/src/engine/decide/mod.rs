@@ -4,9 +4,12 @@ mod answer;
 mod begin;
 mod branches;
 mod cancel;
+mod each;
+mod functions;
 mod gather;
 mod open;
 mod report;
+mod scope;
 mod settle;
 mod walk;
 
@@ -37,6 +40,12 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         }
         EventKind::Settled { effect, verdict } => settle::decide(&mut draft, effect, verdict),
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
+        EventKind::Continued { frame, since, seed } => {
+            functions::execute(&mut draft, frame, *since, scope::Now { at: event.at, seed: *seed });
+        }
+        EventKind::Returned { frame, since, reply, seed } => {
+            functions::returned(&mut draft, (frame, *since), reply, scope::Now { at: event.at, seed: *seed });
+        }
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
     Ok(draft.finish())

@@ -1,10 +1,15 @@
 //! A run is opened: at the start, or at a step where other work has already been done.
 
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::functions;
 use super::walk::Draft;
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
 use crate::graph::{Kind, Workflow};
-use crate::run::{Change, Opening, Place, Run};
+use crate::run::{Change, FramePath, Opening, Place, Run};
 use crate::value::{NodeId, Outcome};
 
 /// Decides what opening a run makes true.
@@ -12,16 +17,33 @@ use crate::value::{NodeId, Outcome};
 /// # Errors
 /// [`Why::UnknownStep`] when `opening.at` is no step that work can begin at.
 pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
-    let start = Place::Ready { node: workflow.root().start.clone() };
-    let opened = Change::Opened { opening: opening.clone(), place: start };
-    let Some(run) = Run::fold([&opened]) else { unreachable!("a journal that begins with `Opened` folds") };
-    let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(vec![opened]) };
+    let mut opened = begin(workflow, opening)?;
+    let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
+    let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(opened) };
     check_step(workflow, at)?;
     let mut draft = Draft::of(workflow, &run);
     draft.enter(&Default::default(), workflow.id().clone(), at, &Outcome::passed(), None);
-    let mut changes = draft.finish();
-    changes.insert(0, opened);
-    Ok(changes)
+    opened.extend(draft.finish());
+    Ok(opened)
+}
+
+/// The run at its start. A function goes on from there by itself, with the input that it is given.
+fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
+    let flow = workflow.root();
+    let node = flow.start.clone();
+    if flow.program.is_none() {
+        return Ok(vec![Change::Opened { opening: opening.clone(), place: Place::Ready { node } }]);
+    }
+    let input = opening.input.clone().unwrap_or_else(|| Arc::new(Value::Object(Map::new())));
+    let data = functions::given(flow, input).map_err(|fault| {
+        Rejection::new(
+            Why::BadInput,
+            fault.message,
+            format!("`{}` says what it takes in its `inputSchema`", workflow.id()),
+        )
+    })?;
+    let opened = Change::Opened { opening: opening.clone(), place: Place::Passing { node } };
+    Ok(vec![opened, Change::Given { frame: FramePath::default(), data: Box::new(data) }])
 }
 
 fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
@@ -42,7 +64,15 @@ fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
 /// Ends and joins are where work comes to, not where it begins.
 fn can_begin_at(kind: &Kind) -> bool {
     match kind {
-        Kind::Start | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Fork { .. } | Kind::Subflow { .. } => true,
+        Kind::Start
+        | Kind::Checkpoint { .. }
+        | Kind::Work { .. }
+        | Kind::Fork { .. }
+        | Kind::Subflow { .. }
+        | Kind::Compute(_)
+        | Kind::Switch
+        | Kind::Call(_)
+        | Kind::Each(_) => true,
         Kind::End { .. } | Kind::Join { .. } => false,
     }
 }

@@ -49,6 +49,11 @@ pub(super) fn decide(
             format!("the branches of `{node}` are tasks of their own and have not all come to an outcome"),
             "lead each of them to the join first",
         )),
+        Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => Err(Rejection::new(
+            Why::OutOfPlace,
+            format!("`{node}` is executed by the engine: nothing is to be reported of it"),
+            "wait until the run comes to a step for you",
+        )),
         Place::Within { node, .. } => Err(Rejection::new(
             Why::OutOfPlace,
             format!("`{node}` runs a workflow of its own"),

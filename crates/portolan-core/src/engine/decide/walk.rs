@@ -12,7 +12,7 @@ const MAX_AUTOMATIC_MOVES: u32 = 1_000;
 /// How many frames may stand in one another before a person is asked. A run is kept as JSON, whose readers allow 128
 /// levels; a branch takes six of them. Strictly read workflows stay below: a branch in each of
 /// [`MAX_SUBFLOW_DEPTH`](crate::validate::MAX_SUBFLOW_DEPTH) flows, and a subflow in all but the innermost.
-const MAX_DEPTH: usize = 16;
+pub(super) const MAX_DEPTH: usize = 16;
 
 /// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
 pub(super) struct Draft<'w> {
@@ -143,6 +143,9 @@ impl<'w> Draft<'w> {
             return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, feedback);
         }
         self.fuel -= 1;
+        if self.is_function(flow) && !matches!(kind, Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. }) {
+            return self.moved(path, Place::Passing { node }, None);
+        }
         match kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
@@ -150,8 +153,12 @@ impl<'w> Draft<'w> {
             Kind::End { result, .. } => self.end(path, &node, *result),
             Kind::Fork { .. } => self.fork(path, flow, node, feedback),
             Kind::Join { .. } => self.arrive(path, &node, by, feedback),
-            Kind::Subflow { workflow } => {
+            Kind::Subflow { workflow, .. } => {
                 self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), feedback);
+            }
+            // Only functions have these.
+            Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => {
+                self.moved(path, Place::Passing { node }, None);
             }
         }
     }
@@ -180,6 +187,12 @@ impl<'w> Draft<'w> {
     pub(super) fn tell_parent(&mut self, path: &FramePath, outcome: &Outcome, word: &str) {
         let Some((parent, name)) = path.split() else { return };
         let name = name.clone();
+        if let Some(outer) = self.before.frame(&parent)
+            && self.is_function(&outer.flow)
+            && matches!(outer.place, Place::Within { .. } | Place::Each { .. })
+        {
+            return self.led_to(&parent, &name, outcome, word);
+        }
         match self.frame(&parent).map(|frame| &frame.place) {
             Some(Place::Within { node, .. }) if *node == name => {
                 let note = outcome.is_failed().then(|| format!("the workflow that `{name}` runs ended as {word}"));
@@ -192,15 +205,25 @@ impl<'w> Draft<'w> {
         }
     }
 
-    fn descend(&mut self, path: &FramePath, node: &NodeId, workflow: WorkflowId, feedback: Option<Feedback>) {
+    pub(super) fn descend(
+        &mut self,
+        path: &FramePath,
+        node: &NodeId,
+        workflow: WorkflowId,
+        feedback: Option<Feedback>,
+    ) {
         let start = self.workflow.flow(&workflow).start.clone();
-        let inner = Frame {
-            flow: workflow,
-            since: 0,
-            place: Place::Ready { node: start.clone() },
-            spent: Vec::new(),
-            feedback: None,
-        };
+        if self.is_function(&workflow) {
+            return match self.function_frame(&workflow, None) {
+                Ok(inner) => self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None),
+                Err(fault) => {
+                    let (from, note) = (Some(node.clone()), Some(fault.message));
+                    let feedback = Feedback { from, failures: Vec::new(), note };
+                    self.leave(path, node, &Outcome::failed(), Some(feedback));
+                }
+            };
+        }
+        let inner = Frame::at(workflow, Place::Ready { node: start.clone() });
         self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
         self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
     }

@@ -51,6 +51,7 @@ fn graph(id: &str, text: &str) -> Graph {
         nodes,
         edges: drawing.edges,
         unread: Default::default(),
+        program: None,
         broken: Default::default(),
     }
 }
@@ -130,7 +131,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
     } else if let Some(fork) = named("join ") {
         Kind::Join { fork, strategy: if has("any") { Strategy::AnyPass } else { Strategy::AllPass } }
     } else if let Some(other) = after("runs") {
-        Kind::Subflow { workflow: spanned(other.to_owned()) }
+        Kind::Subflow { workflow: spanned(other.to_owned()), args: None }
     } else if leaving && hitl.is_some() {
         Kind::Checkpoint { escalation: hitl }
     } else if leaving {

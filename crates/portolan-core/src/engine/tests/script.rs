@@ -30,7 +30,7 @@ pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<
         branches: if has("outside") { Branches::Outside } else { Branches::Inside },
         is_branch: has("branch"),
     };
-    let opening = Opening { workflow: workflow.id().clone(), description: None, at, rules };
+    let opening = Opening { at, rules, ..Opening::of(workflow.id().clone()) };
     (opening, moves.split_whitespace().collect())
 }
 
@@ -51,7 +51,7 @@ impl Script {
     pub(super) fn event(&mut self, workflow: &Workflow, run: &Run, word: &str) -> Event {
         self.pending.extend(run.pending(workflow).into_iter().filter_map(|effect| match effect {
             Effect::Perform(work) => Some(work.id),
-            Effect::Instruct { .. } | Effect::Ask { .. } => None,
+            _ => None,
         }));
         let event = self.read(run, word);
         self.events.push(event.clone());
@@ -122,7 +122,9 @@ pub(super) fn positions(run: &Run) -> String {
 fn frame(at: &Frame) -> String {
     let node = at.place.node();
     let mut text = match &at.place {
-        Place::Ready { .. } => node.to_string(),
+        Place::Ready { .. } | Place::Passing { .. } => node.to_string(),
+        Place::Calling { .. } => format!("{node} calling"),
+        Place::Each { open, .. } => format!("{node} [{}]", open.len()),
         Place::Checking { outcome, settled, .. } => {
             let settled: Vec<String> =
                 settled.iter().map(|(check, verdict)| format!(" {check}={}", short(verdict))).collect();
@@ -181,7 +183,7 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
-        Change::Opened { .. } | Change::Moved { .. } | Change::Settled { .. } => None,
+        _ => None,
     };
     changes.iter().filter_map(note).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,105 @@
+//! `forEach`: another workflow for each item of an array, as many at once as the node allows.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::functions::too_deep;
+use super::scope::{At, Now};
+use super::walk::{Draft, MAX_DEPTH};
+use crate::graph::{Each, MAX_ITEMS};
+use crate::run::{Change, Fault, Frame, FramePath, Place};
+use crate::value::{NodeId, WorkflowId};
+
+/// What an item came to.
+type Came = Result<Option<Arc<Value>>, Fault>;
+
+pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each, now: Now) {
+    let items = match at.eval(&each.items, now, &[]) {
+        Ok(None) => Vec::new(),
+        Ok(Some(Value::Array(items))) => items,
+        Ok(Some(item)) => vec![item],
+        Err(fault) => return draft.broke(at.path, at.node(), fault),
+    };
+    if at.path.0.len() >= MAX_DEPTH {
+        return draft.broke(at.path, at.node(), too_deep(at.node()));
+    }
+    if items.len() > MAX_ITEMS {
+        let message = format!("there are {} items, more than the {MAX_ITEMS} that one `forEach` takes", items.len());
+        return draft.broke(at.path, at.node(), at.fault("too-many-items", message, each.items.text()));
+    }
+    if items.is_empty() {
+        return draft.came_to(at.path, at.node(), Some(Arc::new(Value::Array(items))));
+    }
+    // Every item's input is evaluated before the first begins: a fault in the last of them then has done no harm.
+    let mut given = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        match input(at, each, now, index, item) {
+            Ok(input) => given.push(input),
+            Err(fault) => return draft.broke(at.path, at.node(), fault),
+        }
+    }
+    let first = given.len().min(each.concurrency.get() as usize);
+    let frames: Result<Vec<Frame>, Fault> = given[..first].iter().map(|input| frame(draft, each, input)).collect();
+    let frames = match frames {
+        Ok(frames) => frames,
+        Err(fault) => return draft.broke(at.path, at.node(), Fault { node: at.node().to_string(), ..fault }),
+    };
+    let done = Arc::new(vec![None; given.len()]);
+    let (node, items) = (at.node().clone(), Arc::new(given));
+    draft.moved(at.path, Place::Each { node, items, begun: 0, open: Vec::new(), done }, None);
+    for (index, frame) in (0..).zip(frames) {
+        draft.begin_item(at.path, index, frame);
+    }
+}
+
+fn input(at: &At<'_>, each: &Each, now: Now, index: usize, item: Value) -> Result<Value, Fault> {
+    let Some(args) = &each.args else { return Ok(item) };
+    let index = Value::from(index);
+    at.eval(args, now, &[("item", &item), ("index", &index)]).map(Option::unwrap_or_default)
+}
+
+fn frame(draft: &Draft<'_>, each: &Each, input: &Value) -> Result<Frame, Fault> {
+    let workflow = WorkflowId::from(each.workflow.value.as_str());
+    if draft.is_function(&workflow) {
+        return draft.function_frame(&workflow, Some(input.clone()));
+    }
+    let start = draft.workflow.flow(&workflow).start.clone();
+    Ok(Frame::at(workflow, Place::Ready { node: start }))
+}
+
+impl Draft<'_> {
+    fn begin_item(&mut self, path: &FramePath, index: u32, item: Frame) {
+        let start = matches!(item.place, Place::Ready { .. }).then(|| item.place.node().clone());
+        self.emit(Change::ItemBegun { frame: path.clone(), index, item });
+        if let Some(start) = start {
+            let within = path.join(&NodeId::from(index.to_string()));
+            self.leave(&within, &start, &crate::value::Outcome::passed(), None);
+        }
+    }
+
+    /// An item has come to an output: the next one begins, or the node is done.
+    pub(super) fn item_done(&mut self, path: &FramePath, outer: &Frame, name: &NodeId, came: Came) {
+        let Place::Each { node, items, begun, open, done } = &outer.place else { return };
+        let Some(item) = open.iter().find(|item| item.name == *name) else { return };
+        let output = match came {
+            Ok(output) => output,
+            // The other items end with it: their frames are gone with the place.
+            Err(fault) => return self.broke(path, node, fault.within(name).within(node)),
+        };
+        self.emit(Change::ItemDone { frame: path.clone(), index: item.index, output: output.clone() });
+        let crate::graph::Kind::Each(each) = &self.step(&outer.flow, node).node.kind else { return };
+        if let Some(input) = items.get(*begun as usize) {
+            return match frame(self, each, input) {
+                Ok(frame) => self.begin_item(path, *begun, frame),
+                Err(broken) => self.broke(path, node, Fault { node: node.to_string(), ..broken }),
+            };
+        }
+        if open.len() == 1 {
+            let mut results = done.to_vec();
+            results[item.index as usize] = output;
+            let results = results.into_iter().map(|result| result.map_or(Value::Null, Arc::unwrap_or_clone)).collect();
+            self.came_to(path, node, Some(Arc::new(Value::Array(results))));
+        }
+    }
+}
