@@ -1,11 +1,18 @@
 //! The formats that definitions are written in. Each lowers its file to a [`Graph`]; none knows the engine.
+//!
+//! JSON and YAML are spellings, not formats: each format may be written in both.
 
 pub mod navigator;
 mod reader;
+pub mod script;
+mod servers;
+pub mod toolgraph;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Tree};
+
+pub use servers::servers;
 
 /// How closely a definition is held to its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,12 +24,72 @@ pub enum Strictness {
     Lenient,
 }
 
-/// Reads a definition in whichever dialect it is written.
-///
-/// The graph is there whenever the text could be understood far enough to draw it, faults or not.
-pub fn parse(source: &Source, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
-    match source::parse_json(source) {
-        Ok(tree) => navigator::lower(source, &tree, strictness),
-        Err(fault) => (None, vec![fault]),
+/// What a definition file says.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// Its workflows, in the order written: as many as could be understood far enough to be drawn, faults or not.
+    pub graphs: Vec<Graph>,
+    /// Everything that was found while reading it, in the order of the text.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl File {
+    /// The first workflow and the findings: all that there is to a file of one workflow.
+    pub fn first(self) -> (Option<Graph>, Vec<Diagnostic>) {
+        (self.graphs.into_iter().next(), self.faults)
     }
 }
+
+/// Reads a definition in whichever dialect it is written: its fields tell, not its name.
+pub fn parse(source: &Source, strictness: Strictness) -> File {
+    let (tree, mut faults) = source::parse(source);
+    let Some(tree) = tree else { return File { graphs: Vec::new(), faults } };
+    let mut file = match Format::of(&tree) {
+        Some(Format::ToolGraph) => toolgraph::lower(source, &tree, strictness),
+        Some(Format::Navigator) => {
+            let (graph, faults) = navigator::lower(source, &tree, strictness);
+            File { graphs: graph.into_iter().collect(), faults }
+        }
+        None => File { graphs: Vec::new(), faults: vec![unknown_format(&tree)] },
+    };
+    // What the spelling could not say is a fault that no dialect repairs.
+    if let Some(first) = faults.iter().find(|fault| fault.is_error()) {
+        for graph in &mut file.graphs {
+            graph.broken.get_or_insert_with(|| first.message.clone());
+        }
+    }
+    faults.append(&mut file.faults);
+    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    File { graphs: file.graphs, faults }
+}
+
+/// The formats there are.
+enum Format {
+    Navigator,
+    ToolGraph,
+}
+
+impl Format {
+    fn of(tree: &Tree) -> Option<Format> {
+        let has = |key: &str| tree.get(key).is_some();
+        if toolgraph::is_one(tree) {
+            return Some(Format::ToolGraph);
+        }
+        (has("nodes") || has("edges")).then_some(Format::Navigator)
+    }
+}
+
+fn unknown_format(tree: &Tree) -> Diagnostic {
+    let (message, help) = match tree.entries() {
+        Some(_) if tree.get("mcpServers").is_some() => (
+            "this names MCP servers, and holds no workflow".to_owned(),
+            "name it with `--mcp` beside a graph that calls the servers, or add `tools`",
+        ),
+        Some(_) => ("this is no workflow: it has neither `nodes` nor `tools`".to_owned(), FORMATS),
+        None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),
+    };
+    Diagnostic::error("unknown-format", message).at(tree.head()).help(help)
+}
+
+const FORMATS: &str = "a workflow for agents has `nodes`, an object from node id to node, and `edges`; \
+                       a graph of tool calls has `tools`, a list of tools with their `nodes`";

@@ -2,14 +2,14 @@
 //!
 //! Dialects say which fields there are; the wording of the faults is the same for all of them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::source::{Entry, Span, Spanned, Tree, TreeKind};
 
 /// After how many faults nothing is guessed any more: what follows is no typing error.
-const MAX_GUESSES: usize = 500;
+pub(crate) const MAX_GUESSES: usize = 500;
 
 /// The faults found so far, in the order found.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Faults {
 pub(crate) struct Fields<'t> {
     /// What the object is, for messages: ``node `verify` ``.
     what: String,
-    span: Span,
+    head: Span,
     entries: &'t [Entry],
     known: Vec<&'static str>,
 }
@@ -38,24 +38,13 @@ impl<'t> Fields<'t> {
             faults.push(not_an_object(tree, &what));
             return None;
         };
-        let mut seen = BTreeSet::new();
-        for entry in entries {
-            let key = &entry.key.value;
-            if !seen.insert(key.as_str()) {
-                faults.push(
-                    Diagnostic::error("duplicate-key", format!("{what} has `{}` twice", clip(key)))
-                        .at(entry.key.span)
-                        .help("keep one of the two: readers of JSON disagree on which one counts")
-                        .repaired("the last one counts"),
-                );
-            }
-        }
-        Some(Fields { what, span: tree.span, entries, known: Vec::new() })
+        distinct(entries, &what, faults);
+        Some(Fields { what, head: tree.head(), entries, known: Vec::new() })
     }
 
     /// The value of `key`, the last of several; JSON's `null` counts as absent.
     pub(crate) fn optional(&mut self, key: &'static str) -> Option<&'t Tree> {
-        self.known.push(key);
+        self.knows(key);
         let entry = self.entries.iter().rfind(|entry| entry.key.value == key)?;
         (!matches!(entry.value.kind, TreeKind::Null)).then_some(&entry.value)
     }
@@ -97,10 +86,8 @@ impl<'t> Fields<'t> {
         entry.is_some_and(|entry| !matches!(entry.value.kind, TreeKind::Null))
     }
 
-    /// Its place is the opening brace: the whole object would be a page of text.
     fn missing(&self, key: &str) -> Diagnostic {
-        let brace = Span { start: self.span.start, end: self.span.start + 1 };
-        Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(brace)
+        Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(self.head)
     }
 
     /// An optional string.
@@ -110,6 +97,62 @@ impl<'t> Fields<'t> {
             TreeKind::String(text) => Some(Spanned { value: text.clone(), span: tree.span }),
             _ => self.wrong(key, "a string", tree, faults),
         }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<bool>> {
+        let tree = self.optional(key)?;
+        match &tree.kind {
+            TreeKind::Bool(value) => Some(Spanned { value: *value, span: tree.span }),
+            _ => self.wrong(key, "`true` or `false`", tree, faults),
+        }
+    }
+
+    /// A time in milliseconds: a number of them, or a text such as `500ms`, `2s`, `1m` or `1h`.
+    pub(crate) fn duration_ms(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        faults: &mut Faults,
+    ) -> Option<Spanned<u64>> {
+        let tree = self.optional(key)?;
+        let time = match &tree.kind {
+            TreeKind::Number(text) => text.parse::<u64>().ok(),
+            TreeKind::String(text) => milliseconds(text),
+            _ => None,
+        };
+        match time.filter(|time| range.contains(time)) {
+            Some(value) => Some(Spanned { value, span: tree.span }),
+            None => {
+                let written = tree.as_str().map_or_else(|| shown(tree), |text| format!("`{}`", clip(text)));
+                let message = format!("`{key}` of {} is {written}, which is no time that can be waited", self.what);
+                faults.push(
+                    Diagnostic::error("bad-duration", message)
+                        .at(tree.span)
+                        .help(format!(
+                            "write a number of milliseconds, or a text such as `500ms`, `2s` or `1m`; from {} to {} ms",
+                            range.start(),
+                            range.end()
+                        ))
+                        .repaired("it counts as absent"),
+                );
+                None
+            }
+        }
+    }
+
+    /// An optional object of texts, in the order written; absent and empty are the same.
+    pub(crate) fn texts(&mut self, key: &'static str, faults: &mut Faults) -> Vec<(Spanned<String>, &'t Tree)> {
+        let Some(tree) = self.optional(key) else { return Vec::new() };
+        let Some(entries) = tree.entries() else {
+            return self.wrong(key, "an object of strings", tree, faults).unwrap_or_default();
+        };
+        let entries = distinct(entries, &format!("`{key}` of {}", self.what), faults);
+        let texts = entries.into_iter().filter_map(|entry| match &entry.value.kind {
+            TreeKind::String(_) => Some((entry.key.clone(), &entry.value)),
+            _ => self.wrong(key, "an object of strings", &entry.value, faults),
+        });
+        texts.collect()
     }
 
     /// An optional whole number.
@@ -172,7 +215,13 @@ impl<'t> Fields<'t> {
 
     /// Takes fields whose content is the author's own business.
     pub(crate) fn ignored(&mut self, keys: &[&'static str]) {
-        self.known.extend_from_slice(keys);
+        keys.iter().for_each(|key| self.knows(key));
+    }
+
+    fn knows(&mut self, key: &'static str) {
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
     }
 
     /// Reports what was not asked for.
@@ -191,17 +240,60 @@ impl<'t> Fields<'t> {
         }
     }
 
-    fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
-        faults.push(
-            Diagnostic::error(
-                "wrong-type",
-                format!("`{key}` of {} must be {wanted}, but is {}", self.what, shown(found)),
-            )
-            .at(found.span)
-            .repaired("it counts as absent"),
-        );
+    /// Reports a value of the wrong type.
+    pub(crate) fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
+        let message = format!("`{key}` of {} must be {wanted}, but is {}", self.what, shown(found));
+        let fault = Diagnostic::error("wrong-type", message).at(found.span).repaired("it counts as absent");
+        let word = match &found.kind {
+            TreeKind::Number(text) if wanted.contains("string") => Some(text.as_str()),
+            TreeKind::Bool(value) if wanted.contains("string") => Some(if *value { "true" } else { "false" }),
+            _ => None,
+        };
+        faults.push(match word {
+            Some(word) => fault.help(format!("put it in quotes: `\"{}\"`", clip(word))),
+            None => fault,
+        });
         None
     }
+}
+
+/// The entries of an object, of a repeated key only the last; a fault for each other one.
+pub(crate) fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut Faults) -> Vec<&'t Entry> {
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let key = entry.key.value.as_str();
+        if last.insert(key, at).is_some() {
+            faults.push(
+                Diagnostic::error("duplicate-key", format!("{what} has `{}` twice", clip(key)))
+                    .at(entry.key.span)
+                    .help("keep one of the two: readers disagree on which one counts")
+                    .repaired("the last one counts"),
+            );
+        }
+    }
+    let kept = entries.iter().enumerate().filter(|(at, entry)| last.get(entry.key.value.as_str()) == Some(at));
+    kept.map(|(_, entry)| entry).collect()
+}
+
+/// `500ms`, `2s`, `1m`, `1h`, also `1.5s`, in milliseconds.
+fn milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let factor = match &text[unit..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    let number = text[..unit].trim_end();
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.len() <= 15 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || fraction.len() > 3 || !digits(fraction) {
+        return None;
+    }
+    let thousandths: u64 = format!("{fraction:0<3}").parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(factor)?.checked_add(thousandths * factor / 1_000)
 }
 
 /// The fault of a value that should be an object.

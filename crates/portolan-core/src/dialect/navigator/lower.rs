@@ -56,6 +56,7 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
         nodes,
         edges,
         unread,
+        program: None,
         broken: None,
     }
 }
@@ -158,7 +159,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
             refuse_on_subflow(&work, faults);
             tell(&mut brief, *work);
             match workflow {
-                Some(workflow) => Kind::Subflow { workflow },
+                Some(workflow) => Kind::Subflow { workflow, args: None },
                 None => Kind::Work { gate: false, outputs: Vec::new() },
             }
         }

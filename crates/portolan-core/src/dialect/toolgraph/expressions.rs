@@ -1,0 +1,161 @@
+//! Expressions in a file: JSONata texts, JSON Logic rules, and the templates of arguments.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::{Faults, distinct};
+use crate::expr::{Expr, JsonLogic, Jsonata, ParseFault};
+use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
+
+/// How `"$…"` is read where arguments stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dollar {
+    /// As an expression: the design document has it so.
+    Expression,
+    /// As an expression, as mcpGraph did before `{expr: …}`; that is said.
+    OldExpression,
+    /// As a text; that is said, for it may have been meant otherwise.
+    Text,
+}
+
+/// A JSONata expression.
+pub(super) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+    let Some(text) = tree.as_str() else {
+        let message = format!("{what} must be a JSONata expression, but is {}", tree.describe());
+        faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write it as a text, in quotes"));
+        return None;
+    };
+    match Jsonata::parse(text) {
+        Ok(expr) => Some(Expr::Jsonata(expr)),
+        Err(fault) => {
+            let message = format!("{what} is no JSONata expression: {}", fault.message);
+            faults.push(at(Diagnostic::error("bad-expression", message), source, tree, &fault));
+            None
+        }
+    }
+}
+
+fn at(diagnostic: Diagnostic, source: &Source, tree: &Tree, fault: &ParseFault) -> Diagnostic {
+    let span = match fault.offset {
+        Some(offset) => {
+            let start = offset_in(source, tree, offset).min(tree.span.end.saturating_sub(1));
+            let rest = source.text.get(start..).unwrap_or_default();
+            Span { start, end: start + rest.chars().next().map_or(0, char::len_utf8) }
+        }
+        None => tree.span,
+    };
+    let help = fault.help.clone().unwrap_or_else(|| "try it with `portolan eval jsonata`".to_owned());
+    diagnostic.at(span).help(help)
+}
+
+/// `{expr: …}` where nothing else may stand.
+pub(super) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+    match (tree.entries(), tree.get("expr")) {
+        (Some([_]), Some(expr)) => jsonata(source, expr, what, faults),
+        _ => {
+            let message = format!("{what} must be an expression");
+            let fault = Diagnostic::error("wrong-type", message).at(tree.head());
+            faults.push(fault.help("write `{ expr: \"…\" }`, with nothing beside `expr`"));
+            None
+        }
+    }
+}
+
+/// A JSON Logic rule.
+pub(super) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Spanned<Expr>> {
+    match JsonLogic::parse(&tree.value()) {
+        Ok(rule) => Some(Spanned { value: Expr::Logic(rule), span: tree.head() }),
+        Err(fault) => {
+            let message = format!("{what} is no JSON Logic rule: {}", fault.message);
+            let help = fault.help.unwrap_or_else(|| "try it with `portolan eval jsonlogic`".to_owned());
+            faults.push(Diagnostic::error("bad-rule", message).at(tree.head()).help(help));
+            None
+        }
+    }
+}
+
+/// Arguments: taken as they stand, but for `{expr: …}`.
+pub(super) struct Template<'f> {
+    pub(super) source: &'f Source,
+    pub(super) dollar: Dollar,
+    pub(super) what: String,
+}
+
+impl Template<'_> {
+    pub(super) fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
+        match &tree.kind {
+            TreeKind::Object(entries) if tree.get("expr").is_some() => {
+                if entries.len() > 1 {
+                    let message = format!("an object in {} has `expr` and other fields beside it", self.what);
+                    let fault = Diagnostic::error("bad-arguments", message).at(tree.head());
+                    faults.push(fault.help("an object with `expr` is replaced by its value: move the rest elsewhere"));
+                    return None;
+                }
+                jsonata(self.source, &entries[0].value, &format!("`expr` in {}", self.what), faults)
+            }
+            TreeKind::Object(entries) => {
+                let members: Option<Vec<(String, Expr)>> = distinct(entries, &self.what, faults)
+                    .into_iter()
+                    .map(|entry| Some((entry.key.value.clone(), self.read(&entry.value, faults)?)))
+                    .collect();
+                Some(plain(tree, members?, |(_, expr)| expr, Expr::Object))
+            }
+            TreeKind::Array(items) => {
+                let items: Option<Vec<Expr>> = items.iter().map(|item| self.read(item, faults)).collect();
+                Some(plain(tree, items?, |expr| expr, Expr::Array))
+            }
+            TreeKind::String(text) if text.starts_with('$') => self.dollar(tree, text, faults),
+            _ => Some(Expr::Literal(Arc::new(tree.value()))),
+        }
+    }
+
+    fn dollar(&self, tree: &Tree, text: &str, faults: &mut Faults) -> Option<Expr> {
+        let told = |code, message: String, help: String| Diagnostic::warning(code, message).at(tree.span).help(help);
+        match self.dollar {
+            Dollar::Expression => jsonata(self.source, tree, &format!("a value of {}", self.what), faults),
+            Dollar::OldExpression => {
+                faults.push(told(
+                    "old-spelling",
+                    format!(
+                        "`{}` in {} is read as an expression, which is now written otherwise",
+                        clip(text),
+                        self.what
+                    ),
+                    format!("write `{{ expr: \"{}\" }}`", clip(text)),
+                ));
+                jsonata(self.source, tree, &format!("a value of {}", self.what), faults)
+            }
+            Dollar::Text => {
+                faults.push(told(
+                    "literal-expression",
+                    format!("`{}` in {} is sent as a text, and not evaluated", clip(text), self.what),
+                    format!("if an expression is meant, write `{{ expr: \"{}\" }}`", clip(text)),
+                ));
+                Some(Expr::Literal(Arc::new(Value::String(text.to_owned()))))
+            }
+        }
+    }
+}
+
+/// What holds no expression is one literal: it is not built anew for each call.
+fn plain<T>(tree: &Tree, parts: Vec<T>, expr: impl Fn(&T) -> &Expr, whole: impl Fn(Vec<T>) -> Expr) -> Expr {
+    if parts.iter().all(|part| matches!(expr(part), Expr::Literal(_))) {
+        Expr::Literal(Arc::new(tree.value()))
+    } else {
+        whole(parts)
+    }
+}
+
+/// Whether `{expr: …}` stands anywhere in the arguments of a tree's nodes.
+pub(super) fn has_expr(tree: &Tree) -> bool {
+    match &tree.kind {
+        TreeKind::Object(entries) => {
+            let is_one = matches!(entries.as_slice(), [only] if only.key.value == "expr");
+            is_one || entries.iter().any(|entry| has_expr(&entry.value))
+        }
+        TreeKind::Array(items) => items.iter().any(has_expr),
+        _ => false,
+    }
+}

@@ -1,0 +1,330 @@
+//! From the picture of a file to graphs, one for each tool.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::lints;
+use super::nodes::{Condition, Each, Mcp, Node, NodeType, Target};
+use super::syntax::{File, Tool};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::Faults;
+use crate::graph::{self, Brief, Call, Edge, EndResult, Graph, Kind, Limits, Program, Server, Trigger};
+use crate::source::{Span, Spanned};
+use crate::value::{NodeId, Outcome};
+
+/// How many nodes, and how many servers, the tools of a file may share: each one counts once for each tool.
+const MAX_SHARED: usize = 1_000_000;
+
+pub(super) fn graphs(file: File, faults: &mut Faults) -> Vec<Graph> {
+    let File { face, servers, unread_servers, limits, redact, tools, shared, broken } = file;
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.value.clone()).collect();
+    let common = Common { face, servers, unread_servers, limits, redact, beside: shared.is_some(), names, broken };
+    let shared = shared.unwrap_or_default();
+    // Each tool has what it shares with the others for its own.
+    if tools.len().saturating_mul(shared.len().max(common.servers.len())) > MAX_SHARED {
+        let message = format!("{} tools share more nodes or servers than are read", tools.len());
+        faults.push(Diagnostic::error("too-large", message).help("put some of the tools into files of their own"));
+        return Vec::new();
+    }
+    tools.into_iter().map(|tool| common.graph(tool, &shared, faults)).collect()
+}
+
+/// What all tools of a file share.
+struct Common {
+    face: graph::Face,
+    servers: Vec<Server>,
+    unread_servers: BTreeSet<String>,
+    limits: Limits,
+    redact: Vec<String>,
+    beside: bool,
+    names: Vec<String>,
+    broken: Option<String>,
+}
+
+impl Common {
+    fn graph(&self, tool: Tool, shared: &[Node], faults: &mut Faults) -> Graph {
+        let before = faults.0.len();
+        let nodes: Vec<&Node> = if self.beside { own(&tool, shared, faults) } else { tool.nodes.iter().collect() };
+        if tool.broken.is_none() && faults.0.len() == before {
+            ends(&tool, &nodes, faults);
+        }
+        self.lint(&tool, &nodes, faults);
+        let joins = joins(&nodes);
+        let ids: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
+        let doubtful =
+            nodes.iter().any(|node| node.kind.is_none()) || joins.keys().any(|id| !ids.contains(id.as_str()));
+        let mut drawing = Drawing { common: self, doubtful, joins, edges: Vec::new(), faults };
+        let mut unread = BTreeSet::new();
+        let mut drawn = Vec::new();
+        for node in &nodes {
+            match drawing.node(node) {
+                Some(node) => drawn.push(node),
+                None => drop(unread.insert(node_id(&node.id))),
+            }
+        }
+        let edges = drawing.edges;
+        let found = faults.0[before..].iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
+        let program = Program {
+            title: tool.title.clone(),
+            input: tool.input,
+            output: tool.output,
+            annotations: tool.annotations,
+            limits: self.limits,
+            servers: self.servers.clone(),
+            unread_servers: self.unread_servers.clone(),
+            face: self.face.clone(),
+            redact: self.redact.clone(),
+            text_first: self.beside,
+            names_input: self.beside,
+        };
+        Graph {
+            name: tool.title.unwrap_or_else(|| tool.name.value.clone()),
+            id: tool.name,
+            description: tool.description,
+            nodes: drawn,
+            edges,
+            unread,
+            program: Some(Arc::new(program)),
+            broken: tool.broken.or(found).or_else(|| self.broken.clone()),
+        }
+    }
+
+    /// What loads and does something else than it seems to.
+    fn lint(&self, tool: &Tool, nodes: &[&Node], faults: &mut Faults) {
+        let mut known: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
+        if self.beside {
+            known.insert("input");
+        }
+        let mentions = nodes.iter().flat_map(|node| &node.mentions);
+        lints::unknown_names(&tool.name.value, mentions, &known, faults);
+        let exits = nodes.iter().filter(|node| matches!(node.kind, Some(NodeType::Exit)));
+        let exits: BTreeSet<&str> = exits.map(|node| node.id.value.as_str()).collect();
+        for node in nodes.iter().filter(|node| matches!(node.kind, Some(NodeType::Switch(_)))) {
+            let Some(to) = ways(node).into_iter().find(|to| exits.contains(to.value.as_str())) else { continue };
+            let message = format!(
+                "the switch `{}` leads to the exit, so that the result is the text `{}`",
+                clip(&node.id.value),
+                clip(&to.value)
+            );
+            let fault = Diagnostic::warning("switch-result", message).at(to.span);
+            faults.push(fault.help(
+                "put a `transform` between them that makes the result: the output of a switch is the id that it chose",
+            ));
+        }
+    }
+}
+
+/// The nodes of a tool where they stand beside the tools: those that its entry leads to.
+fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut Faults) -> Vec<&'n Node> {
+    let by_id: BTreeMap<&str, &Node> = shared.iter().map(|node| (node.id.value.as_str(), node)).collect();
+    let belongs = |node: &&Node| node.tool.as_ref().is_some_and(|of| of.value == tool.name.value);
+    let mut named = |key: &str, end: &'n Spanned<String>| {
+        let found = by_id.get(end.value.as_str()).copied();
+        if found.is_none() {
+            let message = format!(
+                "`{key}` of tool `{}` names `{}`, which is not defined",
+                clip(&tool.name.value),
+                clip(&end.value)
+            );
+            let fault = Diagnostic::error("unknown-node", message).at(end.span);
+            let fault = fault.help("name one of the nodes that stand beside the tools");
+            faults.push(fault.did_you_mean(&end.value, by_id.keys().copied()));
+        }
+        found
+    };
+    let entry = match &tool.entry {
+        Some(end) => named("entryNode", end),
+        None => shared.iter().find(|node| belongs(node) && matches!(node.kind, Some(NodeType::Entry))),
+    };
+    let exit = tool.exit.as_ref().and_then(|end| named("exitNode", end));
+    let mut reached: BTreeSet<&str> = BTreeSet::new();
+    let mut waiting: Vec<&str> = entry.map(|node| node.id.value.as_str()).into_iter().collect();
+    waiting.extend(exit.into_iter().chain(shared.iter().filter(belongs)).map(|node| node.id.value.as_str()));
+    while let Some(id) = waiting.pop() {
+        let Some(node) = by_id.get(id) else { continue };
+        if reached.insert(node.id.value.as_str()) {
+            waiting.extend(leads_to(node));
+        }
+    }
+    shared.iter().filter(|node| reached.contains(node.id.value.as_str())).collect()
+}
+
+/// Every node that a node names.
+fn leads_to(node: &Node) -> Vec<&str> {
+    let mut names = ways(node);
+    names.extend(&node.on_error);
+    if let Some(NodeType::Parallel { branches, join, .. }) = &node.kind {
+        names.extend(branches.iter().chain([join]));
+    }
+    names.into_iter().map(|name| name.value.as_str()).collect()
+}
+
+/// The ways on of a node that did what it does.
+fn ways(node: &Node) -> Vec<&Spanned<String>> {
+    let mut ways: Vec<&Spanned<String>> = node.next.iter().collect();
+    if let Some(NodeType::Switch(conditions)) = &node.kind {
+        ways.extend(conditions.iter().map(|condition| &condition.next));
+    }
+    ways
+}
+
+/// One entry and one exit.
+fn ends(tool: &Tool, nodes: &[&Node], faults: &mut Faults) {
+    for (word, wanted) in [("entry", true), ("exit", false)] {
+        let is_one = |node: &&&Node| match &node.kind {
+            Some(NodeType::Entry) => wanted,
+            Some(NodeType::Exit) => !wanted,
+            _ => false,
+        };
+        let mut found = nodes.iter().filter(is_one);
+        let Some(first) = found.next() else {
+            let (code, does) = if wanted { ("no-entry", "begins") } else { ("no-exit", "ends") };
+            let message = format!("tool `{}` has no node of the type `{word}`", tool.name.value);
+            let fault = Diagnostic::error(code, message).at(tool.name.span);
+            faults.push(fault.help(format!("add the node at which it {does}: `{{ id: {word}, type: {word} … }}`")));
+            continue;
+        };
+        for other in found {
+            let code = if wanted { "several-entries" } else { "several-exits" };
+            let message = format!("`{}` is a second {word}; the first is `{}`", other.id.value, first.id.value);
+            faults.push(Diagnostic::error(code, message).at(other.id.span).help("keep one of them"));
+        }
+    }
+}
+
+/// Which `parallel` each join belongs to.
+fn joins(nodes: &[&Node]) -> BTreeMap<String, NodeId> {
+    let pair = |node: &&Node| match &node.kind {
+        Some(NodeType::Parallel { join, .. }) => Some((join.value.clone(), node_id(&node.id))),
+        _ => None,
+    };
+    nodes.iter().filter_map(pair).collect()
+}
+
+fn node_id(id: &Spanned<String>) -> NodeId {
+    NodeId::from(id.value.as_str())
+}
+
+/// The graph of one tool while it is drawn.
+struct Drawing<'d> {
+    common: &'d Common,
+    /// Whether a `parallel` could not be read, or names no node as its join: any join may be the one it means.
+    doubtful: bool,
+    joins: BTreeMap<String, NodeId>,
+    edges: Vec<Edge>,
+    faults: &'d mut Faults,
+}
+
+impl Drawing<'_> {
+    fn node(&mut self, node: &Node) -> Option<graph::Node> {
+        let kind = self.kind(node, node.kind.as_ref()?)?;
+        // What leaves a `parallel` when it fails, leaves its join: that is where its branches are collected.
+        let failing = match &node.kind {
+            Some(NodeType::Parallel { join, .. }) => node_id(join),
+            _ => node_id(&node.id),
+        };
+        if let Some(to) = &node.on_error {
+            let failed = Spanned { value: Outcome::failed(), span: to.span };
+            self.edge(&failing, node.id.span, to, Trigger::Outcome(failed));
+        }
+        if let Some(to) = node.next.as_ref().filter(|_| !matches!(node.kind, Some(NodeType::Exit))) {
+            self.edge(&node_id(&node.id), node.id.span, to, Trigger::Done);
+        }
+        Some(graph::Node {
+            id: node_id(&node.id),
+            span: node.id.span,
+            name: node.name.clone().unwrap_or_else(|| node.id.value.clone()),
+            brief: Brief { description: node.description.clone(), ..Brief::default() },
+            kind,
+            accept: Vec::new(),
+            max_retries: None,
+        })
+    }
+
+    fn kind(&mut self, node: &Node, kind: &NodeType) -> Option<Kind> {
+        Some(match kind {
+            NodeType::Entry => Kind::Start,
+            NodeType::Exit => Kind::End { result: EndResult::Success, escalation: None },
+            NodeType::Transform(expr) => Kind::Compute(expr.clone()),
+            NodeType::Mcp(mcp) => Kind::Call(Box::new(call(mcp))),
+            NodeType::Switch(conditions) => {
+                self.guards(node, conditions);
+                Kind::Switch
+            }
+            NodeType::Parallel { branches, join, max_concurrency } => {
+                for branch in branches {
+                    self.edge(&node_id(&node.id), node.id.span, branch, Trigger::Done);
+                }
+                let join = Spanned { value: node_id(join), span: join.span };
+                Kind::Fork { join, max_concurrency: *max_concurrency }
+            }
+            NodeType::Join(strategy) => {
+                let Some(fork) = self.joins.get(&node.id.value) else {
+                    if self.doubtful {
+                        return None;
+                    }
+                    let message = format!("no `parallel` node leads to the join `{}`", clip(&node.id.value));
+                    let fault = Diagnostic::error("unpaired-join", message).at(node.id.span);
+                    self.faults.push(fault.help("name it as `join` of the `parallel` whose branches it collects"));
+                    return None;
+                };
+                Kind::Join { fork: Spanned { value: fork.clone(), span: node.id.span }, strategy: *strategy }
+            }
+            NodeType::Each(each) => self.each(node, each)?,
+            NodeType::Call { target, args } => {
+                Kind::Subflow { workflow: self.target(node, target)?, args: args.clone() }
+            }
+        })
+    }
+
+    fn each(&mut self, node: &Node, each: &Each) -> Option<Kind> {
+        let workflow = self.target(node, &each.target)?;
+        let (items, args) = (each.items.clone(), each.args.clone());
+        Some(Kind::Each(Box::new(graph::Each { items, workflow, args, concurrency: each.concurrency })))
+    }
+
+    /// What is called. That another workflow exists is for validation to say: it may stand in any file.
+    fn target(&mut self, node: &Node, target: &Target) -> Option<Spanned<String>> {
+        match target {
+            Target::Workflow(name) => Some(name.clone()),
+            Target::Tool(name) if self.common.names.contains(&name.value) => Some(name.clone()),
+            Target::Tool(name) => {
+                let message = format!(
+                    "`{}` calls the tool `{}`, which this file does not have",
+                    node.id.value,
+                    clip(&name.value)
+                );
+                let fault = Diagnostic::error("unknown-tool", message).at(name.span);
+                let fault = fault.help("name a tool of this file, or a workflow of another one with `workflow`");
+                self.faults.push(fault.did_you_mean(&name.value, self.common.names.iter().map(String::as_str)));
+                None
+            }
+        }
+    }
+
+    fn guards(&mut self, node: &Node, conditions: &[Condition]) {
+        for condition in conditions {
+            let guard = Trigger::When(condition.rule.clone());
+            self.edge(&node_id(&node.id), condition.span, &condition.next, guard);
+        }
+    }
+
+    fn edge(&mut self, from: &NodeId, span: Span, to: &Spanned<String>, on: Trigger) {
+        let from = Spanned { value: from.clone(), span };
+        let to = Spanned { value: node_id(to), span: to.span };
+        let span = to.span;
+        self.edges.push(Edge { from, to, on, label: None, span });
+    }
+}
+
+fn call(mcp: &Mcp) -> Call {
+    Call {
+        server: mcp.server.clone(),
+        tool: mcp.tool.clone(),
+        args: mcp.args.clone(),
+        post: mcp.post.clone(),
+        retry: mcp.retry,
+        timeout_ms: mcp.timeout_ms,
+        idempotent: mcp.idempotent,
+    }
+}

@@ -1,0 +1,302 @@
+//! An exact picture of a file of tool graphs: which fields there are and of what type.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::expressions::{Dollar, has_expr};
+use super::nodes::{self, Node};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::{Faults, Fields};
+use crate::dialect::{Strictness, servers};
+use crate::graph::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Server};
+use crate::schema::Schema;
+use crate::source::{Source, Spanned, Tree, TreeKind};
+
+/// The most tools of a file.
+const MAX_TOOLS: usize = 1_000;
+/// The largest limits that can be set: a run is not without end.
+const MAX_LIMIT: u32 = 1_000_000_000;
+
+pub(super) struct File {
+    pub(super) face: Face,
+    pub(super) servers: Vec<Server>,
+    pub(super) unread_servers: BTreeSet<String>,
+    pub(super) limits: Limits,
+    pub(super) redact: Vec<String>,
+    pub(super) tools: Vec<Tool>,
+    /// Nodes beside the tools: the shape of the design document.
+    pub(super) shared: Option<Vec<Node>>,
+    /// The first fault of its text outside of the tools.
+    pub(super) broken: Option<String>,
+}
+
+pub(super) struct Tool {
+    pub(super) name: Spanned<String>,
+    pub(super) title: Option<String>,
+    pub(super) description: String,
+    pub(super) input: Option<Spanned<Schema>>,
+    pub(super) output: Option<Spanned<Schema>>,
+    pub(super) annotations: Option<Value>,
+    /// Its own nodes; where they stand beside the tools, which of them it begins and ends at.
+    pub(super) nodes: Vec<Node>,
+    pub(super) entry: Option<Spanned<String>>,
+    pub(super) exit: Option<Spanned<String>>,
+    /// The first fault of its text.
+    pub(super) broken: Option<String>,
+}
+
+/// What is known of the whole file while its parts are read.
+pub(super) struct About<'f> {
+    pub(super) source: &'f Source,
+    pub(super) dollar: Dollar,
+    /// Whether the nodes stand beside the tools.
+    pub(super) beside: bool,
+    pub(super) strictness: Strictness,
+}
+
+impl About<'_> {
+    /// The first of the faults that lenient reading does not repair, where it is lenient.
+    fn broken(&self, faults: &[Diagnostic]) -> Option<String> {
+        let repairs = self.strictness == Strictness::Lenient;
+        let stays = |fault: &&Diagnostic| fault.is_error() && !(repairs && fault.repair.is_some());
+        faults.iter().find(stays).map(|fault| fault.message.clone())
+    }
+}
+
+pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults: &mut Faults) -> Option<File> {
+    let mut fields = Fields::of(tree, "the file", faults)?;
+    let beside = tree.get("nodes").is_some();
+    let about = About { source, dollar: dollar(tree, beside), beside, strictness };
+    version(&mut fields, faults);
+    let face = fields.required("server", faults).and_then(|tree| read_face(tree, beside, faults));
+    let (servers, unread) = read_servers(source, &mut fields, tree, faults);
+    let limits = fields.optional("executionLimits").map_or_else(Limits::default, |tree| read_limits(tree, faults));
+    let redact = fields.strings("redact", faults).into_iter().map(|name| name.value).collect();
+    let shared = fields.optional("nodes").map(|tree| nodes::read(&about, tree, "the file", faults));
+    let tools = fields.required("tools", faults);
+    fields.ignored(&["$schema", "metadata"]);
+    fields.finish(faults);
+    let broken = about.broken(&faults.0);
+    let tools = read_tools(&about, tools?, faults);
+    let unread_servers = unread.into_iter().collect();
+    Some(File { face: face.unwrap_or_default(), servers, unread_servers, limits, redact, tools, shared, broken })
+}
+
+/// How `"$…"` is read: a file that knows `{expr: …}` means a text.
+fn dollar(tree: &Tree, beside: bool) -> Dollar {
+    if beside {
+        return Dollar::Expression;
+    }
+    let tools = match tree.get("tools").map(|tools| &tools.kind) {
+        Some(TreeKind::Array(tools)) => tools.as_slice(),
+        _ => &[],
+    };
+    let nodes = tools.iter().filter_map(|tool| tool.get("nodes")).filter_map(|nodes| match &nodes.kind {
+        TreeKind::Array(nodes) => Some(nodes),
+        _ => None,
+    });
+    let knows = nodes.flatten().filter_map(|node| node.get("args")).any(has_expr);
+    if knows { Dollar::Text } else { Dollar::OldExpression }
+}
+
+fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
+    match fields.required("version", faults) {
+        Some(Tree { kind: TreeKind::Number(number), span }) => {
+            let message = format!("`version` of the file must be a string, but is `{}`", clip(number));
+            let fault = Diagnostic::error("wrong-type", message).at(*span);
+            faults.push(fault.help(format!("write it in quotes: `version: \"{}\"`", clip(number))));
+        }
+        Some(_) => drop(fields.string("version", faults)),
+        None => {}
+    }
+}
+
+fn read_face(tree: &Tree, beside: bool, faults: &mut Faults) -> Option<Face> {
+    let mut fields = Fields::of(tree, "`server`", faults)?;
+    let name = fields.required_string("name", faults);
+    let version = fields.required_string("version", faults);
+    let title = fields.string("title", faults);
+    let instructions = fields.string("instructions", faults);
+    let description = fields.string("description", faults);
+    fields.finish(faults);
+    if let Some(old) = description.as_ref().filter(|_| !beside) {
+        let fault = Diagnostic::warning("old-spelling", "`description` of `server` is now written otherwise");
+        faults.push(fault.at(old.span).help("call it `instructions`, which clients are told, or `title`"));
+    }
+    let text = |field: Option<Spanned<String>>| field.map(|field| field.value);
+    Some(Face {
+        name: name?.value,
+        version: text(version).unwrap_or_default(),
+        title: text(title),
+        instructions: text(instructions).or(text(description)),
+    })
+}
+
+fn read_servers(source: &Source, fields: &mut Fields<'_>, tree: &Tree, faults: &mut Faults) -> servers::Entries {
+    let old = fields.optional("servers");
+    if let Some(entry) = tree.entries().and_then(|entries| entries.iter().find(|entry| entry.key.value == "servers")) {
+        let fault = Diagnostic::warning("old-spelling", "`servers` is now written otherwise").at(entry.key.span);
+        faults.push(fault.help("call it `mcpServers`"));
+    }
+    let (key, found) = match fields.optional("mcpServers") {
+        Some(tree) => ("mcpServers", Some(tree)),
+        None => ("servers", old),
+    };
+    found.map(|tree| servers::read(source, tree, key, faults)).unwrap_or_default()
+}
+
+fn read_limits(tree: &Tree, faults: &mut Faults) -> Limits {
+    let Some(mut fields) = Fields::of(tree, "`executionLimits`", faults) else { return Limits::default() };
+    let nodes = fields.count("maxNodeExecutions", 1..=MAX_LIMIT, faults);
+    let time = fields.duration_ms("maxExecutionTimeMs", 1..=u64::from(MAX_LIMIT), faults);
+    fields.finish(faults);
+    Limits {
+        max_nodes: nodes.map_or(DEFAULT_MAX_NODES, |nodes| u64::from(nodes.value)),
+        max_ms: time.map_or(DEFAULT_MAX_MS, |time| time.value),
+    }
+}
+
+fn read_tools(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Vec<Tool> {
+    let TreeKind::Array(items) = &tree.kind else {
+        let message = format!("`tools` must be an array, but is {}", tree.describe());
+        faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write each tool after a `-`"));
+        return Vec::new();
+    };
+    if items.is_empty() {
+        let fault = Diagnostic::error("missing-field", "the file has no tools, so that there is nothing to run");
+        faults.push(fault.at(tree.head()).help("add one under `tools`, with `name`, `description` and `nodes`"));
+    }
+    if items.len() > MAX_TOOLS {
+        let message = format!("the file has {} tools, more than the {MAX_TOOLS} that are read", items.len());
+        faults.push(
+            Diagnostic::error("too-large", message).at(tree.head()).help("put some of them into a file of their own"),
+        );
+        return Vec::new();
+    }
+    let mut tools: Vec<Tool> = Vec::new();
+    for item in items {
+        let before = faults.0.len();
+        let Some(mut tool) = read_tool(about, item, faults) else { continue };
+        if tools.iter().any(|known| known.name.value == tool.name.value) {
+            let message = format!("the tool `{}` is defined twice", clip(&tool.name.value));
+            faults.push(
+                Diagnostic::error("duplicate-id", message).at(tool.name.span).help("give one of them another name"),
+            );
+            continue;
+        }
+        tool.broken = about.broken(&faults.0[before..]);
+        tools.push(tool);
+    }
+    tools
+}
+
+fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Tool> {
+    let named = tree
+        .get("name")
+        .and_then(Tree::as_str)
+        .map_or_else(|| "a tool".to_owned(), |name| format!("tool `{}`", clip(name)));
+    let mut fields = Fields::of(tree, named.clone(), faults)?;
+    let name = fields.required_string("name", faults).filter(|name| nodes::is_id(name, "a tool", faults));
+    let description = fields.required_string("description", faults);
+    let title = fields.string("title", faults);
+    let input = schema(&mut fields, "inputSchema", &named, tree, faults);
+    let output = schema(&mut fields, "outputSchema", &named, tree, faults);
+    let annotations = fields.optional("annotations").filter(|tree| {
+        let sound = tree.entries().is_some();
+        if !sound {
+            faults.push(crate::dialect::reader::not_an_object(tree, &format!("`annotations` of {named}")));
+        }
+        sound
+    });
+    let entry = fields.string("entryNode", faults);
+    let exit = fields.string("exitNode", faults);
+    let own = if about.beside { fields.optional("nodes") } else { fields.required("nodes", faults) };
+    fields.finish(faults);
+    one_shape(about, &named, own, [&entry, &exit], faults);
+    let nodes = own.map(|tree| nodes::read(about, tree, &named, faults)).unwrap_or_default();
+    Some(Tool {
+        name: name?,
+        title: title.map(|title| title.value),
+        description: description.map(|text| text.value).unwrap_or_default(),
+        input,
+        output,
+        annotations: annotations.map(Tree::value),
+        nodes,
+        entry,
+        exit,
+        broken: None,
+    })
+}
+
+/// Nodes stand either beside the tools or inside them, and only beside them a tool names its ends.
+fn one_shape(
+    about: &About<'_>,
+    named: &str,
+    own: Option<&Tree>,
+    ends: [&Option<Spanned<String>>; 2],
+    faults: &mut Faults,
+) {
+    if let Some(own) = own.filter(|_| about.beside) {
+        let message = format!("{named} has `nodes` of its own, and the file has nodes beside its tools");
+        let fault = Diagnostic::error("mixed-shapes", message).at(own.head());
+        faults.push(fault.help("keep the nodes of a tool inside it, under its `nodes`, and none beside the tools"));
+    }
+    for end in ends.into_iter().flatten().filter(|_| !about.beside) {
+        let message =
+            format!("`{}` of {named} does nothing: its own nodes say where it begins and ends", clip(&end.value));
+        let fault = Diagnostic::warning("inert-field", message).at(end.span);
+        faults.push(fault.help("remove `entryNode` and `exitNode`"));
+    }
+}
+
+/// A schema. A tool without one takes, or gives, whatever it is.
+fn schema(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    named: &str,
+    tool: &Tree,
+    faults: &mut Faults,
+) -> Option<Spanned<Schema>> {
+    let Some(tree) = fields.optional(key) else {
+        let message = format!("{named} has no `{key}`, so that nothing is held against one");
+        let fault = Diagnostic::warning("missing-schema", message).at(tool.head());
+        faults.push(fault.help(format!("add one; `{key}: {{ type: object }}` says the least")));
+        return None;
+    };
+    if tree.entries().is_none() {
+        faults.push(crate::dialect::reader::not_an_object(tree, &format!("`{key}` of {named}")));
+        return None;
+    }
+    if let Some(kind) = tree.get("type").filter(|kind| key == "inputSchema" && kind.as_str() != Some("object")) {
+        let message = format!("`inputSchema` of {named} must have the type `object`: arguments have names");
+        faults.push(Diagnostic::error("bad-schema", message).at(kind.head()).help("write `type: object`"));
+        return None;
+    }
+    match Schema::compile(&tree.value()) {
+        Ok(schema) => Some(Spanned { value: schema, span: tree.head() }),
+        Err(found) => {
+            for fault in found {
+                let message = format!("`{key}` of {named} is no JSON Schema: {fault}");
+                let place = at_pointer(tree, &fault.path).unwrap_or(tree);
+                faults.push(Diagnostic::error("bad-schema", message).at(place.head()).help(SCHEMA_HELP));
+            }
+            None
+        }
+    }
+}
+
+const SCHEMA_HELP: &str = "write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`";
+
+/// The part of a tree that a JSON pointer names.
+fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
+    let mut at = tree;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        at = match &at.kind {
+            TreeKind::Array(items) => items.get(part.parse::<usize>().ok()?)?,
+            _ => at.get(&part)?,
+        };
+    }
+    Some(at)
+}
