@@ -54,7 +54,7 @@ fn the_catalogue_has_no_fault() {
         for strictness in [Strictness::Strict, Strictness::Lenient] {
             let (workflow, faults) = case.check(strictness);
             assert!(faults.is_empty(), "{} has faults: {faults:?}", case.main);
-            assert!(workflow.is_some(), "{} is refused", case.main);
+            assert_eq!(workflow.len(), 1, "{} is refused", case.main);
         }
     }
 }
@@ -62,7 +62,7 @@ fn the_catalogue_has_no_fault() {
 #[test]
 fn a_text_of_five_megabytes_is_refused_unread() {
     let text = format!(r#"{{"name": "{}", "nodes": {{}}, "edges": []}}"#, "x".repeat(5 << 20));
-    let (graph, faults) = dialect::parse(&Source::new("large.json", text), Strictness::Strict);
+    let (graph, faults) = dialect::parse(&Source::new("large.json", text), Strictness::Strict).first();
     assert!(graph.is_none());
     let codes: Vec<_> = faults.iter().map(|fault| fault.code).collect();
     assert_eq!(codes, ["too-large"]);
@@ -74,7 +74,7 @@ fn nesting_is_read_to_a_depth_that_no_stack_minds() {
     let nested = |depth: usize| {
         let metadata = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let text = format!(r#"{{"metadata": {metadata}, "nodes": {{}}, "edges": []}}"#);
-        dialect::parse(&Source::new("nested.json", text), Strictness::Strict)
+        dialect::parse(&Source::new("nested.json", text), Strictness::Strict).first()
     };
     let (graph, faults) = nested(500);
     assert!(graph.is_some() && faults.is_empty(), "{faults:?}");
@@ -94,12 +94,12 @@ struct Case {
 }
 
 impl Case {
-    /// `workflow.json` is the definition, or else the file that is called like the folder.
+    /// `workflow.json` or `workflow.yaml` is the definition, or else the file that is called like the folder.
     fn read(folder: &Path) -> Case {
         let sources: BTreeMap<String, String> = files(folder).into_iter().collect();
         let id = folder.file_name().expect("a case has a name").to_string_lossy().into_owned();
-        let called = [format!("{id}/workflow.json"), format!("{id}/{id}.json")];
-        let main = called.into_iter().find(|name| sources.contains_key(name));
+        let called = ["workflow", &id].map(|stem| ["json", "yaml"].map(|extension| format!("{id}/{stem}.{extension}")));
+        let main = called.into_iter().flatten().find(|name| sources.contains_key(name));
         Case { main: main.expect("a case has a definition"), sources }
     }
 
@@ -107,29 +107,34 @@ impl Case {
         Source::new(self.main.as_str(), &self.sources[&self.main])
     }
 
-    /// The workflow, when there is one, and everything that is said about the definition.
-    fn check(&self, strictness: Strictness) -> (Option<Workflow>, Vec<Diagnostic>) {
+    /// The workflows, when nothing hinders them, and everything that is said about the definition.
+    fn check(&self, strictness: Strictness) -> (Vec<Workflow>, Vec<Diagnostic>) {
         let library: Vec<Graph> = self
             .sources
             .iter()
-            .filter_map(|(name, text)| dialect::parse(&Source::new(name.as_str(), text), strictness).0)
+            .flat_map(|(name, text)| dialect::parse(&Source::new(name.as_str(), text), strictness).graphs)
             .collect();
-        let (graph, mut faults) = dialect::parse(&self.main(), strictness);
-        let Some(graph) = graph else { return (None, faults) };
+        let dialect::File { graphs, mut faults } = dialect::parse(&self.main(), strictness);
         let find = |name: &str| library.iter().find(|graph| graph.id.value == name);
-        let (workflow, found) = validate::validate(&graph, &find, strictness);
-        faults.extend(found);
-        (workflow, faults)
+        let mut workflows = Vec::new();
+        for graph in &graphs {
+            let (workflow, found) = validate::validate(graph, &find, strictness);
+            faults.extend(found);
+            faults.extend(validate::servers(graph, &servers(graph)));
+            workflows.extend(workflow);
+        }
+        let all = workflows.len() == graphs.len() && !faults.iter().any(Diagnostic::is_error);
+        (if all { workflows } else { Vec::new() }, faults)
     }
 
     fn story(&self) -> String {
         let source = self.main();
         let (strict, faults) = self.check(Strictness::Strict);
         let mut lines: Vec<String> = faults.iter().map(|fault| line(&source, fault)).collect();
-        lines.push(verdict(strict.as_ref()).to_owned());
+        lines.push(verdict(&strict).to_owned());
         let (lenient, faults) = self.check(Strictness::Lenient);
         lines.extend(faults.iter().map(|fault| format!("lenient: {}", line(&source, fault))));
-        lines.push(format!("lenient: {}", verdict(lenient.as_ref())));
+        lines.push(format!("lenient: {}", verdict(&lenient)));
         let steps = lenient.iter().flat_map(|workflow| workflow.root().steps.values());
         lines.extend(steps.map(|step| format!("lenient:   {}", ways(step))));
         lines.join("\n") + "\n"
@@ -149,8 +154,18 @@ fn line(source: &Source, fault: &Diagnostic) -> String {
     format!("{place} {severity} {}: {}{help}", fault.code, fault.message)
 }
 
-fn verdict(workflow: Option<&Workflow>) -> &'static str {
-    if workflow.is_some() { "a workflow" } else { "no workflow" }
+fn verdict(workflows: &[Workflow]) -> &'static str {
+    match workflows {
+        [] => "no workflow",
+        [_] => "a workflow",
+        _ => "workflows",
+    }
+}
+
+/// The servers that a graph of tool calls brings along, and those that are part of Portolan.
+fn servers(graph: &Graph) -> Vec<&str> {
+    let own = graph.program.iter().flat_map(|program| &program.servers).map(|server| server.name.as_str());
+    own.chain(["filesystem", "echo"]).collect()
 }
 
 /// `verify (gate): passed > done, failed > work 2 times, then stuck`
@@ -189,7 +204,7 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for entry in folder.read_dir().expect("the folder is there") {
         let path = entry.expect("it can be read").path();
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if path.extension().is_some_and(|extension| extension == "json" || extension == "yaml") {
             let file = path.file_name().expect("a file has a name").to_string_lossy();
             files.push((format!("{name}/{file}"), std::fs::read_to_string(&path).expect("it is text")));
         }

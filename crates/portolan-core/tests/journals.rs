@@ -56,7 +56,7 @@ impl Journal {
             .iter()
             .map(|file| {
                 let name = format!("{}.json", file["id"].as_str().expect(self.name));
-                dialect::parse(&Source::new(name, file.to_string()), Strictness::Strict).0.expect(self.name)
+                dialect::parse(&Source::new(name, file.to_string()), Strictness::Strict).first().0.expect(self.name)
             })
             .collect();
         let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);

@@ -178,3 +178,76 @@ fn ids_are_as_long_as_they_may_be() {
     let codes = large.codes();
     assert!(codes.contains(&("unknown-node", 4_000 / PART)), "{codes:?}");
 }
+
+/// A file of tool graphs: how the nodes of its only tool stand, and with which codes it is reported.
+fn tool_codes(nodes: &[String]) -> Vec<(&'static str, usize)> {
+    let tool = format!(
+        "{{\"name\":\"t\",\"description\":\"d\",\"inputSchema\":{{\"type\":\"object\"}},\"outputSchema\":{{}},\"nodes\":[{}]}}",
+        nodes.join(",\n")
+    );
+    codes(format!("{{\"version\":\"1\",\"server\":{{\"name\":\"n\",\"version\":\"1\"}},\"tools\":[{tool}]}}"))
+}
+
+fn computed(at: usize, expr: &str, next: &str) -> String {
+    format!(r#"{{"id":"n{at}","type":"transform","transform":{{"expr":"{expr}"}},"next":"{next}"}}"#)
+}
+
+fn ends(first: &str) -> [String; 2] {
+    [format!(r#"{{"id":"entry","type":"entry","next":"{first}"}}"#), r#"{"id":"exit","type":"exit"}"#.to_owned()]
+}
+
+#[test]
+fn every_expression_asks_for_another_unknown_node() {
+    let count = NODES - 2;
+    let line = (0..count).map(|at| {
+        let next = if at + 1 == count { "exit".to_owned() } else { format!("n{}", at + 1) };
+        computed(at, &format!("$.x{at}.a & $.y{at}-z{at} & $.n{at}"), &next)
+    });
+    let nodes: Vec<String> = ends("n0").into_iter().chain(line).collect();
+    assert_eq!(tool_codes(&nodes), [("unknown-name", 3 * count)]);
+}
+
+#[test]
+fn a_tool_has_more_nodes_than_are_read() {
+    let nodes: Vec<String> = (0..12_000).map(|at| format!(r#"{{"id":"n{at}"}}"#)).collect();
+    assert_eq!(tool_codes(&nodes), [("too-large", 1)]);
+}
+
+#[test]
+fn a_switch_leads_everywhere() {
+    let count = 1_000 / PART;
+    let conditions: Vec<String> =
+        (0..count).map(|at| format!(r#"{{"rule":{{"==":[{{"var":"entry.a"}},{at}]}},"next":"n{at}"}}"#)).collect();
+    let switch = format!(r#"{{"id":"s","type":"switch","conditions":[{}],"next":"n0"}}"#, conditions.join(","));
+    let nodes: Vec<String> =
+        ends("s").into_iter().chain([switch]).chain((0..count).map(|at| computed(at, "1", "exit"))).collect();
+    assert_eq!(tool_codes(&nodes), []);
+}
+
+#[test]
+fn arguments_nest_as_deep_as_they_may() {
+    let args = format!("{}1{}", r#"{"a":["#.repeat(150), "]}".repeat(150));
+    let call = format!(r#"{{"id":"c","type":"mcp","server":"echo","tool":"t","args":{args},"next":"exit"}}"#);
+    let nodes: Vec<String> = ends("c").into_iter().chain([call]).collect();
+    assert_eq!(tool_codes(&nodes), []);
+}
+
+#[test]
+fn very_many_tools_share_very_many_nodes() {
+    let tools: Vec<String> = (0..1_000)
+        .map(|at| {
+            format!(
+                r#"{{"name":"t{at}","description":"d","inputSchema":{{"type":"object"}},"outputSchema":{{}},"entryNode":"entry"}}"#
+            )
+        })
+        .collect();
+    let line = (0..5_000)
+        .map(|at| computed(at, "1", if at == 4_999 { "exit".to_owned() } else { format!("n{}", at + 1) }.as_str()));
+    let nodes: Vec<String> = ends("n0").into_iter().chain(line).collect();
+    let text = format!(
+        r#"{{"version":"1","server":{{"name":"n","version":"1"}},"tools":[{}],"nodes":[{}]}}"#,
+        tools.join(","),
+        nodes.join(",")
+    );
+    assert_eq!(codes(text), [("too-large", 1)]);
+}

@@ -3,7 +3,7 @@
 mod definition;
 
 use portolan_core::dialect::Strictness;
-use portolan_core::source::{Source, parse_json};
+use portolan_core::source::{Source, Tree, TreeKind, offset_in, parse_json, parse_yaml};
 use proptest::prelude::*;
 
 /// A graph of a few nodes over a few ids, so that edges meet; one id is never defined.
@@ -126,6 +126,105 @@ fn scraps() -> impl Strategy<Value = String> {
     prop::collection::vec(scrap, 0..40).prop_map(|scraps| scraps.concat())
 }
 
+/// Pieces of YAML in any order: near enough to a text that much of it parses.
+fn yaml_scraps() -> impl Strategy<Value = String> {
+    let scrap = prop::sample::select(vec![
+        "\n",
+        "\n",
+        "\n  ",
+        "\n    ",
+        "\n- ",
+        "\n  - ",
+        " ",
+        "\t",
+        "\r\n",
+        "a: ",
+        "b: ",
+        "é: ",
+        "1: ",
+        "? ",
+        ": ",
+        "- ",
+        "[",
+        "]",
+        "{",
+        "}",
+        ", ",
+        "x",
+        "→",
+        "true",
+        "12",
+        "0x1f",
+        ".inf",
+        "~",
+        "'",
+        "\"",
+        "\\",
+        "''",
+        "\\u00e9",
+        "| ",
+        "|-\n",
+        ">\n",
+        "|2\n",
+        "&x ",
+        "*x",
+        "*x ",
+        "<<: ",
+        "!!str ",
+        "!!int ",
+        "!y ",
+        "! ",
+        "# c",
+        "---\n",
+        "...\n",
+        "%YAML 1.2\n",
+        "@",
+        "`",
+        "\u{feff}",
+        "\u{85}",
+        "\u{2028}",
+        "nodes:\n",
+        "edges: []\n",
+        "type: task",
+        "\0",
+    ]);
+    prop::collection::vec(scrap, 0..40).prop_map(|scraps| scraps.concat())
+}
+
+/// Every span lies inside the one it belongs to, or is the copy of an anchor; and every text can be placed.
+fn look_at_tree(source: &Source, tree: &Tree) {
+    let written = source.text.get(tree.span.start..tree.span.end);
+    assert!(written.is_some() && source.text.get(tree.head().start..tree.head().end).is_some(), "{tree:?}");
+    match &tree.kind {
+        TreeKind::String(text) => {
+            for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                let place = offset_in(source, tree, at);
+                assert!(source.text.is_char_boundary(place), "{tree:?} at {at}");
+                assert!(tree.span.start <= place && place <= tree.span.end, "{tree:?} at {at}");
+                let (meant, found) = (text[at..].chars().next(), source.text[place..].chars().next());
+                let exact = place > tree.span.start && meant.is_some_and(char::is_alphanumeric);
+                assert!(!exact || found == meant || found == Some('\\'), "{tree:?} at {at}");
+            }
+        }
+        TreeKind::Array(items) => items.iter().for_each(|item| look_at_tree(source, item)),
+        TreeKind::Object(entries) => {
+            for entry in entries {
+                assert!(source.text.get(entry.key.span.start..entry.key.span.end).is_some(), "{entry:?}");
+                look_at_tree(source, &entry.value);
+            }
+        }
+        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) => {}
+    }
+}
+
+/// Sound graphs of tool calls, of one tool each.
+const TOOL_GRAPHS: [&str; 4] = [
+    include_str!("cases/check/toolgraph-sound/workflow.yaml"),
+    include_str!("cases/check/toolgraph-switch-sound/workflow.yaml"),
+    include_str!("cases/check/toolgraph-parallel-sound/workflow.yaml"),
+    include_str!("cases/check/toolgraph-design-document/workflow.yaml"),
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -178,5 +277,44 @@ proptest! {
         let ours = parse_json(&Source::new("any.json", text)).is_ok();
         let theirs = serde_json::from_str::<serde_json::Value>(text).is_ok();
         prop_assert_eq!(ours, theirs, "{:?}", text);
+    }
+
+    #[test]
+    fn any_yaml_is_read_with_its_places(text in prop_oneof![4 => yaml_scraps(), 1 => any::<String>()]) {
+        let source = Source::new("flows/any.yaml", text);
+        if let (Some(tree), _) = parse_yaml(&source) {
+            look_at_tree(&source, &tree);
+        }
+        definition::reads(source.text.as_bytes());
+    }
+
+    #[test]
+    fn json_is_the_same_value_as_yaml(text in graph()) {
+        let json = parse_json(&Source::new("a.json", &text)).expect("it is JSON");
+        let (yaml, faults) = parse_yaml(&Source::new("a.yaml", &text));
+        prop_assert_eq!(faults, vec![]);
+        prop_assert_eq!(yaml.expect("it is YAML").value(), json.value());
+    }
+
+    #[test]
+    fn a_tool_graph_cut_short_or_spoilt_is_read(
+        which in prop::sample::select(TOOL_GRAPHS.to_vec()), cut in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let mut bytes = which.as_bytes().to_vec();
+        let at = cut.index(bytes.len());
+        definition::reads(&bytes[..at]);
+        bytes[at] = byte;
+        definition::reads(&bytes);
+    }
+
+    #[test]
+    fn a_tool_graph_with_a_line_out_of_place_is_read(
+        which in prop::sample::select(TOOL_GRAPHS.to_vec()), from in any::<prop::sample::Index>(),
+        to in any::<prop::sample::Index>(), indent in 0..12_usize,
+    ) {
+        let mut lines: Vec<String> = which.lines().map(str::to_owned).collect();
+        let line = lines.remove(from.index(lines.len()));
+        lines.insert(to.index(lines.len()), format!("{}{}", " ".repeat(indent), line.trim_start()));
+        definition::reads(lines.join("\n").as_bytes());
     }
 }

@@ -9,7 +9,10 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::Library;
 use super::map::Map;
-use crate::graph::{Brief, DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Workflow};
+use crate::expr::Expr;
+use crate::graph::{
+    Brief, DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
+};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -23,7 +26,7 @@ pub(super) fn workflow(root: &Graph, library: Library<'_>) -> Workflow {
         }
         flows.insert(id, flow(graph, library));
         for node in &graph.nodes {
-            if let Kind::Subflow { workflow } = &node.kind {
+            if let Some(workflow) = node.kind.runs() {
                 waiting.extend(library(&workflow.value));
             }
         }
@@ -45,13 +48,21 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
     lead_dead_ends_on(&map, &mut steps);
     let leads = |edge: &&Edge| map.node(&edge.from.value).is_some() && map.node(&edge.to.value).is_some();
     let edges = graph.edges.iter().filter(leads).cloned().collect();
-    Flow { name: graph.name.clone(), description: graph.description.clone(), start, steps, edges }
+    Flow {
+        name: graph.name.clone(),
+        description: graph.description.clone(),
+        start,
+        looks_back: steps.values().any(looks_back),
+        steps,
+        edges,
+        program: graph.program.clone(),
+    }
 }
 
 /// The node itself, but for a subflow that does not exist: that is walked as a task.
 fn usable(node: &Node, library: Library<'_>) -> Node {
     let mut node = node.clone();
-    if matches!(&node.kind, Kind::Subflow { workflow } if library(&workflow.value).is_none()) {
+    if matches!(&node.kind, Kind::Subflow { workflow, .. } if library(&workflow.value).is_none()) {
         node.kind = Kind::Work { gate: false, outputs: Vec::new() };
     }
     node
@@ -60,13 +71,18 @@ fn usable(node: &Node, library: Library<'_>) -> Node {
 fn exits(map: &Map<'_>, node: &Node) -> Exits {
     if let Kind::Fork { .. } = node.kind {
         let branches: IndexSet<NodeId> = map.leaving(&node.id).iter().map(|edge| edge.to.value.clone()).collect();
-        return Exits { on: Vec::new(), failing: again(node, 0), branches: branches.into_iter().collect() };
+        return Exits {
+            on: Vec::new(),
+            failing: again(node, 0),
+            guards: Vec::new(),
+            branches: branches.into_iter().collect(),
+        };
     }
     let on = outcomes(map, node)
         .into_iter()
         .filter_map(|outcome| map.edge_on(&node.id, outcome.as_str()).map(|edge| (outcome, edge.to.value.clone())))
         .collect();
-    Exits { on, failing: failing(map, node), branches: Vec::new() }
+    Exits { on, failing: failing(map, node), guards: guards(map, node), branches: Vec::new() }
 }
 
 /// The outcomes of a node, and those that its edges wait for although it does not declare them.
@@ -75,7 +91,7 @@ fn outcomes(map: &Map<'_>, node: &Node) -> IndexSet<Outcome> {
     if matches!(node.kind, Kind::Start | Kind::End { .. }) {
         return outcomes;
     }
-    for edge in map.leaving(&node.id) {
+    for edge in map.leaving(&node.id).iter().filter(|edge| !matches!(edge.on, Trigger::When(_))) {
         let on = edge.on.outcome().cloned().unwrap_or_else(Outcome::passed);
         if on.as_str() == PASSED {
             outcomes.shift_insert(0, on);
@@ -84,6 +100,20 @@ fn outcomes(map: &Map<'_>, node: &Node) -> IndexSet<Outcome> {
         }
     }
     outcomes
+}
+
+fn guards(map: &Map<'_>, node: &Node) -> Vec<(Expr, NodeId)> {
+    let guarded = map.leaving(&node.id).iter().filter_map(|edge| match &edge.on {
+        Trigger::When(guard) => Some((guard.value.clone(), edge.to.value.clone())),
+        Trigger::Outcome(_) | Trigger::Done => None,
+    });
+    guarded.collect()
+}
+
+/// Whether an expression of a step looks back further than to the latest output of each node.
+fn looks_back(step: &Step) -> bool {
+    let guards = step.exits.guards.iter().map(|(guard, _)| guard);
+    guards.chain(step.node.kind.expressions()).any(Expr::looks_back)
 }
 
 /// What the `failed` edges and `maxRetries` of a node come to. `docs/workflows.md` has the table.
@@ -171,7 +201,7 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
         accept: Vec::new(),
         max_retries: None,
     };
-    Step { exits: Exits { on, failing: again(&node, 0), branches: Vec::new() }, node }
+    Step { exits: Exits { on, failing: again(&node, 0), guards: Vec::new(), branches: Vec::new() }, node }
 }
 
 fn free_id(steps: &IndexMap<NodeId, Step>, wanted: &str) -> NodeId {

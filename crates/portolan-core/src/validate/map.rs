@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use crate::graph::{Edge, Graph, Kind, Node};
+use crate::graph::{Edge, Graph, Kind, Node, Trigger};
 use crate::value::{NodeId, Outcome, PASSED};
 
 pub(crate) struct Map<'g> {
@@ -86,7 +86,14 @@ impl<'g> Map<'g> {
                 let passed = Outcome::passed();
                 passed_first(self.leaving(&node.id).iter().map(|edge| edge.on.outcome().unwrap_or(&passed)))
             }
-            Kind::Start | Kind::Work { .. } | Kind::Join { .. } | Kind::Subflow { .. } => vec![Outcome::passed()],
+            Kind::Start
+            | Kind::Work { .. }
+            | Kind::Join { .. }
+            | Kind::Subflow { .. }
+            | Kind::Compute(_)
+            | Kind::Switch
+            | Kind::Call(_)
+            | Kind::Each(_) => vec![Outcome::passed()],
         }
     }
 
@@ -138,6 +145,9 @@ impl<'g> Place<'g> {
             return;
         };
         self.leaving.push(edge);
+        if matches!(edge.on, Trigger::When(_)) {
+            return;
+        }
         match edge.on.outcome() {
             Some(on) if on.is_failed() && is_terminal(&target.kind) => self.escalation = self.escalation.or(Some(edge)),
             Some(on) if on.is_failed() => self.retry = self.retry.or(Some(edge)),

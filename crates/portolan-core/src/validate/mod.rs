@@ -7,6 +7,7 @@ mod build;
 mod circles;
 mod map;
 mod rules;
+mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::dialect::Strictness;
 use crate::graph::{Graph, Workflow};
 
 pub use rules::{Code, RULES, Rule, codes};
+pub use servers::servers;
 
 /// How deep subflows may run subflows.
 pub const MAX_SUBFLOW_DEPTH: usize = 8;
@@ -40,7 +42,7 @@ pub fn no_library<'g>(_: &str) -> Option<&'g Graph> {
 ///   "nodes": { "start": {"type": "start"}, "greet": {"type": "task"}, "done": {"type": "end", "result": "success"} },
 ///   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "don"} ]
 /// }"#);
-/// let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict);
+/// let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict).first();
 /// let (workflow, faults) = validate::validate(&graph.unwrap(), &validate::no_library, dialect::Strictness::Strict);
 /// assert!(workflow.is_none());
 /// assert_eq!(faults[0].message, "an edge leads to `don`, which is not defined");

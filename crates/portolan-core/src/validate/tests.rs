@@ -47,7 +47,7 @@ fn failing_of(at: &str, failed_to: &[&str], max_retries: Option<u32>) -> String 
     .into();
     edges.extend(failed_to.iter().map(|to| format!(r#"{{"from": "{at}", "to": "{to}", "on": "failed"}}"#)));
     let text = format!(r#"{{"nodes": {{{nodes}}}, "edges": [{}]}}"#, edges.join(", "));
-    let (graph, faults) = dialect::parse(&Source::new("table.json", text), Strictness::Lenient);
+    let (graph, faults) = dialect::parse(&Source::new("table.json", text), Strictness::Lenient).first();
     assert!(faults.is_empty(), "{faults:?}");
     let graph = graph.unwrap();
     let (workflow, faults) = validate(&graph, &no_library, Strictness::Lenient);

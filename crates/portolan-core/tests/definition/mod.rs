@@ -14,15 +14,18 @@ use portolan_core::value::{NodeId, WorkflowId};
 /// # Panics
 /// When reading them breaks a promise of the crate.
 pub(crate) fn reads(bytes: &[u8]) {
-    let source = Source::new("flows/fuzzed.json", String::from_utf8_lossy(bytes));
-    for strictness in [Strictness::Strict, Strictness::Lenient] {
-        read(&source, strictness);
+    let text = String::from_utf8_lossy(bytes);
+    let json = "flows/fuzzed.json";
+    for (name, strictness) in
+        [(json, Strictness::Strict), (json, Strictness::Lenient), ("flows/fuzzed.yaml", Strictness::Lenient)]
+    {
+        read(&Source::new(name, &text), strictness);
     }
 }
 
 /// Reads and checks one text, and looks at all that comes out. The text may run itself as a subflow.
 pub(crate) fn read(source: &Source, strictness: Strictness) -> (Option<Workflow>, Vec<Diagnostic>) {
-    let (graph, mut faults) = dialect::parse(source, strictness);
+    let (graph, mut faults) = dialect::parse(source, strictness).first();
     let Some(graph) = graph else {
         assert!(faults.iter().any(Diagnostic::is_error), "nothing is refused without an error");
         look_at_faults(source, &faults);
@@ -82,11 +85,15 @@ fn look_at_flow(workflow: &Workflow, flow: &Flow, strictness: Strictness) {
                 assert!(matches!(&flow.step(&join.value).node.kind, Kind::Join { fork, .. } if fork.value == *id));
                 assert!(!step.exits.branches.is_empty(), "the fork `{id}` opens nothing");
             }
-            Kind::Subflow { workflow: name } => {
+            Kind::Subflow { workflow: name, .. } => {
                 let name = WorkflowId::from(name.value.as_str());
                 assert!(workflow.flows().any(|(flow, _)| *flow == name), "the subflow `{id}` runs nothing");
             }
-            Kind::Start | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Join { .. } => {
+            Kind::Each(each) => {
+                let name = WorkflowId::from(each.workflow.value.as_str());
+                assert!(workflow.flows().any(|(flow, _)| *flow == name), "`{id}` runs nothing for its items");
+            }
+            _ => {
                 assert!(!step.exits.on.is_empty(), "`{id}` leads nowhere");
             }
         }

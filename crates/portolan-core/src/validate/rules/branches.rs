@@ -122,9 +122,7 @@ impl<'g> Region<'g> {
             Kind::End { .. } => true,
             Kind::Join { .. } => node.id != self.join.id,
             Kind::Fork { .. } => false,
-            Kind::Start | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Subflow { .. } => {
-                self.foreign.contains_key(&node.id)
-            }
+            _ => self.foreign.contains_key(&node.id),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Code, Rule};
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::graph::{Edge, Kind, Node};
+use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::source::Spanned;
 use crate::validate::map::{Map, is_terminal};
 use crate::value::{NodeId, PASSED};
@@ -66,7 +66,7 @@ fn some(map: &Map<'_>) -> String {
 fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     let from = &node.id;
     let mut seen: BTreeMap<(&str, bool), &Edge> = BTreeMap::new();
-    for &edge in map.leaving(from) {
+    for &edge in map.leaving(from).iter().filter(|edge| !matches!(edge.on, Trigger::When(_))) {
         let key = taken_on(map, edge);
         let Some(earlier) = seen.get(&key) else {
             seen.insert(key, edge);

@@ -32,7 +32,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
                 check_edges(map, node, join, faults);
             }
             Kind::Join { fork, .. } => check_pair(map, node, fork, faults),
-            Kind::Start | Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Subflow { .. } => {}
+            _ => {}
         }
     }
 }

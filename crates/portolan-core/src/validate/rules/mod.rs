@@ -37,7 +37,7 @@ pub const RULES: &[Rule] =
 /// Every code that a definition can be reported with, in alphabetical order.
 pub fn codes() -> Vec<&'static Code> {
     let rules = RULES.iter().flat_map(|rule| rule.codes);
-    let mut codes: Vec<&Code> = rules.chain(subflows::CODES).chain(FORMAT_CODES).collect();
+    let mut codes: Vec<&Code> = rules.chain(subflows::CODES).chain(super::servers::CODES).chain(FORMAT_CODES).collect();
     codes.sort_by_key(|code| code.code);
     codes
 }
@@ -46,13 +46,18 @@ pub fn codes() -> Vec<&'static Code> {
 const FORMAT_CODES: &[Code] = &[
     Code {
         code: "syntax",
-        what: "The text is not strict JSON, or nests deeper than 512 levels.",
-        fix: "Mend the text at the place shown; comments and trailing commas are not JSON.",
+        what: "The text is neither strict JSON nor YAML 1.2, says what JSON cannot say, or nests deeper than 512 levels.",
+        fix: "Mend the text at the place shown; comments and trailing commas are not JSON, and tabs indent no YAML.",
     },
     Code {
         code: "too-large",
         what: "A file, a workflow, or a list of checks or outputs is larger than what is read.",
         fix: "Split it; a subflow can stand in a file of its own.",
+    },
+    Code {
+        code: "unknown-format",
+        what: "The text holds no workflow of any format: the fields that tell the formats apart are missing.",
+        fix: "Write the fields that the help names, or give another file.",
     },
     Code {
         code: "wrong-type",
@@ -77,8 +82,88 @@ const FORMAT_CODES: &[Code] = &[
     },
     Code {
         code: "duplicate-key",
-        what: "An object has the same key twice; readers of JSON disagree on which one counts.",
+        what: "An object has the same key twice; readers disagree on which one counts.",
         fix: "Remove one of the two.",
+    },
+    Code {
+        code: "no-entry",
+        what: "A tool has no node of the type `entry`, so that it has nowhere to begin.",
+        fix: "Add one, and lead it to the first step.",
+    },
+    Code {
+        code: "no-exit",
+        what: "A tool has no node of the type `exit`, so that it can never come to a result.",
+        fix: "Add one, and lead the last step to it.",
+    },
+    Code {
+        code: "several-entries",
+        what: "A tool has more than one node of the type `entry`.",
+        fix: "Keep one of them.",
+    },
+    Code {
+        code: "several-exits",
+        what: "A tool has more than one node of the type `exit`.",
+        fix: "Keep one of them, and lead the others' ways to it.",
+    },
+    Code {
+        code: "bad-expression",
+        what: "A JSONata expression cannot be read.",
+        fix: "Mend it at the place shown; `portolan eval jsonata` tries it.",
+    },
+    Code {
+        code: "bad-rule",
+        what: "A JSON Logic rule cannot be read, or has an operator that does not exist.",
+        fix: "Mend it; `portolan eval jsonlogic` tries it.",
+    },
+    Code {
+        code: "bad-arguments",
+        what: "An object with `expr` has other fields beside it: it is unclear whether it is an expression.",
+        fix: "Leave `expr` alone in its object, or give the field another name.",
+    },
+    Code {
+        code: "bad-schema",
+        what: "An `inputSchema` or `outputSchema` is no JSON Schema, or refers to something outside it.",
+        fix: "Write it in JSON Schema 2020-12, with all that it refers to inside it.",
+    },
+    Code {
+        code: "missing-schema",
+        what: "A tool has no `inputSchema` or no `outputSchema`: nothing is held against one.",
+        fix: "Add it.",
+    },
+    Code {
+        code: "old-spelling",
+        what: "Something is written as an earlier version of the format had it. It works.",
+        fix: "Write it as the message says.",
+    },
+    Code {
+        code: "literal-expression",
+        what: "A text that looks like an expression is sent as it stands.",
+        fix: "If an expression is meant, write `{ expr: … }`.",
+    },
+    Code {
+        code: "unknown-tool",
+        what: "A node calls a tool that the file does not have.",
+        fix: "Correct the name, or name another file's workflow with `workflow`.",
+    },
+    Code {
+        code: "mixed-shapes",
+        what: "A file of tool graphs has nodes beside its tools and inside one of them.",
+        fix: "Keep the nodes of a tool inside it, under its `nodes`.",
+    },
+    Code {
+        code: "unknown-name",
+        what: "An expression asks for the output of a node that its tool does not have; the answer is always nothing.",
+        fix: "Correct the name; an id with `-` or `.` in it stands in backticks.",
+    },
+    Code {
+        code: "switch-result",
+        what: "A switch leads to the exit, so that the result of the tool is the id that the switch chose.",
+        fix: "Put a `transform` between them that makes the result.",
+    },
+    Code {
+        code: "unpaired-join",
+        what: "A join belongs to no `parallel` node.",
+        fix: "Name it as `join` of the `parallel` whose branches it collects.",
     },
     Code {
         code: "duplicate-id",
@@ -94,6 +179,21 @@ const FORMAT_CODES: &[Code] = &[
         code: "bad-check",
         what: "An acceptance check could not be performed as written.",
         fix: "Give it either `run`, a program and its arguments, or `file`, a path inside the project.",
+    },
+    Code {
+        code: "bad-server",
+        what: "The entry of an MCP server does not say how it is started or reached, or says it twice.",
+        fix: "Give it one of `command`, `url` and `builtin`, and what the help names.",
+    },
+    Code {
+        code: "bad-duration",
+        what: "A time is no number of milliseconds and no text such as `500ms`, `2s` or `1m`, or is out of bounds.",
+        fix: "Write one of these, within the bounds that the help names.",
+    },
+    Code {
+        code: "short-timeout",
+        what: "A bare number counts milliseconds, and this one is so small that seconds seem to be meant.",
+        fix: "Write the unit: `30s`.",
     },
     Code {
         code: "id-file-name",

@@ -35,23 +35,36 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         let reached = map.reach(&start.id);
         // Where an edge leads nobody knows where, it may lead to all of them.
         let sure = reached.iter().all(|id| map.loose(id).is_empty());
-        for node in map.nodes().filter(|node| sure && !reached.contains(&node.id) && node.kind != Kind::Start) {
-            faults.push(
-                Diagnostic::error("unreachable-node", format!("no way leads from the start to `{}`", node.id))
-                    .at(node.span)
-                    .help("add the edge that leads there, or remove the node")
-                    .repaired("it is never visited"),
-            );
+        let lost = |node: &&Node| !reached.contains(&node.id) && node.kind != Kind::Start && !is_exit(map, node);
+        for node in map.nodes().filter(|node| sure && lost(node)) {
+            let message = format!("no way leads from the start to `{}`", node.id);
+            // Graphs of tool calls that are in use have such nodes, and run.
+            let fault = match map.graph.program {
+                Some(_) => Diagnostic::warning("unreachable-node", message),
+                None => Diagnostic::error("unreachable-node", message).repaired("it is never visited"),
+            };
+            faults.push(fault.at(node.span).help("add the edge that leads there, or remove the node"));
         }
     }
     let ending = reaching_an_end(map);
-    for node in map.nodes().filter(|node| !ending.contains(&node.id) && has_way_on(map, node)) {
+    let stranded = map.nodes().filter(|node| !ending.contains(&node.id) && has_way_on(map, node));
+    // A function that cannot come to its exit is one fault, and its dialect says when it has none.
+    let most = match map.graph.program {
+        Some(_) if !map.nodes().any(|node| is_exit(map, node)) => 0,
+        Some(_) => 1,
+        None => usize::MAX,
+    };
+    for node in stranded.take(most) {
         faults.push(
             Diagnostic::error("no-way-to-end", format!("no way leads from `{}` to an end", node.id))
                 .at(node.span)
                 .help("add an edge that leads on towards an end")
                 .repaired("a run that comes there ends only when it is cancelled"),
         );
+    }
+    if map.graph.program.is_some() {
+        // What a switch does by default is no success: it may well go round.
+        return;
     }
     for node in loops(map).into_iter().filter(|node| ending.contains(&node.id)) {
         faults.push(
@@ -64,6 +77,11 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
             .repaired("a run that succeeds there goes round"),
         );
     }
+}
+
+/// The exit of a function: when nothing leads there, it is the nodes before it that lack a way.
+fn is_exit(map: &Map<'_>, node: &Node) -> bool {
+    map.graph.program.is_some() && matches!(node.kind, Kind::End { .. })
 }
 
 /// A node without any way on is `output-without-edge`: one fault is enough.

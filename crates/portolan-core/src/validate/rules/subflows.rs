@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
-use crate::graph::{Graph, Kind, Node};
+use crate::graph::{Graph, Node};
 use crate::validate::map::Map;
 use crate::validate::{Library, MAX_SUBFLOW_DEPTH};
 
@@ -36,7 +36,7 @@ pub(in crate::validate) fn check<'g>(
     let mut walk = Walk { library, strictness, path: vec![graph.id.value.as_str()], sound: BTreeMap::new() };
     let mut looked_at: BTreeMap<&str, Option<Trouble>> = BTreeMap::new();
     for node in &graph.nodes {
-        let Kind::Subflow { workflow } = &node.kind else { continue };
+        let Some(workflow) = node.kind.runs() else { continue };
         let name = workflow.value.as_str();
         let found = match library(name) {
             None => Some(unknown(node, name).repaired("it is walked as a task")),
@@ -108,7 +108,7 @@ impl<'g> Walk<'g> {
     fn below(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
         let mut height = 0;
         for node in &graph.nodes {
-            let Kind::Subflow { workflow } = &node.kind else { continue };
+            let Some(workflow) = node.kind.runs() else { continue };
             match (self.library)(&workflow.value) {
                 Some(other) => height = height.max(1 + self.height(other)?),
                 None if self.strictness == Strictness::Lenient => {}

@@ -1,0 +1,37 @@
+//! Whether the servers that tools are called on exist. Which there are is known only when a workflow is about to be
+//! run: some come from the definition, others from the user's own file.
+
+use super::rules::Code;
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::graph::{Graph, Kind};
+
+pub(super) const CODES: &[Code] = &[Code {
+    code: "unknown-server",
+    what: "A node calls a tool on a server that nobody defines.",
+    fix: "Define it under `mcpServers`, or name a file that does with `--mcp`.",
+}];
+
+/// After how many faults nothing is guessed any more: each guess looks at all servers.
+const MAX_GUESSES: usize = 500;
+
+/// Reports calls on servers that are not among `known`.
+pub fn servers(graph: &Graph, known: &[&str]) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    for node in &graph.nodes {
+        let Kind::Call(call) = &node.kind else { continue };
+        let name = call.server.value.as_str();
+        let unread = graph.program.as_ref().is_some_and(|program| program.unread_servers.contains(name));
+        if known.contains(&name) || unread {
+            continue;
+        }
+        let help = match known {
+            [] => "define it under `mcpServers`, or name a file that does with `--mcp`".to_owned(),
+            known => format!("define it under `mcpServers` or in the file of `--mcp`; there are {}", list(known)),
+        };
+        let message = format!("`{}` calls a tool on the server `{}`, which nobody defines", node.id, clip(name));
+        let fault = Diagnostic::error("unknown-server", message).at(call.server.span).help(help);
+        let guessed = faults.len() < MAX_GUESSES;
+        faults.push(if guessed { fault.did_you_mean(name, known.iter().copied()) } else { fault });
+    }
+    faults
+}
