@@ -12,6 +12,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
     match &frame.place {
         Place::Ready { .. } if *kind == Kind::Start => Some("start"),
         Place::Ready { .. } | Place::Checking { .. } => None,
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => None,
         Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => None,
         Place::Waiting { .. } => Some("hitl"),
         Place::Arrived { .. } => Some("join"),
@@ -54,6 +55,10 @@ pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &View
             let lines = viewer.children.iter().map(|child| (child.branch.clone(), gathered(&child.state))).collect();
             fork(&mut text, workflow, frame, step, lines);
             text.line("→ Create a child task for each branch, beside this task and with its id as `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that the branches earned.");
+        }
+        Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => {
+            text.line(format!("## {node}"));
+            text.line("The engine executes this step. There is nothing to do but wait.");
         }
         Place::Within { node, .. } => text.line(format!("## {node}")),
         Place::Arrived { outcome, .. } => {

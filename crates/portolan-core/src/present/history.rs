@@ -1,6 +1,7 @@
 //! A record of the journal as one line: who did what, and where that led.
 
-use crate::run::{Actor, BranchState, Change, Channel, Event, EventKind, FramePath, Place, Verdict, WaitingFor};
+use crate::diagnostic::clip;
+use crate::run::{Actor, BranchState, Change, Channel, Event, EventKind, FramePath, Place, Reply, Verdict, WaitingFor};
 
 /// One line for an event and what it made true, without its time.
 pub fn history(event: &Event, changes: &[Change]) -> String {
@@ -42,6 +43,11 @@ fn what(event: &EventKind) -> String {
             let branches: Vec<String> = branches.iter().map(|(name, outcome)| format!("`{name}` {outcome}")).collect();
             format!("gathered {}", branches.join(", "))
         }
+        EventKind::Continued { .. } => "went on".to_owned(),
+        EventKind::Returned { frame, reply, .. } => match reply {
+            Reply::Output(_) => format!("took an answer{}", at(frame)),
+            Reply::Failed(fault) => format!("took a failure{}: {}", at(frame), clip(&fault.message)),
+        },
         EventKind::Cancelled { reason } => format!("cancelled the run: {reason}"),
     }
 }
@@ -52,7 +58,8 @@ fn at(frame: &FramePath) -> String {
 
 fn change(change: &Change) -> Option<String> {
     match change {
-        Change::Opened { .. } | Change::Settled { .. } => None,
+        Change::Opened { .. } | Change::Settled { .. } | Change::Given { .. } | Change::Joined { .. } => None,
+        Change::Finished { .. } => None,
         Change::Moved { frame, place, .. } => Some(format!("{}{}", moved(place), at(frame))),
         Change::Retried { gate, used, budget, .. } => Some(format!("retry {used} of {budget} for `{gate}`")),
         Change::Refilled { gate: Some(gate), .. } => Some(format!("budget of `{gate}` refilled")),
@@ -63,13 +70,20 @@ fn change(change: &Change) -> Option<String> {
             BranchState::Done(outcome) => format!("branch `{branch}` {outcome}"),
             BranchState::Cancelled => format!("branch `{branch}` cancelled"),
         }),
+        Change::Executed { node, fault: None, .. } => Some(format!("executed `{node}`")),
+        Change::Executed { node, fault: Some(fault), .. } => Some(format!("`{node}` failed: {}", clip(&fault.message))),
+        Change::ItemBegun { index, .. } => Some(format!("item {index} began")),
+        Change::ItemDone { index, .. } => Some(format!("item {index} done")),
     }
 }
 
 fn moved(place: &Place) -> String {
     match place {
-        Place::Ready { node } => format!("`{node}`"),
+        Place::Ready { node } | Place::Passing { node } => format!("`{node}`"),
         Place::Checking { node, .. } => format!("checks of `{node}`"),
+        Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
+        Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),
+        Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
         Place::Waiting { node, on } => match on {
             WaitingFor::Answer => format!("`{node}` asks a person"),
             WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),

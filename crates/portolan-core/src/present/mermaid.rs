@@ -22,7 +22,7 @@ use crate::value::NodeId;
 /// #   "nodes": { "start": {"type": "start"}, "greet": {"type": "task", "name": "Say \"hello\""}, "done": {"type": "end", "result": "success"} },
 /// #   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "done"} ]
 /// # }"#);
-/// # let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict);
+/// # let (graph, _) = dialect::parse(&source, dialect::Strictness::Strict).first();
 /// # let (workflow, _) = validate::validate(graph.as_ref().unwrap(), &|_| None, dialect::Strictness::Strict);
 /// let chart = present::mermaid(&workflow.unwrap(), Some(&"greet".into()));
 /// assert!(chart.starts_with("flowchart TD\n"));
@@ -234,6 +234,7 @@ fn row(node: &Node) -> String {
         Kind::Start | Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Fork { .. } | Kind::Join { .. } => {
             return String::new();
         }
+        Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => return String::new(),
         Kind::Work { .. } | Kind::Subflow { .. } => {}
     }
     let brief = &node.brief;

@@ -12,7 +12,9 @@ mod outline;
 mod picture;
 #[cfg(test)]
 mod pictures_tests;
+mod redaction;
 mod situation;
+mod trace;
 
 pub use actions::{Action, Actions, Blocked};
 pub use brief::{instructions, terminal};
@@ -20,7 +22,9 @@ pub use dot::dot;
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
 pub use outline::outline;
+pub use redaction::{MASK, Redaction};
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};
+pub use trace::{TraceRow, context, expression, trace, way};
 
 use serde_json::{Map, Value};
 

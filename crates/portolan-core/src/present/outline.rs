@@ -72,7 +72,9 @@ impl<'w> Outline<'w> {
         }
         self.failing(step);
         self.rows.extend(node.accept.iter().map(|check| Row::Detail(checked(check.id.as_str(), &check.by))));
-        if let Kind::Subflow { workflow } = &node.kind {
+        let guards = exits.guards.iter().map(|(guard, to)| way(&guard.text(), to));
+        self.rows.extend(guards.map(Row::Detail));
+        if let Some(workflow) = node.kind.runs() {
             self.subflow(&workflow.value, depth);
         }
     }
@@ -82,7 +84,12 @@ impl<'w> Outline<'w> {
             return;
         }
         let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
-        if step.exits.failing != by_default {
+        let engine = matches!(step.node.kind, Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_));
+        if engine {
+            if let Failing::Leads(to) = &step.exits.failing {
+                self.rows.push(Row::Detail(way(FAILED, to)));
+            }
+        } else if step.exits.failing != by_default {
             self.rows.push(Row::Detail(failure(&step.exits.failing)));
         } else if !matches!(step.node.kind, Kind::Checkpoint { .. }) {
             self.defaults = true;
@@ -176,7 +183,18 @@ fn leads(step: &Step) -> String {
             let at_once = max_concurrency.map(|most| format!(", {most} at a time")).unwrap_or_default();
             format!("→ {count} {}{at_once} → {}", plural(count, "branch", "branches"), one_line(join.value.as_str()))
         }
-        Kind::Start | Kind::Checkpoint { .. } | Kind::Work { .. } | Kind::Join { .. } | Kind::Subflow { .. } => {
+        Kind::Call(call) => {
+            let only = step.exits.passed().map(|to| one_line(to.as_str())).unwrap_or_default();
+            format!("{}.{} → {only}", one_line(&call.server.value), one_line(&call.tool.value))
+        }
+        Kind::Start
+        | Kind::Checkpoint { .. }
+        | Kind::Work { .. }
+        | Kind::Join { .. }
+        | Kind::Subflow { .. }
+        | Kind::Compute(_)
+        | Kind::Switch
+        | Kind::Each(_) => {
             let only = step.exits.on.first().filter(|_| goes_one_way(step));
             only.map(|(_, to)| format!("→ {}", one_line(to.as_str()))).unwrap_or_default()
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{EndResult, Escalation, Flow, Kind, Node};
+use crate::graph::{EndResult, Escalation, Flow, Kind, Node, Trigger};
 use crate::value::NodeId;
 
 /// The longest label, in characters.
@@ -36,7 +36,9 @@ impl Look {
             Kind::Work { gate: true, .. } => Look::Gate,
             Kind::Work { gate: false, .. } => Look::Plain,
             Kind::Fork { .. } | Kind::Join { .. } => Look::ForkJoin,
-            Kind::Subflow { .. } => Look::Subflow,
+            Kind::Subflow { .. } | Kind::Each(_) => Look::Subflow,
+            Kind::Switch => Look::Gate,
+            Kind::Compute(_) | Kind::Call(_) => Look::Plain,
         }
     }
 }
@@ -56,7 +58,11 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     for edge in flow.edges.iter().filter(|edge| known(&edge.from.value) && known(&edge.to.value)) {
         let outcome = edge.on.outcome();
         let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
-        let text = label.or_else(|| outcome.map(|on| one_line(on.as_str())).filter(|on| !on.is_empty()));
+        let guard = || match &edge.on {
+            Trigger::When(guard) => Some(cut(&one_line(&guard.value.text()), LABEL)),
+            Trigger::Outcome(_) | Trigger::Done => None,
+        };
+        let text = label.or_else(guard).or_else(|| outcome.map(|on| one_line(on.as_str())).filter(|on| !on.is_empty()));
         lines.push(Line {
             from: &edge.from.value,
             to: &edge.to.value,
@@ -83,8 +89,10 @@ pub(super) fn label(node: &Node) -> String {
 /// The small print under a label: picture, who does it, what it runs, how often a failure is retried.
 pub(super) fn small_print(node: &Node) -> String {
     let runs = match &node.kind {
-        Kind::Subflow { workflow } => Some(format!("runs {}", workflow.value)),
-        Kind::Work { .. } => None,
+        Kind::Subflow { workflow, .. } => Some(format!("runs {}", workflow.value)),
+        Kind::Each(each) => Some(format!("runs {} for each item", each.workflow.value)),
+        Kind::Call(call) => Some(format!("calls {} of {}", call.tool.value, call.server.value)),
+        Kind::Work { .. } | Kind::Compute(_) | Kind::Switch => None,
         Kind::Start | Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Fork { .. } | Kind::Join { .. } => {
             return String::new();
         }

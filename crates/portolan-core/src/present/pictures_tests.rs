@@ -20,7 +20,7 @@ fn workflow(nodes: &str, edges: &str) -> Workflow {
 }
 
 fn parse(name: &str, text: &str) -> Graph {
-    let (graph, faults) = dialect::parse(&Source::new(name, text), Strictness::Strict);
+    let (graph, faults) = dialect::parse(&Source::new(name, text), Strictness::Strict).first();
     graph.unwrap_or_else(|| panic!("{faults:?}"))
 }
 
@@ -142,7 +142,7 @@ fn a_chart_shows_forks_joins_and_subflows_and_ignores_an_unknown_step() {
 fn a_chart_draws_what_a_repair_added() {
     let text =
         r#"{ "nodes": { "a": {"type": "task"}, "b": {"type": "task"} }, "edges": [ {"from": "a", "to": "b"} ] }"#;
-    let (graph, _) = dialect::parse(&Source::new("loose.json", text), Strictness::Lenient);
+    let (graph, _) = dialect::parse(&Source::new("loose.json", text), Strictness::Lenient).first();
     let graph = graph.expect("it can be drawn");
     let (workflow, _) = validate::validate(&graph, &|_| None, Strictness::Lenient);
     let chart = mermaid(&workflow.expect("it can be repaired"), None);

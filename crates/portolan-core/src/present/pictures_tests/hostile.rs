@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::validate;
 
 fn read(name: &str, text: &str) -> Option<Workflow> {
-    let (graph, _) = dialect::parse(&Source::new(name, text), Strictness::Lenient);
+    let (graph, _) = dialect::parse(&Source::new(name, text), Strictness::Lenient).first();
     validate::validate(&graph?, &|_| None, Strictness::Lenient).0
 }
 

@@ -1,0 +1,346 @@
+//! What is never shown: the values of fields that a definition marks, and what its servers are told in confidence.
+//!
+//! Whatever shows a value of a function's run (a trace, a span, a log, a recording, an error) passes it through here.
+//! Too much is masked rather than too little: a field counts by its name wherever it stands, for expressions copy.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::graph::{Program, Server, Transport, Workflow};
+use crate::run::Fault;
+
+/// What stands in the place of a value that is not shown.
+pub const MASK: &str = "[redacted]";
+
+/// The shortest text of a marked field that is looked for inside of other texts.
+const MIN_LEARNT: usize = 4;
+/// The shortest text of a header or a variable that is: `1`, `true` and `info` are no secrets.
+const MIN_TOLD: usize = 6;
+/// How deep a value is looked into; what lies deeper is masked as a whole.
+const MAX_DEPTH: usize = 128;
+
+/// What is not shown of the runs of a function.
+#[derive(Clone, Default)]
+pub struct Redaction {
+    /// Names of fields, in lower case.
+    names: BTreeSet<String>,
+    /// Ways from the root of a value; `*` is any step.
+    pointers: BTreeSet<Vec<String>>,
+    /// Texts that are masked wherever they stand.
+    secrets: BTreeSet<String>,
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redaction({:?}, {:?}, {} secrets)", self.names, self.pointers, self.secrets.len())
+    }
+}
+
+impl Redaction {
+    /// What a definition says must not be shown: `redact`, `writeOnly` in its schemas, headers and variables of its
+    /// servers.
+    pub fn of(program: &Program) -> Redaction {
+        let mut redaction = Redaction::default();
+        for place in &program.redact {
+            redaction.hide(place);
+        }
+        for schema in [&program.input, &program.output].into_iter().flatten() {
+            for place in schema.value.write_only() {
+                redaction.hide_marked(&place);
+            }
+        }
+        redaction.hiding(program.servers.iter().flat_map(confidential))
+    }
+
+    /// What none of a workflow's flows wants shown.
+    pub fn of_workflow(workflow: &Workflow) -> Redaction {
+        let programs = workflow.flows().filter_map(|(_, flow)| flow.program.as_deref());
+        programs.map(Redaction::of).fold(Redaction::default(), Redaction::and)
+    }
+
+    /// What either of two hides.
+    #[must_use]
+    pub fn and(mut self, other: Redaction) -> Redaction {
+        self.names.extend(other.names);
+        self.pointers.extend(other.pointers);
+        self.secrets.extend(other.secrets);
+        self
+    }
+
+    /// Hides these texts too, wherever they stand: what variables turned out to hold.
+    #[must_use]
+    pub fn hiding(mut self, texts: impl IntoIterator<Item = String>) -> Redaction {
+        for text in texts {
+            // `Bearer …`: a message may repeat the token alone.
+            let last = text.split_whitespace().next_back().map(str::to_owned);
+            self.secrets.extend([Some(text), last].into_iter().flatten().filter(|text| text.len() >= MIN_TOLD));
+        }
+        self
+    }
+
+    /// Hides what stands in the marked fields of this value also where it is copied elsewhere.
+    #[must_use]
+    pub fn learning(mut self, value: &Value) -> Redaction {
+        let mut found = Vec::new();
+        self.walk(value, &mut Vec::new(), &mut |hidden| texts(hidden, 0, &mut found));
+        self.secrets.extend(found);
+        self
+    }
+
+    /// Whether nothing is hidden at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.pointers.is_empty() && self.secrets.is_empty()
+    }
+
+    /// The value as it may be shown.
+    pub fn value(&self, value: &Value) -> Value {
+        if self.is_empty() { value.clone() } else { self.walk(value, &mut Vec::new(), &mut |_| {}) }
+    }
+
+    /// The text as it may be shown. `name=value` and `"name": "value"` are masked for the names that are hidden.
+    pub fn text(&self, text: &str) -> String {
+        let mut text = self.without_secrets(text);
+        for name in &self.names {
+            text = without_field(&text, name);
+        }
+        text
+    }
+
+    /// The fault as it may be shown.
+    pub fn fault(&self, fault: &Fault) -> Fault {
+        let Fault { node, code, message, detail } = fault;
+        let (message, detail) = (self.text(message), self.text(detail));
+        Fault { node: node.clone(), code: code.clone(), message, detail }
+    }
+
+    fn hide(&mut self, place: &str) {
+        match place.strip_prefix('/') {
+            Some(way) => {
+                self.pointers.insert(way.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect());
+            }
+            None => {
+                self.names.insert(place.to_ascii_lowercase());
+            }
+        }
+    }
+
+    /// A field that a schema marks: by its name, so that its copies are hidden too.
+    fn hide_marked(&mut self, pointer: &str) {
+        match pointer.rsplit('/').find(|step| *step != "*" && !step.is_empty()) {
+            Some(name) => {
+                let name = name.replace("~1", "/").replace("~0", "~");
+                self.names.insert(name.to_ascii_lowercase());
+            }
+            None => self.hide(if pointer.is_empty() { "/*" } else { pointer }),
+        }
+    }
+
+    fn walk<'v>(&self, value: &'v Value, way: &mut Vec<String>, found: &mut dyn FnMut(&'v Value)) -> Value {
+        let hidden = way.last().is_some_and(|name| self.names.contains(&name.to_ascii_lowercase()))
+            || self.pointers.iter().any(|pointer| leads(pointer, way));
+        if hidden || way.len() > MAX_DEPTH {
+            found(value);
+            // Nothing is no secret, and that a field is empty helps whoever looks for the fault.
+            return if value.is_null() { Value::Null } else { Value::from(MASK) };
+        }
+        let mut step = |name: String, inner: &'v Value| {
+            way.push(name);
+            let shown = self.walk(inner, way, found);
+            way.pop();
+            shown
+        };
+        match value {
+            Value::Object(members) => {
+                let shown = members.iter().map(|(name, inner)| (self.text_of_name(name), step(name.clone(), inner)));
+                Value::Object(shown.collect::<Map<String, Value>>())
+            }
+            Value::Array(items) => {
+                Value::Array(items.iter().enumerate().map(|(at, inner)| step(at.to_string(), inner)).collect())
+            }
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Number(number) if self.secrets.contains(&number.to_string()) => Value::from(MASK),
+            Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
+        }
+    }
+
+    /// A secret may have become the name of a field.
+    fn text_of_name(&self, name: &str) -> String {
+        self.without_secrets(name)
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        let mut found: Vec<&String> = self.secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
+        // A secret may be part of another one.
+        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        found.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+    }
+}
+
+fn leads(pointer: &[String], way: &[String]) -> bool {
+    pointer.len() == way.len() && pointer.iter().zip(way).all(|(wanted, step)| wanted == "*" || wanted == step)
+}
+
+/// The texts and numbers that a hidden value is made of.
+fn texts(value: &Value, depth: usize, found: &mut Vec<String>) {
+    match value {
+        _ if depth > MAX_DEPTH => {}
+        Value::String(text) if text.len() >= MIN_LEARNT => found.push(text.clone()),
+        Value::Number(number) if number.to_string().len() >= MIN_LEARNT => found.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, depth + 1, found)),
+        Value::Object(members) => members.values().for_each(|member| texts(member, depth + 1, found)),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+/// What a server is told in confidence, as far as the definition itself holds it.
+fn confidential(server: &Server) -> Vec<String> {
+    let told = match &server.transport {
+        Transport::Stdio { env, .. } => env,
+        Transport::Http { headers, .. } | Transport::Sse { headers, .. } => headers,
+        Transport::Builtin(_) => return Vec::new(),
+    };
+    told.values().filter(|text| !text.contains("${")).cloned().collect()
+}
+
+/// Masks what follows `name` and `:` or `=`: a quoted text, or a word.
+fn without_field(text: &str, name: &str) -> String {
+    // Folding ASCII keeps every byte in its place.
+    let folded = text.to_ascii_lowercase();
+    let mut shown = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, _) in folded.match_indices(name) {
+        if at < done || folded[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let after = at + name.len();
+        if let Some((start, end)) = said_of(&text[after..]) {
+            shown.push_str(&text[done..after + start]);
+            shown.push_str(MASK);
+            done = after + end;
+        }
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// Where the value stands in a rest such as `": "value"…` or `=value …`.
+fn said_of(rest: &str) -> Option<(usize, usize)> {
+    let bare = rest.trim_start_matches(['"', '\'', '\\', ' ']);
+    let said = bare.strip_prefix([':', '='])?.trim_start_matches([' ', '\\']);
+    let start = rest.len() - said.len();
+    let length = match said.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let inner = &said[1..];
+            let end = inner.char_indices().scan(false, |escaped, (at, c)| {
+                let ends = c == quote && !*escaped;
+                *escaped = c == '\\' && !*escaped;
+                Some((at, ends))
+            });
+            let end = end.into_iter().find(|(_, ends)| *ends).map_or(inner.len(), |(at, _)| at);
+            return Some((start + 1, start + 1 + end));
+        }
+        _ => said.find(|c: char| c.is_whitespace() || ",;&)]}\"'".contains(c)).unwrap_or(said.len()),
+    };
+    (length > 0 && !said.starts_with(MASK)).then_some((start, start + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use serde_json::json;
+
+    use super::*;
+    use crate::graph::{Face, Limits};
+    use crate::schema::Schema;
+    use crate::source::{Span, Spanned};
+
+    fn program(redact: &[&str], headers: &[(&str, &str)]) -> Program {
+        let headers: IndexMap<String, String> =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let transport = Transport::Http { url: "http://localhost".to_owned(), headers, either: false };
+        let span = Span::default();
+        let server = Server { name: "s".to_owned(), span, transport, timeout_ms: None, disabled: false };
+        Program {
+            title: None,
+            input: None,
+            output: None,
+            annotations: None,
+            limits: Limits::default(),
+            servers: vec![server],
+            unread_servers: Default::default(),
+            face: Face::default(),
+            redact: redact.iter().map(|place| (*place).to_owned()).collect(),
+            text_first: false,
+            names_input: false,
+        }
+    }
+
+    #[test]
+    fn a_name_is_masked_wherever_it_stands() {
+        let hidden = Redaction::of(&program(&["Token"], &[]));
+        let value = json!({"token": "abc", "a": [{"TOKEN": {"x": 1}}, {"token": null}], "tokens": 3});
+        let shown = json!({"token": MASK, "a": [{"TOKEN": MASK}, {"token": null}], "tokens": 3});
+        assert_eq!(hidden.value(&value), shown);
+    }
+
+    #[test]
+    fn a_pointer_is_masked_only_where_it_leads() {
+        let hidden = Redaction::of(&program(&["/users/*/name", "/a~1b"], &[]));
+        let value = json!({"users": [{"name": "x", "age": 1}], "name": "y", "a/b": 1});
+        assert_eq!(hidden.value(&value), json!({"users": [{"name": MASK, "age": 1}], "name": "y", "a/b": MASK}));
+    }
+
+    #[test]
+    fn headers_are_masked_in_every_text_also_without_their_first_word() {
+        let hidden = Redaction::of(&program(&[], &[("Authorization", "Bearer s3cr3t-token"), ("X", "${TOKEN}")]));
+        assert_eq!(hidden.text("sent Bearer s3cr3t-token"), "sent [redacted]");
+        assert_eq!(hidden.value(&json!(["got s3cr3t-token, ${TOKEN}"])), json!(["got [redacted], ${TOKEN}"]));
+        assert!(!format!("{hidden:?}").contains("s3cr3t"), "a redaction shows nothing of what it hides");
+    }
+
+    #[test]
+    fn what_a_marked_field_holds_is_masked_where_it_was_copied() {
+        let hidden =
+            Redaction::of(&program(&["pin", "key"], &[])).learning(&json!({"pin": 123_456, "key": ["hunter2"]}));
+        let copied = json!({"args": {"code": 123_456, "k": "x-hunter2"}, "hunter2": 1});
+        assert_eq!(hidden.value(&copied), json!({"args": {"code": MASK, "k": "x-[redacted]"}, "[redacted]": 1}));
+        assert_eq!(hidden.text("no user for 123456"), "no user for [redacted]");
+    }
+
+    #[test]
+    fn a_field_is_masked_inside_of_a_text() {
+        let hidden = Redaction::of(&program(&["password"], &[]));
+        let cases = [
+            (r#"{"password": "a \" b", "user": "u"}"#, r#"{"password": "[redacted]", "user": "u"}"#),
+            ("Password=abc&user=u", "Password=[redacted]&user=u"),
+            ("password: abc, user", "password: [redacted], user"),
+            ("the password was wrong", "the password was wrong"),
+            ("my_password=abc", "my_password=abc"),
+            ("password: [redacted]", "password: [redacted]"),
+            ("password=", "password="),
+            ("password=\"é", "password=\"[redacted]"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(hidden.text(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_a_schema_marks_is_hidden_by_its_name() {
+        let schema = json!({"$defs": {"s": {"type": "string", "writeOnly": true}},
+            "properties": {"login": {"properties": {"Key": {"$ref": "#/$defs/s"}}}, "pins": {"items": {"writeOnly": true}}}});
+        let value = Schema::compile(&schema).expect("it is sound");
+        let marked = Program { input: Some(Spanned { value, span: Span::default() }), ..program(&[], &[]) };
+        let shown = Redaction::of(&marked).value(&json!({"copy": {"key": "k"}, "pins": [1], "login": {}}));
+        assert_eq!(shown, json!({"copy": {"key": MASK}, "pins": MASK, "login": {}}));
+    }
+
+    #[test]
+    fn nothing_marked_is_nothing_masked() {
+        let hidden = Redaction::of(&program(&[], &[("Level", "info")]));
+        assert!(hidden.is_empty());
+        assert_eq!(hidden.value(&json!({"password": "info"})), json!({"password": "info"}));
+    }
+}
