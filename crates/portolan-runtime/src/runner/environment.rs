@@ -23,20 +23,20 @@ const SECRET_ENDINGS: [&str; 10] = [
 const SHORTEST_SECRET: usize = 6;
 
 /// An environment, parted.
-pub(super) struct Environment {
+pub(crate) struct Environment {
     /// What a command may see.
-    pub(super) open: Vec<(OsString, OsString)>,
+    pub(crate) open: Vec<(OsString, OsString)>,
     /// The values that nobody is to read, the longest first: one may contain another.
     secrets: Vec<String>,
 }
 
 impl Environment {
     /// The environment of this process.
-    pub(super) fn inherited() -> Environment {
+    pub(crate) fn inherited() -> Environment {
         Environment::of(std::env::vars_os())
     }
 
-    pub(super) fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
+    pub(crate) fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
         let (secret, open): (Vec<_>, Vec<_>) = variables.into_iter().partition(|(name, _)| is_secret(name));
         // Compared with cleaned output, so cleaned alike.
         let secrets = secret.iter().map(|(_, value)| clean(&value.to_string_lossy()).trim().to_owned());
@@ -46,7 +46,7 @@ impl Environment {
     }
 
     /// `text` without the values of secrets.
-    pub(super) fn redact(&self, text: String) -> String {
+    pub(crate) fn redact(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, "[redacted]"),
             false => text,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::task::JoinHandle;
 
 /// A process group. Dropping it kills it.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The leader, until it is reaped.
     leader: Arc<Mutex<Option<Pid>>>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Group {
 impl Group {
     /// Takes charge of the group that `leader` leads. The handle resolves when the leader has ended and the rest of the
     /// group has been killed.
-    pub(super) fn lead(mut leader: Child) -> (Group, JoinHandle<io::Result<ExitStatus>>) {
+    pub(crate) fn lead(mut leader: Child) -> (Group, JoinHandle<io::Result<ExitStatus>>) {
         let pid = Pid::from_child(&leader);
         let shared = Arc::new(Mutex::new(Some(pid)));
         let group = Group { leader: Arc::clone(&shared) };
@@ -37,14 +37,14 @@ impl Group {
     }
 
     /// Asks every process of the group to end.
-    pub(super) fn ask_to_end(&self) {
+    pub(crate) fn ask_to_end(&self) {
         self.signal(Signal::TERM);
         // One that was stopped, for reading from the terminal perhaps, would not hear it.
         self.signal(Signal::CONT);
     }
 
     /// Ends every process of the group.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 

@@ -3,13 +3,11 @@
 
 #[cfg(unix)]
 mod command;
-#[cfg(unix)]
-mod environment;
+pub(crate) mod environment;
 mod file;
 #[cfg(unix)]
-mod group;
-#[cfg(unix)]
-mod output;
+pub(crate) mod group;
+pub(crate) mod output;
 #[cfg(all(test, unix))]
 mod tests;
 

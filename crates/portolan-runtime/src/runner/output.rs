@@ -53,7 +53,7 @@ impl Tail {
 }
 
 /// `text` without terminal escapes and control characters; a carriage return ends a line.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {

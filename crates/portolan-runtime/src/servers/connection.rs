@@ -1,0 +1,250 @@
+//! A connection to a server that has introduced itself: requests go out, replies come in, and what it told about itself
+//! is remembered.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
+    ProtocolVersion, RequestId,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService, ServiceError};
+use rmcp::transport::DynamicTransportError;
+use rmcp::{ClientHandler, Peer, RoleClient};
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::error::said;
+use super::http::reason;
+use super::message::{TOO_LARGE, untyped};
+#[cfg(unix)]
+use super::process::Process;
+use super::stderr::Stderr;
+use super::tools::Tool;
+use super::{CallError, CallErrorKind, ServerAbout, seconds};
+
+/// How long the end of a process is waited for, to tell how it ended.
+const POST_MORTEM: Duration = Duration::from_secs(1);
+
+pub(super) struct Connection {
+    pub(super) server: String,
+    peer: Peer<RoleClient>,
+    running: Mutex<Option<RunningService<RoleClient, Face>>>,
+    #[cfg(unix)]
+    process: Option<Process>,
+    stderr: Arc<Stderr>,
+    /// Counts how often the list of tools has changed.
+    changes: Arc<AtomicU64>,
+    /// The list of tools, and the count when it was asked for.
+    pub(super) listed: Mutex<Option<(u64, Arc<[Tool]>)>>,
+    answered: AtomicBool,
+    gone: AtomicBool,
+}
+
+/// What a server sees of us.
+pub(super) struct Face {
+    pub(super) changes: Arc<AtomicU64>,
+}
+
+impl ClientHandler for Face {
+    fn get_info(&self) -> ClientConfig {
+        // Servers that know nothing newer take part in the handshake of this version.
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a connection is made of, once the handshake is over.
+pub(super) struct Parts {
+    pub(super) running: RunningService<RoleClient, Face>,
+    #[cfg(unix)]
+    pub(super) process: Option<Process>,
+    pub(super) stderr: Arc<Stderr>,
+}
+
+impl Connection {
+    pub(super) fn new(server: &str, parts: Parts) -> Connection {
+        Connection {
+            server: server.to_owned(),
+            peer: parts.running.peer().clone(),
+            changes: Arc::clone(&parts.running.service().changes),
+            running: Mutex::new(Some(parts.running)),
+            #[cfg(unix)]
+            process: parts.process,
+            stderr: parts.stderr,
+            listed: Mutex::default(),
+            answered: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed) || self.peer.is_transport_closed()
+    }
+
+    /// Whether it has ever answered a request.
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server tells when its list of tools changes. In the revision without a handshake one would have to
+    /// subscribe.
+    pub(super) fn tells_changes(&self) -> bool {
+        self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
+    }
+
+    pub(super) fn about(&self) -> ServerAbout {
+        let info = self.peer.peer_info();
+        let info = info.as_deref();
+        let server = info.and_then(|info| info.server_info.clone());
+        ServerAbout {
+            name: server.as_ref().map_or_else(|| self.server.clone(), |server| server.name.clone()),
+            title: server.as_ref().and_then(|server| server.title.clone()),
+            version: server.map(|server| server.version),
+            instructions: info.and_then(|info| info.instructions.clone()),
+        }
+    }
+
+    /// Sends a request and waits for its result. When the future is dropped on the way, the server is told that the
+    /// request is cancelled.
+    pub(super) async fn request(
+        &self,
+        what: &str,
+        request: ClientRequest,
+        meta: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let answer = match timeout(limit, self.exchange(request, meta)).await {
+            Ok(answer) => answer,
+            Err(_elapsed) => return Err(self.timed_out(what, limit)),
+        };
+        match answer {
+            Ok(result) => {
+                self.answered.store(true, Ordering::Relaxed);
+                Ok(result)
+            }
+            Err(error) => Err(self.failed(what, error).await),
+        }
+    }
+
+    async fn exchange(&self, request: ClientRequest, meta: Map<String, Value>) -> Result<Value, ServiceError> {
+        let options = PeerRequestOptions::no_options().with_meta(meta.into());
+        let handle = self.peer.send_cancellable_request(request, options).await?;
+        let mut giving_up = GivingUp { peer: &self.peer, id: Some(handle.id) };
+        let answer = handle.rx.await;
+        giving_up.id = None;
+        let result = answer.map_err(|_dropped| ServiceError::TransportClosed)??;
+        untyped(result).map_err(|_unwritable| ServiceError::UnexpectedResponse)
+    }
+
+    fn timed_out(&self, what: &str, limit: Duration) -> CallError {
+        let message = format!("{what} of server `{}` did not answer within {}", self.server, seconds(limit));
+        let help = "give the call more time, or find out what the server waits for";
+        self.error(CallErrorKind::Timeout, message, help)
+    }
+
+    async fn failed(&self, what: &str, error: ServiceError) -> CallError {
+        match error {
+            ServiceError::McpError(error) if error.code == TOO_LARGE => {
+                let message =
+                    format!("the reply of {what} of server `{}` was left out: {}", self.server, error.message);
+                self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
+            }
+            ServiceError::McpError(error) => {
+                self.answered.store(true, Ordering::Relaxed);
+                let kind = CallErrorKind::Protocol { code: error.code.0 };
+                let words = said(&self.stderr.redact(error.message.into_owned()));
+                let message = format!("server `{}` refused {what}: {words} ({})", self.server, error.code.0);
+                self.error(kind, message, "correct the call; the server lists what its tools take")
+            }
+            ServiceError::UnexpectedResponse => {
+                let message = format!("server `{}` answered {what} with something that is no result", self.server);
+                self.error(CallErrorKind::Unusable, message, "report this to the author of the server")
+            }
+            ServiceError::TransportSend(error) if is_too_large(&error) => {
+                let message = format!("the reply of {what} of server `{}` was left out: it is too large", self.server);
+                self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
+            }
+            other => self.lost(what, &other).await,
+        }
+    }
+
+    /// The server went away. Nothing more is sent over this connection.
+    async fn lost(&self, what: &str, error: &ServiceError) -> CallError {
+        self.gone.store(true, Ordering::Relaxed);
+        let how = match (self.obituary().await, error) {
+            (Some(how), _) => how,
+            (None, ServiceError::TransportSend(error)) => {
+                format!("cannot be reached ({})", said(&self.stderr.redact(reason(error.error.as_ref()))))
+            }
+            (None, _) => "closed the connection".to_owned(),
+        };
+        let message = format!("server `{}` {how} during {what}", self.server);
+        let help = "the next call starts the server again; whether this one had an effect is unknown";
+        self.error(CallErrorKind::Lost, message, help)
+    }
+
+    #[cfg(unix)]
+    async fn obituary(&self) -> Option<String> {
+        match &self.process {
+            Some(process) => process.ended(POST_MORTEM).await,
+            None => None,
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn obituary(&self) -> Option<String> {
+        None
+    }
+
+    pub(super) fn error(&self, kind: CallErrorKind, message: String, help: &str) -> CallError {
+        CallError::new(kind, &self.server, message, help).with_stderr(self.stderr.tail())
+    }
+
+    /// Says goodbye, and waits until the server's process is gone, however it takes that.
+    pub(super) async fn close(&self, patience: Duration) {
+        self.gone.store(true, Ordering::Relaxed);
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut running) = running {
+            let _late = running.close_with_timeout(patience).await;
+        }
+        #[cfg(unix)]
+        if let Some(process) = &self.process {
+            let _how = process.ended(patience).await;
+        }
+    }
+}
+
+/// rmcp keeps the bounds of its HTTP transport, and says so in words only.
+fn is_too_large(error: &DynamicTransportError) -> bool {
+    error.error.to_string().contains("exceeded the maximum size")
+}
+
+/// Tells the server, when dropped, that nobody waits for the request any more.
+struct GivingUp<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for GivingUp<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let reason = Some("nobody waits for the answer any more".to_owned());
+        let params = CancelledNotificationParam::new(Some(id), reason);
+        let cancelled = CancelledNotification::new(params);
+        // Polled once, it is in the queue; that it has been sent is not waited for.
+        let sending = pin!(self.peer.send_notification(cancelled.into()));
+        let _sent_later = sending.poll(&mut Context::from_waker(Waker::noop()));
+    }
+}

@@ -1,0 +1,54 @@
+//! What a server's process gets to see of the environment: the few variables that programs need to run at all, and
+//! those that its entry gives it. Everything else may be a secret that is none of its business.
+
+use std::ffi::{OsStr, OsString};
+
+/// The variables that every server gets, if they are set. Those after `USER` are Windows'.
+const ESSENTIAL: [&str; 21] = [
+    "HOME",
+    "LANG",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// Of the environment `all`, what every server gets.
+pub(super) fn essential(all: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    all.into_iter().filter(|(name, _)| is_essential(name)).collect()
+}
+
+fn is_essential(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    // The locale; and Windows' names are of any case.
+    name.starts_with("LC_")
+        || ESSENTIAL.contains(&name)
+        || (cfg!(windows) && ESSENTIAL.contains(&&*name.to_uppercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_here() {
+        let all = ["PATH", "LC_ALL", "GITHUB_TOKEN", "LD_PRELOAD", "NODE_OPTIONS", "HOME", "PATHS", "LC"];
+        let kept = essential(all.map(|name| (name.into(), "x".into())));
+        assert_eq!(kept.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), ["PATH", "LC_ALL", "HOME"]);
+    }
+}

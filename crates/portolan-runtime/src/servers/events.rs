@@ -1,0 +1,188 @@
+//! Server-sent events, read piece by piece as they come in. An event that is too large goes by without being kept.
+
+use std::collections::VecDeque;
+
+use super::message::IdScan;
+
+/// The longest line that is no data: the name of an event, for example.
+const MAX_FIELD_BYTES: usize = 1024;
+
+/// One event.
+pub(super) struct Event {
+    /// Its name; `message` if it has none.
+    pub(super) name: String,
+    pub(super) data: Data,
+}
+
+pub(super) enum Data {
+    Whole(Vec<u8>),
+    /// It was not kept. Had it been a JSON-RPC message, this is what it answers.
+    TooLarge(IdScan),
+}
+
+pub(super) struct Events {
+    max: usize,
+    /// The line that is being read: up to its colon, or all of it when it is not data.
+    field: Vec<u8>,
+    place: Place,
+    after_return: bool,
+    name: String,
+    data: Option<Data>,
+    ready: VecDeque<Event>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Within a line that is not known to be data.
+    Field,
+    /// At the first character of a line of data, which may be a space that does not count.
+    DataStart,
+    Data,
+}
+
+impl Events {
+    /// Reads events whose data has at most `max` bytes.
+    pub(super) fn new(max: usize) -> Events {
+        Events {
+            max,
+            field: Vec::new(),
+            place: Place::Field,
+            after_return: false,
+            name: String::new(),
+            data: None,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The next event that is complete.
+    pub(super) fn next(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(byte) = bytes.first() {
+            if std::mem::take(&mut self.after_return) && *byte == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            self.piece(piece);
+            let Some(end) = end else { return };
+            self.after_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            self.end_of_line();
+        }
+    }
+
+    /// Takes in a stretch of a line.
+    fn piece(&mut self, mut piece: &[u8]) {
+        if self.place == Place::Field {
+            let room = MAX_FIELD_BYTES.saturating_sub(self.field.len());
+            let colon = piece.iter().position(|byte| *byte == b':');
+            let is_data = |field: &[u8]| field == b"data" || field == b"\xEF\xBB\xBFdata";
+            match colon {
+                Some(at) if is_data(&[&self.field, &piece[..at]].concat()) => {
+                    self.field.clear();
+                    self.place = Place::DataStart;
+                    piece = &piece[at + 1..];
+                    self.begin_data();
+                }
+                _ => return self.field.extend_from_slice(&piece[..piece.len().min(room)]),
+            }
+        }
+        if self.place == Place::DataStart && !piece.is_empty() {
+            self.place = Place::Data;
+            piece = piece.strip_prefix(b" ").unwrap_or(piece);
+        }
+        self.push(piece);
+    }
+
+    /// Several lines of data are one, with line breaks between them.
+    fn begin_data(&mut self) {
+        match self.data {
+            Some(_) => self.push(b"\n"),
+            None => self.data = Some(Data::Whole(Vec::new())),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match &mut self.data {
+            Some(Data::Whole(data)) if data.len() + bytes.len() <= self.max => data.extend_from_slice(bytes),
+            Some(Data::Whole(data)) => {
+                let mut scan = IdScan::default();
+                scan.feed(data);
+                scan.feed(bytes);
+                self.data = Some(Data::TooLarge(scan));
+            }
+            Some(Data::TooLarge(scan)) => scan.feed(bytes),
+            None => {}
+        }
+    }
+
+    fn end_of_line(&mut self) {
+        let in_field = self.place == Place::Field;
+        self.place = Place::Field;
+        if !in_field {
+            return;
+        }
+        let field = std::mem::take(&mut self.field);
+        if field.is_empty() {
+            return self.end_of_event();
+        }
+        if field == b"data" {
+            return self.begin_data();
+        }
+        if let Some(name) = field.strip_prefix(b"event:") {
+            self.name = String::from_utf8_lossy(name.strip_prefix(b" ").unwrap_or(name)).into_owned();
+        }
+    }
+
+    fn end_of_event(&mut self) {
+        let name = std::mem::take(&mut self.name);
+        let name = if name.is_empty() { "message".to_owned() } else { name };
+        if let Some(data) = self.data.take() {
+            self.ready.push_back(Event { name, data });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(stream: &str, max: usize, step: usize) -> String {
+        let mut events = Events::new(max);
+        let mut told = Vec::new();
+        for piece in stream.as_bytes().chunks(step) {
+            events.feed(piece);
+            while let Some(event) = events.next() {
+                let data = match event.data {
+                    Data::Whole(data) => String::from_utf8(data).expect("text"),
+                    Data::TooLarge(scan) => format!("too large, id {:?}", scan.id().map(|id| id.to_string())),
+                };
+                told.push(format!("{} {data:?}", event.name));
+            }
+        }
+        told.join("; ")
+    }
+
+    #[test]
+    fn events_are_read_however_they_are_cut() {
+        let stream = "\u{feff}data: a\n\n: a comment\nevent: endpoint\ndata: /x?y\n\ndata:one\r\ndata:  two\r\ndata\r\n\r\n\
+                      id: 7\nretry: 9\n\nevent: lost\n\ndata: last\rdata: half\r\rdata: never finished\n";
+        let expected = r#"message "a"; endpoint "/x?y"; message "one\n two\n"; message "last\nhalf""#;
+        for step in 1..stream.len() {
+            assert_eq!(told(stream, 100, step), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn too_much_is_not_kept() {
+        let long = "x".repeat(5_000);
+        let stream = format!("data: {{\"id\":7,\"result\":\"{long}\"}}\n\n{long}: ignored\n\ndata: b\n\n");
+        for step in [1, 7, 100_000] {
+            assert_eq!(told(&stream, 100, step), r#"message "too large, id Some(\"7\")"; message "b""#);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The MCP servers that workflows call: a pool that starts each server when it is first needed, once however many calls
+//! come at the same time, and starts it again when it went away.
+//!
+//! The pool knows how to reach a server and what it answered. It does not know what a workflow makes of the answer, and
+//! whether a server may be started at all: whoever calls has asked.
+//!
+//! What ends a server's process, with everything in its process group: [`Servers::close`], dropping the pool, and the
+//! end of the runtime. When Portolan is killed without a word (`kill -9`), the system closes the server's standard
+//! input, which ends every server that keeps to the protocol; one that ignores it lives on.
+
+mod connection;
+mod environment;
+mod error;
+mod events;
+mod expand;
+mod http;
+mod intake;
+mod lines;
+mod message;
+mod open;
+#[cfg(unix)]
+mod process;
+mod secrets;
+mod slot;
+mod sse;
+mod stderr;
+mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use portolan_core::diagnostic::closest;
+use portolan_core::graph::{DEFAULT_CALL_TIMEOUT_MS, Server};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+
+use connection::Connection;
+use slot::Slot;
+
+pub use error::{CallError, CallErrorKind};
+pub use stderr::OnStderr;
+pub use tools::Tool;
+
+/// A server's entry, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The entry.
+    pub server: Server,
+    /// The folder that its relative paths are relative to. A server runs there, unless its entry says otherwise.
+    pub folder: PathBuf,
+}
+
+/// What holds for all servers of a pool.
+#[derive(Clone)]
+pub struct PoolOptions {
+    /// How long a server may take from its start until it has introduced itself.
+    pub handshake_timeout: Duration,
+    /// The largest message that is taken from a server, in bytes.
+    pub max_message: usize,
+    /// How much of its standard error is kept for each server, in bytes.
+    pub stderr_bytes: usize,
+    /// Is told what servers write to their standard error.
+    pub on_stderr: Option<OnStderr>,
+    /// How long a server is left alone after the second failure in a row; twice as long after each further one.
+    pub backoff_first: Duration,
+    /// How long it is left alone at most.
+    pub backoff_max: Duration,
+    /// How long a process may take to end once its standard input is closed, and again once it was asked to end.
+    pub grace: Duration,
+}
+
+impl Default for PoolOptions {
+    fn default() -> PoolOptions {
+        PoolOptions {
+            handshake_timeout: Duration::from_secs(20),
+            max_message: 16 << 20,
+            stderr_bytes: 64 << 10,
+            on_stderr: None,
+            backoff_first: Duration::from_secs(1),
+            backoff_max: Duration::from_secs(30),
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub struct ToolCall<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// Its tool.
+    pub tool: &'a str,
+    /// What the tool is given.
+    pub arguments: Map<String, Value>,
+    /// How long the server may take to answer; its start is not counted in.
+    pub timeout: Duration,
+    /// What goes into the request's `_meta`, for example `traceparent`.
+    pub meta: Map<String, Value>,
+}
+
+/// What a server tells about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAbout {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// How it wants to be used.
+    pub instructions: Option<String>,
+}
+
+/// The pool. Share it in an `Arc`; all calls may be made at the same time, from the tasks of one tokio runtime with I/O
+/// and time enabled. Dropping it kills the servers' processes.
+pub struct Servers {
+    slots: IndexMap<String, Arc<Slot>>,
+    patience: Duration,
+}
+
+impl Servers {
+    /// A pool of these servers; of several with one name the last counts. Nothing is started.
+    pub fn new(setups: Vec<Setup>, options: PoolOptions) -> Servers {
+        // Asked to leave, asked to end, killed: each has its time.
+        let patience = options.grace.saturating_mul(3) + Duration::from_secs(1);
+        let options = Arc::new(options);
+        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options)));
+        Servers { slots: setups.into_iter().map(slot).collect(), patience }
+    }
+
+    /// How long a call may take by what the server's entry says, in milliseconds.
+    pub fn timeout_ms(&self, server: &str) -> Option<u64> {
+        self.slots.get(server)?.setup.server.timeout_ms
+    }
+
+    /// The names of all servers that are not switched off, in the order in which they were given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().filter(|(_, slot)| !slot.setup.server.disabled).map(|(name, _)| name.as_str())
+    }
+
+    /// Calls a tool: the `tools/call` result, as the server wrote it. Dropping the future cancels the call.
+    pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
+        let connection = self.connection(call.server).await?;
+        let params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let what = format!("tool `{}`", call.tool);
+        let result = connection.request(&what, request, call.meta, call.timeout).await?;
+        match result.get("resultType").and_then(Value::as_str) {
+            None | Some("complete") => Ok(result),
+            Some(other) => {
+                let message = format!("{what} of server `{}` wants more than a call (`{other}`)", call.server);
+                let help = "call a tool that answers at once: nobody is there to be asked for more";
+                Err(connection.error(CallErrorKind::Unusable, message, help))
+            }
+        }
+    }
+
+    /// The tools of a server. They are remembered until the server says that they changed.
+    pub async fn tools(&self, server: &str) -> Result<Arc<[Tool]>, CallError> {
+        let limit = self.slot(server)?.setup.server.timeout_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
+        self.connection(server).await?.tools(Duration::from_millis(limit)).await
+    }
+
+    /// What a server told about itself when it was started.
+    pub async fn about(&self, server: &str) -> Result<ServerAbout, CallError> {
+        Ok(self.connection(server).await?.about())
+    }
+
+    /// Ends all servers, and waits until their processes are gone. Every later call is refused.
+    pub async fn close(&self) {
+        let mut closing = JoinSet::new();
+        for slot in self.slots.values() {
+            closing.spawn(slot.close().left(self.patience));
+        }
+        closing.join_all().await;
+    }
+
+    fn slot(&self, server: &str) -> Result<&Arc<Slot>, CallError> {
+        match self.slots.get(server) {
+            Some(slot) if slot.setup.server.disabled => {
+                let message = format!("server `{server}` is switched off");
+                let help = "take `disabled` out of its entry, or call another server";
+                Err(CallError::new(CallErrorKind::Disabled, server, message, help))
+            }
+            Some(slot) => Ok(slot),
+            None => Err(self.unknown(server)),
+        }
+    }
+
+    async fn connection(&self, server: &str) -> Result<Arc<Connection>, CallError> {
+        self.slot(server)?.connection().await
+    }
+
+    fn unknown(&self, server: &str) -> CallError {
+        let names: Vec<&str> = self.names().collect();
+        let help = match closest(server, names.iter().copied()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None if names.is_empty() => "no servers are configured; add one under `mcpServers`".to_owned(),
+            None => format!("configured are `{}`", names.join("`, `")),
+        };
+        CallError::new(CallErrorKind::UnknownServer, server, format!("there is no server `{server}`"), help)
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for slot in self.slots.values() {
+            // Dropped, a connection kills its process.
+            drop(slot.close());
+        }
+    }
+}
+
+/// A duration as messages show it.
+fn seconds(duration: Duration) -> String {
+    match duration.as_millis() {
+        millis if millis < 1000 => format!("{millis} ms"),
+        millis if millis % 1000 == 0 => format!("{} s", millis / 1000),
+        millis => format!("{:.1} s", millis as f64 / 1000.0),
+    }
+}

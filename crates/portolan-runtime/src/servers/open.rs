@@ -1,0 +1,310 @@
+//! Starting a server, or reaching one, up to the end of the handshake.
+//!
+//! Every server is first greeted with `initialize`, which all but the very newest know, so that no server is asked
+//! something that it would not answer. One that refuses it, because it speaks only the revision without a handshake, is
+//! reached once more with `server/discover`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::graph::{Builtin, Transport};
+use rmcp::RoleClient;
+use rmcp::model::{ErrorCode, ProtocolVersion};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt};
+use rmcp::transport::IntoTransport;
+use tokio::time::timeout;
+
+use super::connection::{Connection, Face, Parts};
+use super::error::said;
+use super::expand::Expander;
+use super::http::reason;
+use super::intake::Intake;
+use super::lines::Lines;
+use super::stderr::Stderr;
+use super::{CallError, CallErrorKind, PoolOptions, Setup, seconds};
+use crate::builtin;
+use crate::runner::environment::Environment;
+
+/// How long the end of a process is waited for, to tell why it did not introduce itself.
+#[cfg(unix)]
+const POST_MORTEM: Duration = Duration::from_secs(1);
+
+/// How much a built-in server may be ahead of us.
+const BUILTIN_PIPE_BYTES: usize = 64 << 10;
+
+/// Opens a connection to the server of `setup`.
+pub(super) async fn open(setup: &Setup, options: &PoolOptions) -> Result<Connection, CallError> {
+    let name = &setup.server.name;
+    let (transport, secrets) = filled(setup)?;
+    let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
+    let opening = Opening { folder: &setup.folder, transport: &transport, options, stderr: &stderr };
+    let opened = match opening.greet(ClientLifecycleMode::Initialize).await {
+        Err(fault) if fault.speaks_newer => opening.greet(newer()).await,
+        opened => opened,
+    };
+    opened.map(|parts| Connection::new(name, parts)).map_err(|fault| {
+        let message = format!("server `{name}` {}", said(&stderr.redact(fault.what)));
+        CallError::new(CallErrorKind::Start, name, message, fault.help).with_stderr(stderr.tail())
+    })
+}
+
+fn newer() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+}
+
+/// The transport with its variables filled in, and what must not be told of it.
+fn filled(setup: &Setup) -> Result<(Transport, Environment), CallError> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut expander = Expander::new(&variable);
+    let transport = filled_transport(&setup.server.transport, &mut expander).map_err(|missing| {
+        let name = &setup.server.name;
+        let message = format!("the entry of server `{name}` uses `${{{missing}}}`, which is not set");
+        let help = format!("set `{missing}` in the environment of Portolan, or write `${{{missing}:-default}}`");
+        CallError::new(CallErrorKind::Start, name, message, help)
+    })?;
+    let secrets = secrets(&transport, expander.used);
+    Ok((transport, secrets))
+}
+
+fn filled_transport(transport: &Transport, expander: &mut Expander<'_>) -> Result<Transport, String> {
+    Ok(match transport {
+        Transport::Stdio { command, args, cwd, env } => Transport::Stdio {
+            command: expander.fill(command)?,
+            args: args.iter().map(|arg| expander.fill(arg)).collect::<Result<_, _>>()?,
+            cwd: cwd.as_deref().map(|cwd| expander.fill(cwd)).transpose()?,
+            env: filled_map(env, expander)?,
+        },
+        Transport::Http { url, headers, either } => {
+            Transport::Http { url: expander.fill(url)?, headers: filled_map(headers, expander)?, either: *either }
+        }
+        Transport::Sse { url, headers } => {
+            Transport::Sse { url: expander.fill(url)?, headers: filled_map(headers, expander)? }
+        }
+        Transport::Builtin(Builtin::Filesystem { root }) => {
+            Transport::Builtin(Builtin::Filesystem { root: expander.fill(root)? })
+        }
+        Transport::Builtin(Builtin::Echo) => Transport::Builtin(Builtin::Echo),
+    })
+}
+
+pub(super) type Texts = indexmap::IndexMap<String, String>;
+
+fn filled_map(texts: &Texts, expander: &mut Expander<'_>) -> Result<Texts, String> {
+    texts.iter().map(|(name, text)| Ok((name.clone(), expander.fill(text)?))).collect()
+}
+
+/// What is struck out of everything that is told of the server: the values of variables whose names look like secrets,
+/// of all headers, and what follows the `?` of an address.
+fn secrets(transport: &Transport, used: Vec<(String, String)>) -> Environment {
+    const SECRET: &str = "SECRET";
+    let secret = |value: &str| (SECRET.to_owned(), value.to_owned());
+    let given: Vec<(String, String)> = match transport {
+        Transport::Stdio { env, .. } => env.clone().into_iter().collect(),
+        Transport::Http { url, headers, .. } | Transport::Sse { url, headers } => {
+            let query = url.split_once('?').map(|(_, query)| query);
+            headers.values().map(String::as_str).chain(query).map(secret).collect()
+        }
+        Transport::Builtin(_) => Vec::new(),
+    };
+    let all = used.into_iter().chain(given);
+    Environment::of(all.map(|(name, value)| (OsString::from(name), OsString::from(value))))
+}
+
+/// Why a server could not be opened.
+pub(super) struct Fault {
+    /// What the server did, as it follows after its name.
+    pub(super) what: String,
+    pub(super) help: String,
+    /// Whether it has to be greeted in the way of the newest revision.
+    pub(super) speaks_newer: bool,
+}
+
+impl Fault {
+    pub(super) fn new(what: impl Into<String>, help: impl Into<String>) -> Fault {
+        Fault { what: what.into(), help: help.into(), speaks_newer: false }
+    }
+}
+
+/// One try to open a connection.
+pub(super) struct Opening<'a> {
+    folder: &'a Path,
+    transport: &'a Transport,
+    pub(super) options: &'a PoolOptions,
+    pub(super) stderr: &'a Arc<Stderr>,
+}
+
+impl Opening<'_> {
+    async fn greet(&self, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
+        match self.transport {
+            Transport::Stdio { command, args, cwd, env } => {
+                self.process(command, args, cwd.as_deref(), env, mode).await
+            }
+            Transport::Builtin(builtin) => self.builtin(builtin, mode).await,
+            Transport::Http { url, headers, either } => self.http(url, headers, *either, mode).await,
+            Transport::Sse { url, headers } => self.sse(url, headers, mode).await,
+        }
+    }
+
+    pub(super) fn intake(&self) -> Intake {
+        Intake::new(self.options.max_message, Arc::clone(self.stderr))
+    }
+
+    /// The handshake over a transport that stands.
+    pub(super) async fn shake<T, E, A>(&self, transport: T, mode: ClientLifecycleMode) -> Result<Parts, Refusal>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let greeting = Face { changes: Arc::default() }.serve_with_lifecycle(transport, mode);
+        match timeout(self.options.handshake_timeout, greeting).await {
+            Ok(Ok(running)) => Ok(Parts {
+                running,
+                #[cfg(unix)]
+                process: None,
+                stderr: Arc::clone(self.stderr),
+            }),
+            Ok(Err(error)) => Err(Refusal::Error(Box::new(error))),
+            Err(_elapsed) => Err(Refusal::Silence(self.options.handshake_timeout)),
+        }
+    }
+
+    async fn builtin(&self, builtin: &Builtin, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
+        let server = builtin::Server::new(builtin, self.folder).map_err(|error| match builtin {
+            Builtin::Filesystem { root } => Fault::new(
+                format!("cannot be started: `{root}` cannot be served ({error})"),
+                "name a folder that exists",
+            ),
+            Builtin::Echo => Fault::new(format!("cannot be started ({error})"), "try again"),
+        })?;
+        let (ours, theirs) = tokio::io::duplex(BUILTIN_PIPE_BYTES);
+        let (reader, writer) = tokio::io::split(theirs);
+        // It ends when our end of the pipe is dropped.
+        tokio::spawn(server.serve(reader, writer));
+        let (hung_up, _nobody_listens) = tokio::sync::oneshot::channel();
+        let lines = Lines::new(tokio::io::split(ours), self.intake(), hung_up);
+        self.shake(lines, mode).await.map_err(Refusal::fault)
+    }
+
+    #[cfg(unix)]
+    async fn process(
+        &self,
+        command: &str,
+        args: &[String],
+        cwd: Option<&str>,
+        env: &Texts,
+        mode: ClientLifecycleMode,
+    ) -> Result<Parts, Fault> {
+        use super::{environment, process};
+
+        let folder = self.folder.join(cwd.unwrap_or_default());
+        if !folder.is_dir() {
+            let what = format!("cannot be started: `{}` is not a folder", folder.display());
+            return Err(Fault::new(what, "correct `cwd` in its entry"));
+        }
+        let mut variables = environment::essential(std::env::vars_os());
+        variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+        let argv = process::Argv {
+            program: process::program(command, self.folder),
+            args: args.to_vec(),
+            folder,
+            environment: variables,
+        };
+        let started = process::start(&argv, self.stderr, self.options.grace);
+        let started = started.map_err(|error| not_started(command, &error))?;
+        let streams = (started.output, started.input);
+        let lines = Lines::new(streams, self.intake(), started.hung_up);
+        match self.shake(lines, mode).await {
+            Ok(parts) => Ok(Parts { process: Some(started.process), ..parts }),
+            Err(refusal) if refusal.is_hang_up() => match started.process.ended(POST_MORTEM).await {
+                Some(how) => {
+                    let help = format!("run `{command}` by hand to see what it lacks; its standard error may say it");
+                    Err(Fault::new(format!("{how} before it had introduced itself"), help))
+                }
+                None => Err(refusal.fault()),
+            },
+            Err(refusal) => Err(refusal.fault()),
+        }
+    }
+
+    /// Without process groups nothing could promise that a stopped server is really gone.
+    #[cfg(not(unix))]
+    async fn process(
+        &self,
+        _command: &str,
+        _args: &[String],
+        _cwd: Option<&str>,
+        _env: &Texts,
+        _mode: ClientLifecycleMode,
+    ) -> Result<Parts, Fault> {
+        Err(Fault::new("cannot be started: processes are only started on Unix", "reach it over HTTP"))
+    }
+}
+
+/// Why a handshake came to nothing.
+pub(super) enum Refusal {
+    Silence(Duration),
+    Error(Box<ClientInitializeError>),
+}
+
+impl Refusal {
+    fn is_hang_up(&self) -> bool {
+        match self {
+            Refusal::Silence(_) => false,
+            Refusal::Error(error) => matches!(
+                **error,
+                ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. }
+            ),
+        }
+    }
+
+    pub(super) fn fault(self) -> Fault {
+        const HELP: &str = "make sure that it is an MCP server, and that its entry says what it needs";
+        let error = match self {
+            Refusal::Silence(limit) => {
+                return Fault::new(format!("did not introduce itself within {}", seconds(limit)), HELP);
+            }
+            Refusal::Error(error) => *error,
+        };
+        match error {
+            ClientInitializeError::JsonRpcError(error) => Fault {
+                speaks_newer: matches!(
+                    error.code,
+                    ErrorCode::UNSUPPORTED_PROTOCOL_VERSION | ErrorCode::METHOD_NOT_FOUND
+                ),
+                ..Fault::new(format!("refused to introduce itself: {} ({})", error.message, error.code.0), HELP)
+            },
+            ClientInitializeError::ConnectionClosed(_) => {
+                Fault::new("closed the connection before it had introduced itself", HELP)
+            }
+            ClientInitializeError::TransportError { error, .. } => {
+                Fault::new(format!("cannot be reached ({})", reason(error.error.as_ref())), HELP)
+            }
+            ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+                Fault::new("speaks no version of the protocol that Portolan knows", "update the server, or Portolan")
+            }
+            _ => Fault::new("answered the greeting with something else", HELP),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn not_started(command: &str, error: &std::io::Error) -> Fault {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if !command.contains('/') => {
+            let what = format!("cannot be started: no executable `{command}` was found on the `PATH`");
+            Fault::new(what, format!("install `{command}`, or correct `command` in its entry"))
+        }
+        ErrorKind::NotFound => {
+            let what = format!("cannot be started: `{command}` or the interpreter in its first line does not exist");
+            Fault::new(what, "install it, or correct `command` in its entry")
+        }
+        ErrorKind::PermissionDenied => {
+            let what = format!("cannot be started: `{command}` may not be executed");
+            Fault::new(what, "make it executable (`chmod +x`), or correct `command` in its entry")
+        }
+        _ => Fault::new(format!("cannot be started: {error}"), "correct its entry"),
+    }
+}

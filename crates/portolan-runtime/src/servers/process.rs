@@ -1,0 +1,151 @@
+//! A server's process: started without a shell, in a process group of its own that ends with it, and with us.
+//!
+//! What ends it: [`Process`] being dropped (at once), the transport being dropped (its standard input is closed, then it
+//! is asked to end, then it is killed), and the runtime shutting down. When Portolan itself is killed without a word,
+//! its standard input is closed by the system and nothing else happens: a server that ignores that lives on.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::stderr::Stderr;
+use crate::runner::group::Group;
+
+/// How long the end of its standard error is waited for once a process is gone: a daemon that it started may hold it.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What to execute.
+pub(super) struct Argv {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) folder: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+/// A process that was started, and the streams to speak to it.
+pub(super) struct Started {
+    pub(super) process: Process,
+    pub(super) output: ChildStdout,
+    pub(super) input: ChildStdin,
+    /// To be dropped when the streams are: then the process is ended.
+    pub(super) hung_up: oneshot::Sender<()>,
+}
+
+/// A server's process. Dropping it kills its group.
+pub(super) struct Process {
+    _leash: Leash,
+    /// How it ended, once it has, and everything that it wrote has been read.
+    ended: watch::Receiver<Option<String>>,
+}
+
+struct Leash(Arc<Group>);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+impl Process {
+    /// How the process ended, if it does within `patience`.
+    pub(super) async fn ended(&self, patience: Duration) -> Option<String> {
+        let mut ended = self.ended.clone();
+        let how = timeout(patience, ended.wait_for(Option::is_some)).await;
+        how.ok()?.ok()?.clone()
+    }
+}
+
+pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Duration) -> io::Result<Started> {
+    let mut child = Command::new(&argv.program)
+        .args(&argv.args)
+        .current_dir(&argv.folder)
+        .env_clear()
+        .envs(argv.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (group, ended) = Group::lead(child);
+    let group = Arc::new(group);
+    // From here on the group is killed whatever fails.
+    let leash = Leash(Arc::clone(&group));
+    let (Some(input), Some(output), Some(errors)) = pipes else {
+        return Err(io::Error::other("its streams are missing"));
+    };
+    let input = ChildStdin::from_std(OwnedFd::from(input).into())?;
+    let output = ChildStdout::from_std(OwnedFd::from(output).into())?;
+    let errors = ChildStderr::from_std(OwnedFd::from(errors).into())?;
+    let (hung_up, hears) = oneshot::channel();
+    let (tell, told) = watch::channel(None);
+    let pump = tokio::spawn(Arc::clone(stderr).pump(errors));
+    tokio::spawn(keep(Leash(group), ended, hears, pump, grace, tell));
+    Ok(Started { process: Process { _leash: leash, ended: told }, output, input, hung_up })
+}
+
+/// Waits for the end of the process, or brings it about once nobody speaks to it any more.
+async fn keep(
+    leash: Leash,
+    mut ended: JoinHandle<io::Result<ExitStatus>>,
+    hung_up: oneshot::Receiver<()>,
+    mut pump: JoinHandle<()>,
+    grace: Duration,
+    tell: watch::Sender<Option<String>>,
+) {
+    let status = tokio::select! {
+        status = &mut ended => Some(status),
+        _ = hung_up => end(&leash.0, &mut ended, grace).await,
+    };
+    if timeout(LAST_WORDS, &mut pump).await.is_err() {
+        pump.abort();
+    }
+    let how = match status {
+        Some(Ok(Ok(status))) => how(status),
+        Some(Ok(Err(error))) => format!("ended in an unknown way ({error})"),
+        Some(Err(error)) => format!("ended in an unknown way ({error})"),
+        None => "does not end, not even when it is killed".to_owned(),
+    };
+    let _nobody = tell.send(Some(how));
+}
+
+type Ended = Result<io::Result<ExitStatus>, tokio::task::JoinError>;
+
+/// Ends a process whose standard input is closed already.
+async fn end(group: &Group, ended: &mut JoinHandle<io::Result<ExitStatus>>, grace: Duration) -> Option<Ended> {
+    if let Ok(status) = timeout(grace, &mut *ended).await {
+        return Some(status);
+    }
+    group.ask_to_end();
+    if let Ok(status) = timeout(grace, &mut *ended).await {
+        return Some(status);
+    }
+    group.kill();
+    timeout(grace, &mut *ended).await.ok()
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended without a status".to_owned(),
+    }
+}
+
+/// What to execute for `command`: a bare name goes by the `PATH`, a path is relative to `folder`.
+pub(super) fn program(command: &str, folder: &Path) -> PathBuf {
+    match command.contains('/') {
+        true => folder.join(command),
+        false => PathBuf::from(command),
+    }
+}

@@ -1,0 +1,181 @@
+//! The place of one server in the pool: it is started once however many want it, and not again and again when it fails.
+//!
+//! The schedule: after the first failure in a row the next call starts the server at once; after the second it is left
+//! alone for a second, then for two, four, eight …, at most for [`PoolOptions::backoff_max`]. Calls meanwhile fail with
+//! what happened last. A failure is a start that failed, or an end before anything was answered.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use super::open::open;
+use super::{CallError, CallErrorKind, PoolOptions, Setup, seconds};
+
+pub(super) struct Slot {
+    pub(super) setup: Setup,
+    pub(super) options: Arc<PoolOptions>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    state: State,
+    /// How many failures there were in a row, and the last of them.
+    failures: u32,
+    last: Option<CallError>,
+    resting_until: Option<Instant>,
+}
+
+enum State {
+    Idle,
+    Starting { start: AbortHandle, outcome: Outcome },
+    Up(Arc<Connection>),
+    Closed,
+}
+
+type Outcome = watch::Receiver<Option<Result<Arc<Connection>, CallError>>>;
+
+impl Slot {
+    pub(super) fn new(setup: Setup, options: Arc<PoolOptions>) -> Arc<Slot> {
+        let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until: None };
+        Arc::new(Slot { setup, options, inner: Mutex::new(inner) })
+    }
+
+    fn name(&self) -> &str {
+        &self.setup.server.name
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection, made first if there is none.
+    pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, CallError> {
+        let mut outcome = {
+            let mut inner = self.lock();
+            if let State::Up(connection) = &inner.state {
+                match connection.is_gone() {
+                    false => return Ok(Arc::clone(connection)),
+                    true => self.bury(&mut inner),
+                }
+            }
+            match &inner.state {
+                State::Closed => return Err(self.closed()),
+                State::Starting { outcome, .. } => outcome.clone(),
+                State::Idle | State::Up(_) => self.start(&mut inner)?,
+            }
+        };
+        match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or_else(|| Err(self.closed())),
+            Err(_aborted) => Err(self.closed()),
+        }
+    }
+
+    /// Puts away a connection that is gone.
+    fn bury(&self, inner: &mut Inner) {
+        if let State::Up(connection) = std::mem::replace(&mut inner.state, State::Idle) {
+            if connection.has_answered() {
+                inner.failures = 0;
+                inner.resting_until = None;
+            } else {
+                let message = format!("server `{}` went away before it answered anything", self.name());
+                let error =
+                    connection.error(CallErrorKind::Start, message, "look at its standard error, and correct it");
+                self.failed(inner, error);
+            }
+        }
+    }
+
+    fn failed(&self, inner: &mut Inner, error: CallError) {
+        inner.failures = inner.failures.saturating_add(1);
+        inner.resting_until = self.rest(inner.failures).map(|rest| Instant::now() + rest);
+        inner.last = Some(error);
+    }
+
+    fn rest(&self, failures: u32) -> Option<Duration> {
+        let doublings = failures.checked_sub(2)?;
+        let rest = self.options.backoff_first.saturating_mul(2_u32.saturating_pow(doublings));
+        Some(rest.min(self.options.backoff_max))
+    }
+
+    fn start(self: &Arc<Self>, inner: &mut Inner) -> Result<Outcome, CallError> {
+        if let Some(until) = inner.resting_until
+            && let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        {
+            return Err(self.resting(inner, left));
+        }
+        let (tell, outcome) = watch::channel(None);
+        let slot = Arc::clone(self);
+        // A task of its own: whoever called first may give up, and the others go on waiting.
+        let start = tokio::spawn(async move {
+            let opened = open(&slot.setup, &slot.options).await.map(Arc::new);
+            slot.started(&opened);
+            let _nobody_waits = tell.send(Some(opened));
+        });
+        inner.state = State::Starting { start: start.abort_handle(), outcome: outcome.clone() };
+        Ok(outcome)
+    }
+
+    fn started(&self, opened: &Result<Arc<Connection>, CallError>) {
+        let mut inner = self.lock();
+        if matches!(inner.state, State::Closed) {
+            return;
+        }
+        match opened {
+            Ok(connection) => inner.state = State::Up(Arc::clone(connection)),
+            Err(error) => {
+                inner.state = State::Idle;
+                self.failed(&mut inner, error.clone());
+            }
+        }
+    }
+
+    fn resting(&self, inner: &Inner, left: Duration) -> CallError {
+        let last = inner.last.clone();
+        let why = last.as_ref().map_or_else(String::new, |last| format!("; the last time, {}", last.message));
+        let name = self.name();
+        let message = format!("server `{name}` failed {} times in a row and is left alone{why}", inner.failures);
+        let help = format!("correct it; it is tried again in {}", seconds(left));
+        let stderr = last.map(|last| last.stderr).unwrap_or_default();
+        CallError::new(CallErrorKind::Start, name, message, help).with_stderr(stderr)
+    }
+
+    fn closed(&self) -> CallError {
+        let message = format!("server `{}` was not called: the servers are closed", self.name());
+        CallError::new(CallErrorKind::Closed, self.name(), message, "start again")
+    }
+
+    /// Ends what is there for good, and says what remains to be waited for.
+    pub(super) fn close(&self) -> Leaving {
+        match std::mem::replace(&mut self.lock().state, State::Closed) {
+            State::Idle | State::Closed => Leaving::Gone,
+            State::Starting { start, outcome } => {
+                start.abort();
+                Leaving::Start(outcome)
+            }
+            State::Up(connection) => Leaving::Connection(connection),
+        }
+    }
+}
+
+/// What was there when a slot was closed.
+pub(super) enum Leaving {
+    Gone,
+    /// A start that has been called off.
+    Start(Outcome),
+    Connection(Arc<Connection>),
+}
+
+impl Leaving {
+    /// Waits until it is gone.
+    pub(super) async fn left(self, patience: Duration) {
+        match self {
+            Leaving::Gone => {}
+            Leaving::Start(mut outcome) => while outcome.changed().await.is_ok() {},
+            Leaving::Connection(connection) => connection.close(patience).await,
+        }
+    }
+}
