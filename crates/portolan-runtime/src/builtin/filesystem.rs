@@ -1,0 +1,236 @@
+//! Reads files below one folder, and nothing outside it: symlinks are followed only as long as they stay inside.
+
+mod read;
+mod search;
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use chrono::{DateTime, SecondsFormat};
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Answer, arguments, object, read_only};
+
+/// The most entries of a folder that are listed.
+const MAX_ENTRIES: usize = 100_000;
+
+/// A folder that is served.
+pub(super) struct Filesystem {
+    /// Without symlinks.
+    root: PathBuf,
+    /// As it was named, and made absolute: absolute paths of clients may be written like this.
+    named: PathBuf,
+}
+
+/// What a tool does; the flag is set when nobody waits for the answer any more.
+type Work = fn(&Filesystem, Map<String, Value>, &AtomicBool) -> Result<String, String>;
+
+#[derive(Deserialize)]
+struct OnePath {
+    path: String,
+}
+
+pub(super) fn tools() -> Vec<Tool> {
+    let path = json!({ "type": "string", "description": "Relative to the served folder, or absolute inside it." });
+    let lines = json!({ "type": "integer", "minimum": 1 });
+    let patterns = json!({ "type": "array", "items": { "type": "string" } });
+    let output = || object(json!({ "content": { "type": "string" } }), &["content"]);
+    let one_path = || object(json!({ "path": path }), &["path"]);
+    vec![
+        read_only(
+            "list_directory",
+            "Lists a folder, a line for each entry: `[FILE] name` or `[DIR] name`, sorted by name.",
+            one_path(),
+            output(),
+        ),
+        read_only(
+            "read_text_file",
+            "Reads a text file: all of it, or only its first (`head`) or last (`tail`) lines.",
+            object(json!({ "path": path, "head": lines, "tail": lines }), &["path"]),
+            output(),
+        ),
+        read_only(
+            "search_files",
+            "Finds files and folders below a folder by a glob pattern, matched against their path below that folder: \
+             `*.md` is there itself, `**/*.md` at any depth.",
+            object(
+                json!({ "path": path, "pattern": { "type": "string" }, "excludePatterns": patterns }),
+                &["path", "pattern"],
+            ),
+            output(),
+        ),
+        read_only("get_file_info", "Tells the size, times and kind of a file or folder.", one_path(), output()),
+    ]
+}
+
+impl Filesystem {
+    pub(super) fn new(root: &Path) -> io::Result<Filesystem> {
+        let named = std::path::absolute(root)?;
+        let root = root.canonicalize()?;
+        match root.is_dir() {
+            true => Ok(Filesystem { root, named }),
+            false => Err(ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The answer; nothing when there is no such tool.
+    pub(super) async fn call(self: &Arc<Self>, tool: &str, given: Map<String, Value>) -> Option<Answer> {
+        let work: Work = match tool {
+            "list_directory" => |files, given, _| files.list(given),
+            "read_text_file" => |files, given, _| files.read(given),
+            "search_files" => Filesystem::search,
+            "get_file_info" => |files, given, _| files.info(given),
+            _ => return None,
+        };
+        let files = Arc::clone(self);
+        let stop = Stop::default();
+        let stopped = Arc::clone(&stop.0);
+        // Files may be on a disk that hangs: others must not wait for it.
+        let done = tokio::task::spawn_blocking(move || work(&files, given, &stopped)).await;
+        Some(done.unwrap_or_else(|error| Err(format!("the call failed ({error})"))).map(|content| {
+            let mut result = CallToolResult::structured(json!({ "content": content }));
+            // The text is for readers who know nothing of structure; JSON in it would be in their way.
+            result.content = vec![ContentBlock::text(content)];
+            result
+        }))
+    }
+
+    /// Where `path` leads, which is inside the folder; otherwise why it may not be used.
+    fn find(&self, path: &str) -> Result<PathBuf, String> {
+        // First by its words alone: nothing is said of what lies outside, not even whether it is there.
+        let below = self.below(path).ok_or_else(|| outside(path))?;
+        match self.root.join(below).canonicalize() {
+            Ok(found) if found.starts_with(&self.root) => Ok(found),
+            Ok(_) => Err(outside(path)),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    /// `path` relative to the folder, with every `..` taken as it is written.
+    fn below(&self, path: &str) -> Option<PathBuf> {
+        let path = Path::new(path);
+        let relative = match path.is_absolute() {
+            true => path.strip_prefix(&self.root).or_else(|_| path.strip_prefix(&self.named)).ok()?,
+            false => path,
+        };
+        let mut below = PathBuf::new();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => below.push(name),
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    if !below.pop() {
+                        return None;
+                    }
+                }
+                Component::RootDir | Component::Prefix(_) => return None,
+            }
+        }
+        Some(below)
+    }
+
+    fn list(&self, given: Map<String, Value>) -> Result<String, String> {
+        let OnePath { path } = arguments("list_directory", given)?;
+        let folder = self.find(&path)?;
+        let entries = fs::read_dir(&folder).map_err(|error| failed(&path, &error))?;
+        let mut lines = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(&path, &error))?;
+            if lines.len() == MAX_ENTRIES {
+                return Err(format!("`{path}` has more than {MAX_ENTRIES} entries; search in it instead"));
+            }
+            lines.push((shown(&entry.file_name()), self.is_folder(&entry)));
+        }
+        lines.sort();
+        let line = |(name, is_folder): &(String, bool)| format!("[{}] {name}", if *is_folder { "DIR" } else { "FILE" });
+        Ok(lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A symlink counts as what it leads to, if that is inside.
+    fn is_folder(&self, entry: &fs::DirEntry) -> bool {
+        match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => {
+                entry.path().canonicalize().is_ok_and(|found| found.starts_with(&self.root) && found.is_dir())
+            }
+            Ok(kind) => kind.is_dir(),
+            Err(_) => false,
+        }
+    }
+
+    fn info(&self, given: Map<String, Value>) -> Result<String, String> {
+        let OnePath { path } = arguments("get_file_info", given)?;
+        let found = self.find(&path)?;
+        let data = fs::metadata(found).map_err(|error| failed(&path, &error))?;
+        let time = |time: io::Result<SystemTime>| time.ok().and_then(instant).unwrap_or_else(|| "unknown".to_owned());
+        let mut lines = vec![
+            format!("size: {}", data.len()),
+            format!("created: {}", time(data.created())),
+            format!("modified: {}", time(data.modified())),
+            format!("accessed: {}", time(data.accessed())),
+            format!("isDirectory: {}", data.is_dir()),
+            format!("isFile: {}", data.is_file()),
+        ];
+        lines.extend(permissions(&data).map(|permissions| format!("permissions: {permissions}")));
+        Ok(lines.join("\n"))
+    }
+}
+
+/// Set when nobody waits for the answer any more.
+#[derive(Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(unix)]
+fn permissions(data: &Metadata) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(format!("{:o}", data.permissions().mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn permissions(_data: &Metadata) -> Option<String> {
+    None
+}
+
+fn instant(time: SystemTime) -> Option<String> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let time = DateTime::from_timestamp(since.as_secs().try_into().ok()?, since.subsec_nanos())?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+/// A name as one line of text, however odd it is.
+fn shown(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let mut shown = String::with_capacity(name.len());
+    for char in name.chars() {
+        match char.is_control() {
+            true => shown.extend(char.escape_default()),
+            false => shown.push(char),
+        }
+    }
+    shown
+}
+
+fn outside(path: &str) -> String {
+    format!("`{path}` leads out of the served folder; name a path inside it")
+}
+
+fn failed(path: &str, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("`{path}` does not exist"),
+        ErrorKind::PermissionDenied => format!("`{path}` may not be read"),
+        ErrorKind::NotADirectory => format!("`{path}` is not a folder"),
+        _ => format!("`{path}` cannot be read ({error})"),
+    }
+}
