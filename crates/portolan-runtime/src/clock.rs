@@ -14,6 +14,8 @@ pub enum Clock {
     System,
     /// A clock that stands at a time and advances by a second with each look, so that texts can be compared.
     Stepping(Arc<AtomicI64>),
+    /// A clock that stands at a time: what is tested under it comes to the same each time.
+    Still(Timestamp),
 }
 
 impl Clock {
@@ -32,6 +34,7 @@ impl Clock {
                     .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
             ),
             Clock::Stepping(at) => Timestamp(at.fetch_add(1_000, Ordering::Relaxed)),
+            Clock::Still(at) => *at,
         }
     }
 }

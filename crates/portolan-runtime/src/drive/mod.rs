@@ -1,0 +1,345 @@
+//! A function is driven from its entry to its exit: what the engine executes is executed, what it calls is called, and
+//! whoever watches is told.
+//!
+//! ```text
+//! pending ─┬─ continue → decide → apply → pending …
+//!          └─ call → a server, or a written answer → returned → decide → …
+//! ```
+//! Where a run is kept, every event is on disk before what follows from it is done. Knows no protocol and no terminal.
+
+mod control;
+mod keep;
+mod spans;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portolan_core::engine::{self, Effect, ToolCall};
+use portolan_core::graph::{EndResult, Workflow};
+use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Place, Run};
+use portolan_core::value::NodeId;
+use serde_json::Value;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::clock::Clock;
+use crate::service::ServiceError;
+use crate::tools::{Called, Tools};
+
+pub use control::{Control, Phase};
+pub(crate) use keep::Keep;
+pub use spans::{CallSpan, Over, Request, SpanId, TraceContext, TraceId};
+pub use watch::{Began, Ended, Watch};
+
+use spans::Spans;
+
+/// After how many nodes a run lets others have their turn.
+const TURN: u64 = 64;
+/// And after how long, whatever the number: an expression may take its second, and what it woke waits on this thread.
+const TURN_TIME: Duration = Duration::from_millis(5);
+
+/// What drives a run besides its definition.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    /// Who answers tool calls.
+    pub tools: Arc<Tools>,
+    /// Where time comes from.
+    pub clock: Clock,
+    /// What chance is drawn from.
+    pub seed: u64,
+    /// Who is told of each node.
+    pub watch: Option<Watch>,
+    /// Who may stop it, pause it and step through it.
+    pub control: Option<Control>,
+    /// The trace that it belongs to.
+    pub trace: TraceContext,
+}
+
+/// What a run has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It is done, with its output; nothing is JSONata's `undefined`.
+    Done(Option<Arc<Value>>),
+    /// It failed.
+    Failed(Fault),
+    /// It was called off.
+    Cancelled,
+    /// It waits for an agent or a person, at this node.
+    Waiting(String),
+}
+
+/// A run under way.
+pub(crate) struct Drive<'d> {
+    workflow: Arc<Workflow>,
+    run: Run,
+    setup: Setup,
+    keep: Option<Keep<'d>>,
+    spans: Spans,
+    calls: JoinSet<(FramePath, u64, Called)>,
+    flying: BTreeMap<(FramePath, u64), AbortHandle>,
+    drawn: u64,
+    /// When this run was last given its turn.
+    turn: Instant,
+}
+
+impl<'d> Drive<'d> {
+    /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not on disk first.
+    pub(crate) fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Keep<'d>>) -> Drive<'d> {
+        let spans = Spans::new(&setup.trace);
+        Drive {
+            workflow,
+            run,
+            setup,
+            keep,
+            spans,
+            calls: JoinSet::new(),
+            flying: BTreeMap::new(),
+            drawn: 0,
+            turn: Instant::now(),
+        }
+    }
+
+    /// The run as it is now.
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Drives it until it is over, or until somebody else must act. Dropping the future drops what is under way: calls
+    /// are then cancelled.
+    ///
+    /// # Errors
+    /// A run that is kept could not be kept.
+    pub(crate) async fn until_over(&mut self) -> Result<Outcome, ServiceError> {
+        loop {
+            if let Some(outcome) = self.outcome() {
+                return Ok(outcome);
+            }
+            if self.go_on().await? {
+                continue;
+            }
+            if self.calls.is_empty() {
+                return Ok(Outcome::Waiting(self.run.positions()[0].1.place.node().to_string()));
+            }
+            self.take_answer().await?;
+        }
+    }
+
+    /// Does everything that needs no answer; whether there was anything.
+    async fn go_on(&mut self) -> Result<bool, ServiceError> {
+        let mut went_on = false;
+        let pending = self.run.pending(&self.workflow);
+        self.drop_unwanted(&pending);
+        for effect in pending {
+            match effect {
+                Effect::Continue { frame, since, .. } => {
+                    if !self.may_go_on(&frame).await {
+                        self.call_off("it was stopped").await?;
+                        return Ok(true);
+                    }
+                    self.spans.begin(&frame);
+                    let seed = self.chance();
+                    self.step(EventKind::Continued { frame, since, seed }).await?;
+                    went_on = true;
+                    // A long run shares its thread with others.
+                    if self.run.executed.is_multiple_of(TURN) || self.turn.elapsed() >= TURN_TIME {
+                        tokio::task::yield_now().await;
+                        self.turn = Instant::now();
+                    }
+                }
+                Effect::Call(call) => self.begin_call(call),
+                Effect::Perform(_) | Effect::Instruct { .. } | Effect::Ask { .. } => {}
+            }
+        }
+        Ok(went_on)
+    }
+
+    async fn may_go_on(&self, frame: &FramePath) -> bool {
+        let Some(control) = &self.setup.control else { return true };
+        let Some(at) = self.run.frame(frame) else { return true };
+        control.permit(frame, at.place.node(), &self.run).await
+    }
+
+    fn begin_call(&mut self, call: ToolCall) {
+        let key = (call.frame.clone(), call.since);
+        if self.flying.contains_key(&key) {
+            return;
+        }
+        let meta = self.spans.meta(&call.frame);
+        self.told_of_call(&call);
+        let (tools, clock) = (self.setup.tools.clone(), self.setup.clock.clone());
+        let turn = tools.turn(&call);
+        let handle = self.calls.spawn(async move {
+            let called = tools.call(&call, turn, &clock, meta).await;
+            (call.frame, call.since, called)
+        });
+        self.flying.insert(key, handle);
+    }
+
+    /// Calls whose answer nobody waits for any more: their branch was cancelled, or the run has failed elsewhere.
+    fn drop_unwanted(&mut self, pending: &[Effect]) {
+        if self.flying.is_empty() {
+            return;
+        }
+        let wanted = |frame: &FramePath, since: u64| {
+            pending
+                .iter()
+                .any(|effect| matches!(effect, Effect::Call(call) if call.frame == *frame && call.since == since))
+        };
+        let unwanted = |key: &&(FramePath, u64)| !wanted(&key.0, key.1);
+        let unwanted: Vec<(FramePath, u64)> = self.flying.keys().filter(unwanted).cloned().collect();
+        for key in unwanted {
+            if let Some(handle) = self.flying.remove(&key) {
+                handle.abort();
+            }
+            let open = self.spans.end(&key.0);
+            if let Some(watch) = &self.setup.watch {
+                watch.dropped(open.span);
+            }
+        }
+    }
+
+    async fn take_answer(&mut self) -> Result<(), ServiceError> {
+        let answered = match &self.setup.control {
+            None => self.calls.join_next().await,
+            Some(control) => {
+                let control = control.clone();
+                tokio::select! {
+                    answered = self.calls.join_next() => answered,
+                    () = control.stopped() => {
+                        return self.call_off("it was stopped").await;
+                    }
+                }
+            }
+        };
+        // An aborted call has nothing to say.
+        let Some(Ok((frame, since, called))) = answered else { return Ok(()) };
+        if self.flying.remove(&(frame.clone(), since)).is_none() {
+            return Ok(());
+        }
+        self.spans.answered(&frame, &called);
+        let seed = self.chance();
+        self.step(EventKind::Returned { frame, since, reply: called.reply, seed }).await
+    }
+
+    async fn call_off(&mut self, reason: &str) -> Result<(), ServiceError> {
+        self.calls.abort_all();
+        self.flying.clear();
+        self.step(EventKind::Cancelled { reason: reason.to_owned() }).await
+    }
+
+    async fn step(&mut self, what: EventKind) -> Result<(), ServiceError> {
+        let event = Event { at: self.setup.clock.now(), by: Actor::Engine, what };
+        let changes = engine::decide(&self.workflow, &self.run, &event)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.tell(&event, &changes);
+        for change in &changes {
+            self.run.apply(change);
+        }
+        if let Some(keep) = &mut self.keep {
+            keep.record(event, changes, &self.run).await?;
+        }
+        Ok(())
+    }
+
+    /// The next number of the run's own sequence: splitmix64, so that one seed serves a whole run.
+    fn chance(&mut self) -> u64 {
+        self.drawn = self.drawn.wrapping_add(1);
+        let mut mixed = self.setup.seed.wrapping_add(self.drawn.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let Place::Ended { result, .. } = &self.run.root.place else { return None };
+        let data = self.run.root.data.as_deref();
+        Some(match (result, data.and_then(|data| data.fault.clone())) {
+            (_, Some(fault)) => Outcome::Failed(fault),
+            (EndResult::Cancelled, None) => Outcome::Cancelled,
+            (_, None) => Outcome::Done(data.and_then(|data| data.output.clone())),
+        })
+    }
+}
+
+impl Drive<'_> {
+    fn told_of_call(&mut self, call: &ToolCall) {
+        let Some(watch) = &self.setup.watch else { return };
+        let Some((span, since, made)) = self.spans.begun(&call.frame) else { return };
+        watch.began(&Began {
+            path: &call.frame,
+            flow: &call.flow,
+            node: &call.node,
+            kind: "mcp",
+            retries: call.retries,
+            arguments: Some(&call.arguments),
+            since,
+            span,
+            parent: self.spans.parent(&call.frame),
+            call: made,
+        });
+    }
+
+    /// Tells of every node that was executed, and of every one that began and takes its time.
+    fn tell(&mut self, event: &Event, changes: &[Change]) {
+        let Some(watch) = self.setup.watch.clone() else { return };
+        for change in changes {
+            match change {
+                Change::Executed { frame, node, output, fault } => {
+                    let Some(at) = self.run.frame(frame) else { continue };
+                    let step = self.workflow.flow(&at.flow).step(node);
+                    let open = self.spans.end(frame);
+                    let index = self.run.executed + executed_before(changes, change);
+                    let input = match &at.place {
+                        Place::Calling { arguments, .. } => Some(&**arguments),
+                        _ => None,
+                    };
+                    watch.ended(&Ended {
+                        index,
+                        path: frame,
+                        flow: &at.flow,
+                        node: &step.node,
+                        at: event.at,
+                        took: open.began.elapsed(),
+                        input,
+                        output: output.as_deref(),
+                        fault: fault.as_ref(),
+                        next: led_to(changes, change, frame),
+                        span: open.span,
+                        parent: self.spans.parent(frame),
+                        calls: &open.calls,
+                    });
+                }
+                Change::Moved { frame, place: Place::Each { .. } | Place::Within { .. }, .. } => {
+                    let Some(at) = self.run.frame(frame) else { continue };
+                    let node = at.place.node();
+                    let kind = self.workflow.flow(&at.flow).step(node).node.kind.word();
+                    let Some((span, since, call)) = self.spans.begun(frame) else { continue };
+                    let (parent, flow, arguments) = (self.spans.parent(frame), &at.flow, None);
+                    let began =
+                        Began { path: frame, flow, node, kind, retries: 0, arguments, since, span, parent, call };
+                    watch.began(&began);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Where a node led that was executed: what the same decision makes of its frame next.
+fn led_to<'c>(changes: &'c [Change], this: &Change, path: &FramePath) -> Option<&'c NodeId> {
+    let after = changes.iter().skip_while(|change| !std::ptr::eq(*change, this)).skip(1);
+    let mut places = after.filter_map(|change| match change {
+        Change::Moved { frame, place, .. } if frame == path => Some(place),
+        _ => None,
+    });
+    places.next().filter(|place| !matches!(place, Place::Ended { .. } | Place::Forked { .. })).map(Place::node)
+}
+
+/// How many nodes the same decision executed before this one.
+fn executed_before(changes: &[Change], this: &Change) -> u64 {
+    let before = changes.iter().take_while(|change| !std::ptr::eq(*change, this));
+    before.filter(|change| matches!(change, Change::Executed { .. })).count() as u64
+}

@@ -1,0 +1,124 @@
+//! What whoever watches a run is told: of every node, when it begins and takes its time, and when it is done.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portolan_core::graph::Node;
+use portolan_core::run::{Fault, FramePath};
+use portolan_core::value::{NodeId, Timestamp, WorkflowId};
+use serde_json::Value;
+
+use super::spans::{CallSpan, SpanId};
+
+/// A watcher. It is called in the middle of a run, and must not keep it.
+#[derive(Clone)]
+pub struct Watch {
+    began: Arc<dyn Fn(&Began<'_>) + Send + Sync>,
+    ended: Arc<dyn Fn(&Ended<'_>) + Send + Sync>,
+    dropped: Arc<dyn Fn(SpanId) + Send + Sync>,
+}
+
+impl Watch {
+    /// A watcher that is told of nodes that begin, and of nodes that are done.
+    pub fn new(
+        began: impl Fn(&Began<'_>) + Send + Sync + 'static,
+        ended: impl Fn(&Ended<'_>) + Send + Sync + 'static,
+    ) -> Watch {
+        Watch { began: Arc::new(began), ended: Arc::new(ended), dropped: Arc::new(|_| {}) }
+    }
+
+    /// The same, told also of nodes that began and that nobody waits for any more: they are never done.
+    #[must_use]
+    pub fn dropping(self, dropped: impl Fn(SpanId) + Send + Sync + 'static) -> Watch {
+        Watch { dropped: Arc::new(dropped), ..self }
+    }
+
+    /// Both of two watchers.
+    #[must_use]
+    pub fn and(self, other: Watch) -> Watch {
+        let both = Arc::new((self, other));
+        let (begins, ends) = (both.clone(), both.clone());
+        Watch::new(
+            move |began| {
+                begins.0.began(began);
+                begins.1.began(began);
+            },
+            move |ended| {
+                ends.0.ended(ended);
+                ends.1.ended(ended);
+            },
+        )
+        .dropping(move |span| {
+            both.0.dropped(span);
+            both.1.dropped(span);
+        })
+    }
+
+    pub(super) fn began(&self, began: &Began<'_>) {
+        (self.began)(began);
+    }
+
+    pub(super) fn ended(&self, ended: &Ended<'_>) {
+        (self.ended)(ended);
+    }
+
+    pub(super) fn dropped(&self, span: SpanId) {
+        (self.dropped)(span);
+    }
+}
+
+/// A node that takes its time has begun: a call, a `forEach`, another workflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Began<'a> {
+    /// In which frame.
+    pub path: &'a FramePath,
+    /// The flow whose node it is.
+    pub flow: &'a WorkflowId,
+    /// The node.
+    pub node: &'a NodeId,
+    /// The word for its kind.
+    pub kind: &'static str,
+    /// How many times a call was made before, on this visit.
+    pub retries: u32,
+    /// The arguments of a call.
+    pub arguments: Option<&'a Value>,
+    /// When the node began; before its first call, where it makes several.
+    pub since: Instant,
+    /// The span of the node.
+    pub span: SpanId,
+    /// The span that it stands in.
+    pub parent: SpanId,
+    /// The span of the call.
+    pub call: Option<SpanId>,
+}
+
+/// A node is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// Its number among the nodes that the run executed, from 0.
+    pub index: u64,
+    /// In which frame.
+    pub path: &'a FramePath,
+    /// The flow whose node it is.
+    pub flow: &'a WorkflowId,
+    /// The node.
+    pub node: &'a Node,
+    /// When.
+    pub at: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// The arguments of a call.
+    pub input: Option<&'a Value>,
+    /// What it came to.
+    pub output: Option<&'a Value>,
+    /// Why it failed.
+    pub fault: Option<&'a Fault>,
+    /// The node that it led to, where it led to one.
+    pub next: Option<&'a NodeId>,
+    /// The span of the node.
+    pub span: SpanId,
+    /// The span that it stands in.
+    pub parent: SpanId,
+    /// The calls that it made, retries included.
+    pub calls: &'a [CallSpan],
+}

@@ -1,0 +1,49 @@
+//! Answers are written down as they come, so that the same run can be made again without its servers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use portolan_core::engine::ToolCall;
+use portolan_core::run::Reply;
+use serde_json::Value;
+
+use super::written::{Answer, TOOL_ERROR, name};
+
+/// Writes answers down. All clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Places>>);
+
+/// One place for each call, in the order in which they began; empty until it is answered.
+type Places = BTreeMap<String, Vec<Option<Answer>>>;
+
+impl Recorder {
+    /// What was answered so far, by `function.node`.
+    pub fn answers(&self) -> BTreeMap<String, Vec<Answer>> {
+        let nodes = self.places().clone().into_iter();
+        nodes.map(|(name, answers)| (name, answers.into_iter().flatten().collect())).collect()
+    }
+
+    pub(super) fn place(&self, call: &ToolCall) -> usize {
+        let mut places = self.places();
+        let node = places.entry(name(call)).or_default();
+        node.push(None);
+        node.len() - 1
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn record(&self, call: &ToolCall, place: usize, reply: &Reply) {
+        let answer = match reply {
+            Reply::Output(output) => Answer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
+            Reply::Failed(fault) => {
+                let code = Some(fault.code.clone()).filter(|code| code != TOOL_ERROR);
+                Answer::Failure { message: fault.message.clone(), code }
+            }
+        };
+        if let Some(slot) = self.places().get_mut(&name(call)).and_then(|node| node.get_mut(place)) {
+            *slot = Some(answer);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Answers that were written down: a function can be run, and tested, without its servers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use portolan_core::dialect::script::Answers;
+use portolan_core::engine::ToolCall;
+use portolan_core::run::Reply;
+
+use super::fault;
+
+pub use portolan_core::dialect::script::Answer;
+
+/// The answers of a run.
+#[derive(Debug, Default)]
+pub struct Written {
+    nodes: BTreeMap<String, Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    answers: Vec<Answer>,
+    given: AtomicUsize,
+}
+
+impl Written {
+    /// Answers by node. Of several, each call gets the next, and the last one serves all that follow.
+    pub fn new(nodes: impl IntoIterator<Item = (String, Vec<Answer>)>) -> Written {
+        let nodes = nodes.into_iter().map(|(name, answers)| (name, Node { answers, given: AtomicUsize::new(0) }));
+        Written { nodes: nodes.collect() }
+    }
+
+    /// The answers of a script.
+    pub fn of(answers: &Answers) -> Written {
+        Written::new(answers.iter().map(|(name, answers)| (name.clone(), answers.value.clone())))
+    }
+
+    /// The nodes that were never called although an answer is written for them.
+    pub fn unused(&self) -> impl Iterator<Item = &str> {
+        let unused = self.nodes.iter().filter(|(_, node)| node.given.load(Ordering::Relaxed) == 0);
+        unused.map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn answer(&self, call: &ToolCall) -> Option<Reply> {
+        let node = self.nodes.get(&name(call)).or_else(|| self.nodes.get(call.node.as_str()))?;
+        let turn = node.given.fetch_add(1, Ordering::Relaxed);
+        let answer = node.answers.get(turn).or_else(|| node.answers.last())?;
+        Some(match answer {
+            Answer::Output(output) => Reply::Output(Some(Arc::new(output.clone()))),
+            Answer::Failure { message, code } => {
+                Reply::Failed(fault(call, code.as_deref().unwrap_or(TOOL_ERROR), message.as_str(), ""))
+            }
+        })
+    }
+}
+
+/// The code of a tool that says that it failed.
+pub(super) const TOOL_ERROR: &str = "tool-error";
+
+/// How a node's answers are found: `function.node`, else `node` alone.
+pub(super) fn name(call: &ToolCall) -> String {
+    format!("{}.{}", call.flow, call.node)
+}
