@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Graph, Kind, Workflow};
+use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::Source;
 use portolan_core::validate;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl Bundle {
                 continue;
             }
             for node in &parsed.graph.nodes {
-                if let Kind::Subflow { workflow } = &node.kind
+                if let Some(workflow) = node.kind.runs()
                     && !workflows.contains_key(&workflow.value)
                 {
                     waiting.extend(find(&workflow.value));
@@ -86,11 +86,21 @@ impl Parsed {
     /// # Errors
     /// The findings, when it cannot even be drawn.
     pub fn read(source: Source, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
-        let (graph, faults) = dialect::parse(&source, strictness);
+        let (graph, faults) = dialect::parse(&source, strictness).first();
         match graph {
             Some(graph) => Ok(Parsed { source, graph, faults }),
             None => Err(faults),
         }
+    }
+
+    /// Reads the workflow called `id` out of a text that may hold several; the first, where none is called so.
+    ///
+    /// # Errors
+    /// The findings, when none of it can even be drawn.
+    pub fn read_one(source: Source, id: &str, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
+        let dialect::File { mut graphs, faults } = dialect::parse(&source, strictness);
+        let at = graphs.iter().position(|graph| graph.id.value == id).unwrap_or(0);
+        if graphs.is_empty() { Err(faults) } else { Ok(Parsed { source, graph: graphs.swap_remove(at), faults }) }
     }
 
     /// Everything found in it, and the workflow if it may be run.
@@ -131,8 +141,9 @@ impl Definition {
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
         let mut parsed = BTreeMap::new();
         for (id, text) in &bundle.workflows {
-            let source = Source::new(format!("{id}.json"), text);
-            if let Ok(mut read) = Parsed::read(source, Strictness::Lenient) {
+            // Of no extension that says how it is spelt: the text was read once, so that it tells itself.
+            let source = Source::new(format!("{id}.workflow"), text);
+            if let Ok(mut read) = Parsed::read_one(source, id, Strictness::Lenient) {
                 // What it went by, whatever it calls itself.
                 read.graph.id.value.clone_from(id);
                 parsed.insert(id.as_str(), read);

@@ -130,6 +130,11 @@ impl Library {
         })
     }
 
+    /// The project.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
     /// The project's own folder of workflows.
     pub fn folder(&self) -> PathBuf {
         self.project.join(".flow").join("workflows")
@@ -392,11 +397,8 @@ fn stands(path: &Path) -> bool {
 }
 
 fn subflows(parsed: &Parsed) -> Vec<String> {
-    let named = parsed.graph.nodes.iter().filter_map(|node| match &node.kind {
-        portolan_core::graph::Kind::Subflow { workflow } => Some(workflow.value.clone()),
-        _ => None,
-    });
-    named.collect()
+    let named = parsed.graph.nodes.iter().filter_map(|node| node.kind.runs());
+    named.map(|workflow| workflow.value.clone()).collect()
 }
 
 /// Whether an id can be part of a path without leaving the folder it is looked for in.

@@ -140,7 +140,12 @@ impl Legacy {
                 Place::Arrived { node: node.clone(), outcome }
             }
             // Navigator rested here and at subflows, which it did not run: a person says how to go on.
-            Kind::Join { .. } | Kind::Subflow { .. } => Place::Waiting { node: node.clone(), on: WaitingFor::Progress },
+            Kind::Join { .. }
+            | Kind::Subflow { .. }
+            | Kind::Compute(_)
+            | Kind::Switch
+            | Kind::Call(_)
+            | Kind::Each(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress },
         };
         let gate = self.gate.as_deref().map_or(node, NodeId::from);
         let owed = self.retries > 0 && workflow.root().steps.contains_key(&gate);
@@ -148,13 +153,9 @@ impl Legacy {
         let rules = Rules { human, branches: Branches::Outside, is_branch: self.is_branch };
         Ok(Run {
             revision: 1,
-            opening: Opening {
-                workflow: workflow.id().clone(),
-                description: self.description.clone(),
-                at: None,
-                rules,
-            },
-            root: Frame { flow: workflow.id().clone(), since: 1, place, spent, feedback: None },
+            opening: Opening { description: self.description.clone(), rules, ..Opening::of(workflow.id().clone()) },
+            executed: 0,
+            root: Frame { since: 1, spent, ..Frame::at(workflow.id().clone(), place) },
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::tasks;
 use crate::trust::TrustError;
 
 /// A run, and what is needed to keep what is decided about it.
-pub(super) struct Held {
+pub(crate) struct Held {
     pub(super) definition: Arc<Definition>,
     pub(super) run: Run,
     pub(super) seq: u64,

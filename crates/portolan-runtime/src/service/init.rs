@@ -214,10 +214,10 @@ impl Service {
     ) -> Result<(Run, Event, Vec<portolan_core::run::Change>), ServiceError> {
         let start = definition.workflow.root().start.as_str();
         let opening = Opening {
-            workflow: definition.workflow.id().clone(),
             description: wanted.description.clone(),
             at: wanted.step.as_deref().filter(|step| *step != start).map(NodeId::from),
             rules,
+            ..Opening::of(definition.workflow.id().clone())
         };
         let changes = engine::open(&definition.workflow, &opening)?;
         let run = Run::fold(&changes).expect("what `open` decides begins a journal");

@@ -8,14 +8,19 @@
 
 mod children;
 mod error;
+mod functions;
 mod hold;
 mod init;
+mod live;
 mod moves;
 mod pinned;
 mod records;
+mod resume;
 mod view;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Human};
@@ -23,13 +28,19 @@ use portolan_core::run::{Actor, Human};
 use crate::carrier::TaskJournal;
 use crate::clock::Clock;
 use crate::library::Library;
-use crate::store::{MemoryStore, SqliteStore, Store};
+use crate::store::{Digest, MemoryStore, RunId, SqliteStore, Store};
+use crate::telemetry::Telemetry;
+use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
+pub use functions::{Finished, FunctionCall, How, Interrupted};
+pub(crate) use hold::{Held, store_error};
 pub use init::Init;
+pub use live::Live;
 pub use moves::Move;
 pub use records::RunLine;
+pub use resume::Kept;
 pub use view::{Claim, View};
 
 /// How a service is set up.
@@ -49,6 +60,10 @@ pub struct Options {
     pub trust: Option<PathBuf>,
     /// Where time comes from.
     pub clock: Clock,
+    /// What chance is drawn from; nothing means the system.
+    pub seed: Option<u64>,
+    /// Who collects the traces of functions, where somebody does.
+    pub telemetry: Option<Telemetry>,
 }
 
 /// Where runs are kept.
@@ -72,6 +87,8 @@ impl Options {
             human: Human::Attested,
             trust: None,
             clock: Clock::System,
+            seed: None,
+            telemetry: None,
         }
     }
 }
@@ -100,6 +117,8 @@ pub struct Service {
     store: Box<dyn Store>,
     journal: TaskJournal,
     pinned: pinned::Pinned,
+    pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
+    live: Mutex<BTreeMap<RunId, Live>>,
 }
 
 impl Service {
@@ -121,7 +140,7 @@ impl Service {
             StoreAt::Memory => Box::new(MemoryStore::default()),
             StoreAt::File(path) => Box::new(SqliteStore::at(path)),
         };
-        Ok(Service { options, library, trust, store, journal, pinned })
+        Ok(Service { options, library, trust, store, journal, pinned, pools: Mutex::default(), live: Mutex::default() })
     }
 
     /// The definitions that can be run.

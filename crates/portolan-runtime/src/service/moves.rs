@@ -44,10 +44,14 @@ impl Service {
             let mut held = self.hold(address).await?;
             let moves = run::moves(&held.definition.workflow, &held.run.root);
             if !moves.contains(&run::Move::Begin) && revision.is_none() {
-                return self.view(&held, None, caller);
+                let note = self.go_on(&mut held).await?;
+                return self.view(&held, None, caller).map(|view| view.noting(note));
             }
             match self.step(&mut held, EventKind::Begun { revision }, caller).await {
-                Ok(_) => return self.view(&held, None, caller),
+                Ok(_) => {
+                    let note = self.go_on(&mut held).await?;
+                    return self.view(&held, None, caller).map(|view| view.noting(note));
+                }
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(self.situated(error, &held, None, caller)),
             }
@@ -191,9 +195,16 @@ impl Service {
     }
 
     /// Performs the checks that a claim asked for, and shows where that led.
-    async fn settle(&self, held: Held, wanted: &Move, path: &FramePath, caller: &Caller) -> Result<View, ServiceError> {
+    async fn settle(
+        &self,
+        mut held: Held,
+        wanted: &Move,
+        path: &FramePath,
+        caller: &Caller,
+    ) -> Result<View, ServiceError> {
         let Some(mut work) = pending(&held, path).into_iter().next() else {
-            return self.view(&held, after(&held.run, path), caller);
+            let note = self.go_on(&mut held).await?;
+            return self.view(&held, after(&held.run, path), caller).map(|view| view.noting(note));
         };
         let checks = checks_of(&held, path);
         // The file is free while commands run: others may look, and a move of theirs makes this one's verdict late.
@@ -201,13 +212,14 @@ impl Service {
         let mut claim = None;
         loop {
             let verdict = runner::perform(&work, &self.options.project).await;
-            let (held, settled) = self.settled(&wanted.address, &work, verdict).await?;
+            let (mut held, settled) = self.settled(&wanted.address, &work, verdict).await?;
             claim = settled.map(|settled| Claim::of(&work.id.node, &wanted.outcome, &settled)).or(claim);
             let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
             match next.filter(|next| next.id != work.id) {
                 Some(next) => work = next,
                 None => {
-                    let mut view = self.view(&held, after(&held.run, path), caller)?;
+                    let note = self.go_on(&mut held).await?;
+                    let mut view = self.view(&held, after(&held.run, path), caller)?.noting(note);
                     view.claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
                     if view.claim.is_none() {
                         view.notes.push(format!(

@@ -71,9 +71,7 @@ impl Service {
             Place::Arrived { outcome, .. } => outcome.to_string(),
             Place::Waiting { .. } => "waiting".to_owned(),
             Place::Checking { .. } => "checking".to_owned(),
-            Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => {
-                "working".to_owned()
-            }
+            _ => "working".to_owned(),
         };
         Some(RunLine {
             run: task.to_owned(),

@@ -33,6 +33,15 @@ pub struct View {
     pub notes: Vec<String>,
 }
 
+impl View {
+    /// The same, with one more thing to know.
+    #[must_use]
+    pub(super) fn noting(mut self, note: Option<String>) -> View {
+        self.notes.extend(note);
+        self
+    }
+}
+
 /// A claim that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
@@ -177,7 +186,7 @@ fn whole(held: &Held) -> &Frame {
 }
 
 /// A word as a shell reads it back.
-fn shell_word(text: &str) -> String {
+pub(super) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

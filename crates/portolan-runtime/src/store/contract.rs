@@ -213,8 +213,8 @@ fn ended(result: &str) -> Status {
 }
 
 fn branch(name: &str, place: Place) -> Branch {
-    let frame = Frame { flow: "sample".into(), since: 0, place, spent: Vec::new(), feedback: None };
-    Branch { name: name.into(), state: BranchState::Open(frame) }
+    let frame = Frame::at("sample".into(), place);
+    Branch { name: name.into(), state: BranchState::Open(frame), data: None }
 }
 
 fn checking(node: &str) -> Place {
@@ -371,7 +371,7 @@ pub(super) fn the_snapshot_is_the_fold_of_the_records(shelf: &Shelf) {
     let feedback = Feedback { from: Some("gate".into()), failures: Vec::new(), note: Some("it creaks".into()) };
     let moved = |frame: &FramePath, place| Change::Moved { frame: frame.clone(), place, feedback: None };
     let branched = |branch: &str, state| Change::Branched { frame: root.clone(), branch: branch.into(), state };
-    let held = Branch { name: "b".into(), state: BranchState::Held };
+    let held = Branch { name: "b".into(), state: BranchState::Held, data: None };
     let open_b = branch("b", waiting("b")).state;
     let story = [
         vec![moved(&root, checking("gate"))],

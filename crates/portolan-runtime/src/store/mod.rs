@@ -46,7 +46,7 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Sen
 /// use portolan_core::value::Timestamp;
 /// use portolan_runtime::store::{Digest, MemoryStore, NewRun, Record, RunId, Store};
 ///
-/// let opening = Opening { workflow: "fix".into(), description: None, at: None, rules: Default::default() };
+/// let opening = Opening::of("fix");
 /// let event = Event { at: Timestamp(0), by: Actor::Engine, what: EventKind::Opened(opening.clone()) };
 /// let changes = vec![Change::Opened { opening, place: Place::Ready { node: "start".into() } }];
 /// let run = Run::fold(&changes).unwrap();

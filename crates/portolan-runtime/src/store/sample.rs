@@ -15,7 +15,7 @@ impl Sample {
     /// A run that was opened for `description`, and begins.
     pub(crate) fn opened(description: &str) -> Sample {
         let description = Some(description.to_owned());
-        let opening = Opening { workflow: "sample".into(), description, at: None, rules: Default::default() };
+        let opening = Opening { description, ..Opening::of("sample") };
         let changes = vec![Change::Opened { opening: opening.clone(), place: Place::Ready { node: "start".into() } }];
         let run = Run::fold(&changes).expect("a journal that begins with `Opened` folds");
         Sample { run, event: event("opener", EventKind::Opened(opening)), changes }

@@ -48,12 +48,7 @@ impl Status {
         match &run.root.place {
             Place::Ended { result, .. } => return Status::Ended { result: result.word().to_owned() },
             Place::Arrived { outcome, .. } => return Status::Ended { result: outcome.as_str().to_owned() },
-            Place::Ready { .. }
-            | Place::Checking { .. }
-            | Place::Waiting { .. }
-            | Place::Forked { .. }
-            | Place::Gathering { .. }
-            | Place::Within { .. } => {}
+            _ => {}
         }
         let positions = run.positions();
         let any = |wanted: fn(&Place) -> bool| positions.iter().any(|(_, frame)| wanted(&frame.place));

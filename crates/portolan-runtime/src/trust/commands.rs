@@ -1,6 +1,9 @@
 //! The commands of a workflow, and the digest of them.
 
-use portolan_core::graph::{CheckBy, Workflow};
+use std::path::{Component, Path};
+
+use indexmap::IndexMap;
+use portolan_core::graph::{Builtin, CheckBy, Server, Transport, Workflow};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -24,6 +27,8 @@ pub struct Command {
 pub fn commands(workflow: &Workflow) -> Vec<Command> {
     let mut commands = Vec::new();
     for (flow_id, flow) in workflow.flows() {
+        let servers = flow.program.iter().flat_map(|program| &program.servers);
+        commands.extend(servers.filter(|server| !server.disabled).filter_map(server_command));
         for (node_id, step) in &flow.steps {
             for check in &step.node.accept {
                 if let CheckBy::Run { argv, timeout_seconds } = &check.by {
@@ -40,7 +45,48 @@ pub fn commands(workflow: &Workflow) -> Vec<Command> {
     }
     // By place, so that moving a node about in its file changes nothing.
     commands.sort();
+    // Every function of a file brings the same servers.
+    commands.dedup();
     commands
+}
+
+/// A server that a definition brings along, as a command; nothing where it needs no trust. It stands at no node: whoever
+/// trusts a file trusts its servers for all its functions.
+fn server_command(server: &Server) -> Option<Command> {
+    Some(Command {
+        flow: String::new(),
+        node: String::new(),
+        check: server.name.clone(),
+        argv: argv(&server.transport)?,
+        timeout_seconds: 0,
+    })
+}
+
+fn argv(transport: &Transport) -> Option<Vec<String>> {
+    let pairs = |map: &IndexMap<String, String>| map.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    match transport {
+        Transport::Stdio { command, args, cwd, env } => {
+            let mut argv: Vec<String> = pairs(env);
+            argv.extend(cwd.iter().map(|cwd| format!("--chdir={cwd}")));
+            if !argv.is_empty() {
+                argv.insert(0, "env".to_owned());
+            }
+            argv.push(command.clone());
+            argv.extend(args.iter().cloned());
+            Some(argv)
+        }
+        Transport::Http { url, headers, .. } | Transport::Sse { url, headers } => {
+            let headers: Vec<String> = pairs(headers);
+            Some(std::iter::once(url.clone()).chain(headers).collect())
+        }
+        // Below the definition's own folder it reads nothing that the agent could not read by itself.
+        Transport::Builtin(Builtin::Filesystem { root }) => {
+            let below =
+                Path::new(root).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            (!below).then(|| vec!["portolan".to_owned(), "builtin".to_owned(), "filesystem".to_owned(), root.clone()])
+        }
+        Transport::Builtin(Builtin::Echo) => None,
+    }
 }
 
 /// The digest of every command that `workflow` may run; nothing when it runs none, for then there is nothing to trust.

@@ -17,7 +17,7 @@ fn graph(id: &str, nodes: &str, edges: &[(&str, &str)]) -> Graph {
             "edges":[{}]}}"#,
         edges.join(",")
     );
-    let (graph, faults) = dialect::parse(&Source::new(format!("{id}.json"), text), Strictness::Strict);
+    let (graph, faults) = dialect::parse(&Source::new(format!("{id}.json"), text), Strictness::Strict).first();
     graph.unwrap_or_else(|| panic!("{faults:?}"))
 }
 

@@ -15,6 +15,8 @@ use crate::store::{Digest, ListFilter, Record, RunId, Status, StoreError, Stored
 #[serde(deny_unknown_fields)]
 struct Snapshot {
     revision: u64,
+    #[serde(default)]
+    executed: u64,
     root: Frame,
 }
 
@@ -25,12 +27,12 @@ pub(super) fn load(db: Option<&Connection>, id: &RunId) -> Result<StoredRun, Tro
     let mut statement = db.ok_or_else(unknown)?.prepare_cached(sql)?;
     let mut rows = statement.query([id.as_str()])?;
     let row = rows.next()?.ok_or_else(unknown)?;
-    let Snapshot { revision, root } = json::read(text(row, 2)?, || format!("the snapshot of run `{id}`"))?;
+    let Snapshot { revision, executed, root } = json::read(text(row, 2)?, || format!("the snapshot of run `{id}`"))?;
     let opening = opening(text(row, 3)?, id)?;
     Ok(StoredRun {
         id: id.clone(),
         seq: number(row, 0)?,
-        run: Run { revision, opening, root },
+        run: Run { revision, opening, executed, root },
         definition: Digest::stored(text(row, 4)?),
         opened_at: Timestamp(row.get(5)?),
         updated_at: Timestamp(row.get(1)?),

@@ -45,6 +45,7 @@ pub(super) struct Row {
 #[derive(Serialize)]
 struct Snapshot<'r> {
     revision: u64,
+    executed: u64,
     root: &'r Frame,
 }
 
@@ -79,7 +80,7 @@ impl Row {
             changes: json::write(&record.changes),
             status: Status::of(run),
             step: step(run),
-            snapshot: json::write(&Snapshot { revision: run.revision, root: &run.root }),
+            snapshot: json::write(&Snapshot { revision: run.revision, executed: run.executed, root: &run.root }),
         }
     }
 }

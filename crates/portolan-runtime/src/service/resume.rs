@@ -1,0 +1,90 @@
+//! What it takes to go on with a function whose run was kept: its definition, and the servers that it calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use portolan_core::diagnostic::list;
+use portolan_core::graph::Kind;
+use portolan_core::run::Run;
+
+use serde_json::Value;
+
+use super::{ErrorKind, Service, ServiceError};
+use crate::carrier::Address;
+use crate::definition::Definition;
+use crate::graphs;
+use crate::servers::Setup;
+use crate::store::RunId;
+
+/// A run that was kept, and what it needs.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The definition that it is held to.
+    pub definition: Arc<Definition>,
+    /// How far it is.
+    pub run: Run,
+    /// The servers that it may call.
+    pub servers: Vec<Setup>,
+}
+
+impl Service {
+    /// The definition that a run is held to, and what it was given.
+    ///
+    /// # Errors
+    /// The run is not known.
+    pub async fn function_of(&self, id: &RunId) -> Result<(Arc<Definition>, Value), ServiceError> {
+        let held = self.hold(&Address::Stored(id.clone())).await?;
+        Ok((held.definition, held.run.opening.input.as_deref().cloned().unwrap_or_default()))
+    }
+
+    /// A run as it was left, with its servers: those that its definition brings along, and of the others those of
+    /// `mcp`, the user's own file.
+    ///
+    /// # Errors
+    /// The run is not known, a server is not, or nobody trusts those that the definition brings along.
+    pub async fn kept_function(&self, id: &RunId, mcp: Option<&Path>) -> Result<Kept, ServiceError> {
+        let held = self.hold(&Address::Stored(id.clone())).await?;
+        let (definition, run) = (held.definition, held.run);
+        if let Some(lift) = self.untrusted(&definition) {
+            let message = format!("the run `{id}` starts or contacts servers that nobody has trusted yet");
+            return Err(ServiceError::refused("not_trusted", message, format!("{lift}; the person here decides that")));
+        }
+        let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
+        let mut servers = graphs::servers_of(&definition, &folder, self.project());
+        for own in mcp.map(graphs::own_servers).transpose()?.unwrap_or_default() {
+            // Ours give way to those that the user calls alike, as they do when a run begins.
+            let ours = |known: &Setup| matches!(known.server.transport, portolan_core::graph::Transport::Builtin(_));
+            let brought = definition.workflow.flows().filter_map(|(_, flow)| flow.program.as_ref());
+            let is_brought =
+                brought.into_iter().any(|program| program.servers.iter().any(|it| it.name == own.server.name));
+            servers.retain(|known| known.server.name != own.server.name || is_brought || !ours(known));
+            if !servers.iter().any(|known| known.server.name == own.server.name) {
+                servers.push(own);
+            }
+        }
+        all_known(&definition, &servers)?;
+        Ok(Kept { definition, run, servers })
+    }
+}
+
+fn all_known(definition: &Definition, servers: &[Setup]) -> Result<(), ServiceError> {
+    let steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    let mut unknown: Vec<&str> = steps
+        .filter_map(|step| match &step.node.kind {
+            Kind::Call(call) => Some(call.server.value.as_str()),
+            _ => None,
+        })
+        .filter(|name| !servers.iter().any(|known| known.server.name == *name && !known.server.disabled))
+        .collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(ServiceError::of(
+        ErrorKind::Refused,
+        "unknown_server",
+        format!("the run calls tools on {}, which its definition does not bring along", list(&unknown)),
+        "name the file that defines them with `--mcp`",
+    ))
+}

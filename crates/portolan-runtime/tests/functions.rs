@@ -1,0 +1,271 @@
+//! Functions as the service drives them: with written answers, kept in the store, taken up again after a crash at
+//! every event.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use portolan_core::dialect::Strictness;
+use portolan_core::run::{Actor, Change, EventKind};
+use portolan_runtime::carrier::Address;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::drive::{Control, Outcome, Phase, Watch};
+use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::servers::PoolOptions;
+use portolan_runtime::service::{Finished, FunctionCall, How, Interrupted, Options, Service, StoreAt};
+use portolan_runtime::store::{NewRun, Record, RunId};
+use portolan_runtime::tools::{Answer, Tools, Written};
+use serde_json::{Value, json};
+
+const GRAPH: &str = r#"
+version: "1.0"
+server: {name: t, version: "1"}
+tools:
+  - name: outer
+    description: calls one after the other, then both at once, then for each
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: first}
+      - {id: first, type: mcp, server: echo, tool: echo, args: {v: {expr: $.entry.v}}, next: split}
+      - {id: split, type: parallel, branches: [left, right], join: meet}
+      - {id: left, type: mcp, server: echo, tool: echo, args: {side: left}, next: meet}
+      - {id: right, type: mcp, server: echo, tool: echo, args: {side: right}, next: meet}
+      - {id: meet, type: join, next: each}
+      - {id: each, type: forEach, items: {expr: "[1..3]"}, tool: one, args: {n: {expr: $item}}, concurrency: 2, next: result}
+      - {id: result, type: transform, transform: {expr: '{"v": $.first.v, "sides": $.meet, "each": $.each.n}'}, next: exit}
+      - {id: exit, type: exit}
+  - name: one
+    description: one item
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: call}
+      - {id: call, type: mcp, server: echo, tool: echo, args: {n: {expr: $.entry.n * 10}}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+struct World {
+    folder: tempfile::TempDir,
+    service: Service,
+}
+
+fn world(store: StoreAt) -> World {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = folder.path().join("project");
+    std::fs::create_dir_all(&project).expect("a project");
+    let options = Options { store, trust: Some(folder.path().join("data")), ..Options::of(&project) };
+    World { service: Service::new(options).expect("a service"), folder }
+}
+
+impl World {
+    fn project(&self) -> &Path {
+        self.service.project()
+    }
+
+    fn definition(&self, text: &str, tool: &str) -> Arc<Definition> {
+        let file = self.project().join("graph.yaml");
+        std::fs::write(&file, text).expect("a graph");
+        let opened = Graphs::open(vec![file], None, self.service.library(), Strictness::Strict, PoolOptions::default());
+        let graphs = opened.unwrap_or_else(|error| match error {
+            OpenError::Faulty(faulty) => panic!("{:#?}", faulty.findings),
+            OpenError::Failed(error) => panic!("{error}"),
+        });
+        let loaded = graphs.current(self.service.library());
+        loaded.function(Some(tool)).expect("it is there").clone()
+    }
+
+    async fn call(&self, definition: &Arc<Definition>, input: Value, how: How, kept: bool) -> Finished {
+        let call = FunctionCall { definition: definition.clone(), input, by: Actor::Engine, how, kept };
+        self.service.call_function(call).await.expect("it is driven")
+    }
+}
+
+/// Answers with the arguments, as the echo does, and counts.
+fn answers() -> BTreeMap<String, Vec<Answer>> {
+    let node = |name: &str, values: &[Value]| (name.to_owned(), values.iter().cloned().map(Answer::Output).collect());
+    BTreeMap::from([
+        node("outer.first", &[json!({"v": 1})]),
+        node("outer.left", &[json!({"side": "left"})]),
+        node("outer.right", &[json!({"side": "right"})]),
+        node("one.call", &[json!({"n": 10}), json!({"n": 20}), json!({"n": 30})]),
+    ])
+}
+
+fn written() -> Arc<Tools> {
+    Arc::new(Tools::written(Arc::new(Written::new(answers()))))
+}
+
+fn expected() -> Outcome {
+    let value = json!({
+        "v": 1,
+        "sides": {"left": {"side": "left"}, "right": {"side": "right"}},
+        "each": [10, 20, 30],
+    });
+    Outcome::Done(Some(Arc::new(value)))
+}
+
+#[tokio::test]
+async fn a_function_comes_to_its_end() {
+    let world = world(StoreAt::Memory);
+    let definition = world.definition(GRAPH, "outer");
+    let finished = world.call(&definition, json!({"v": 1}), How::with(written()), false).await;
+    assert_eq!(finished.outcome, expected());
+    assert_eq!(finished.run, None);
+    // Nine nodes of its own, and three of each item.
+    assert_eq!(finished.executed, 9 + 3 * 3);
+}
+
+/// What a run would be had the process ended after its first `kept` records.
+async fn cut(world: &World, definition: &Definition, records: &[Record], kept: usize) -> RunId {
+    let id = RunId::random();
+    let fold = |upto: usize| {
+        let changes = records[..upto].iter().flat_map(|record| &record.changes);
+        portolan_core::run::Run::fold(changes).expect("a journal begins with `Opened`")
+    };
+    let new = NewRun {
+        id: id.clone(),
+        definition: definition.digest.clone(),
+        definition_text: definition.text.clone(),
+        run: fold(1),
+        record: records[0].clone(),
+    };
+    world.service.store().create(new).await.expect("it is kept");
+    for (at, record) in records[..kept].iter().enumerate().skip(1) {
+        world.service.store().append(&id, record.seq - 1, record, &fold(at + 1)).await.expect("it is kept");
+    }
+    id
+}
+
+#[tokio::test]
+async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = world(StoreAt::File(folder.path().join("runs.db")));
+    let definition = world.definition(GRAPH, "outer");
+    let finished = world.call(&definition, json!({"v": 1}), How::with(written()), true).await;
+    assert_eq!(finished.outcome, expected());
+    let run = finished.run.expect("it is kept");
+    let records = world.service.records(&Address::Stored(run)).await.expect("its journal");
+    for kept in 1..records.len() {
+        let settled = |record: &&Record| matches!(record.event.what, EventKind::Returned { .. });
+        let before = records[..kept].iter().filter(settled).count();
+        let id = cut(&world, &definition, &records, kept).await;
+        let calls = Arc::new(Mutex::new(0_usize));
+        let counter = calls.clone();
+        let watch =
+            Watch::new(move |began| *counter.lock().expect("no panic") += usize::from(began.kind == "mcp"), |_| {});
+        // What was answered is gone with the old process: the answers of the items that are left are the last ones.
+        let tools = remaining(&records[..kept]);
+        let how = How { watch: Some(watch), ..How::with(tools) };
+        let finished = world.service.resume_function(&id, Interrupted::Repeat, how).await.expect("it goes on");
+        assert_eq!(finished.outcome, expected(), "after {kept} records");
+        assert_eq!(*calls.lock().expect("no panic"), 6 - before, "after {kept} records");
+    }
+}
+
+/// The answers that were not given yet.
+fn remaining(records: &[Record]) -> Arc<Tools> {
+    let mut answers = answers();
+    let given = records.iter().flat_map(|record| &record.changes).filter(|change| {
+        matches!(change, Change::Executed { frame, node, .. } if node.as_str() == "call" && frame.0.len() == 2)
+            || matches!(change, Change::Executed { frame, node, .. } if node.as_str() == "call" && frame.0.len() == 1)
+    });
+    let done: Vec<String> = given
+        .filter_map(|change| match change {
+            Change::Executed { output: Some(output), .. } => Some(output.to_string()),
+            _ => None,
+        })
+        .collect();
+    if let Some(items) = answers.get_mut("one.call") {
+        items.retain(|answer| match answer {
+            Answer::Output(output) => !done.contains(&output.to_string()),
+            Answer::Failure { .. } => true,
+        });
+    }
+    Arc::new(Tools::written(Arc::new(Written::new(answers))))
+}
+
+#[tokio::test]
+async fn an_interrupted_call_is_a_question_unless_repeating_does_no_harm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = world(StoreAt::File(folder.path().join("runs.db")));
+    let definition = world.definition(GRAPH, "outer");
+    let finished = world.call(&definition, json!({"v": 1}), How::with(written()), true).await;
+    let run = finished.run.expect("it is kept");
+    let records = world.service.records(&Address::Stored(run)).await.expect("its journal");
+    // Opened, the entry executed, and the first call on its way.
+    let id = cut(&world, &definition, &records, 3).await;
+    let how = || How::with(written());
+    let refused = world.service.resume_function(&id, Interrupted::Ask, how()).await.expect_err("it asks");
+    assert_eq!(refused.code, "interrupted");
+    let failed = world.service.resume_function(&id, Interrupted::Fail, how()).await.expect("it goes on");
+    let Outcome::Failed(fault) = failed.outcome else { panic!("{:?}", failed.outcome) };
+    assert_eq!((fault.node.as_str(), fault.code.as_str()), ("first", "interrupted"));
+    let harmless = GRAPH.replace("args: {v: {expr: $.entry.v}}", "args: {v: {expr: $.entry.v}}, idempotent: true");
+    let definition = world.definition(&harmless, "outer");
+    let id = cut(&world, &definition, &records, 3).await;
+    let finished = world.service.resume_function(&id, Interrupted::Ask, how()).await.expect("it goes on");
+    assert_eq!(finished.outcome, expected());
+}
+
+#[tokio::test]
+async fn a_run_is_paused_stepped_and_stopped() {
+    let world = world(StoreAt::Memory);
+    let definition = world.definition(GRAPH, "outer");
+    let control = Control::new(true, []);
+    let how = How { control: Some(control.clone()), ..How::with(written()) };
+    let call =
+        FunctionCall { definition: definition.clone(), input: json!({"v": 1}), by: Actor::Engine, how, kept: false };
+    let driven = world.service.call_function(call);
+    let controlled = async {
+        assert_eq!(control.paused().await, Phase::Paused);
+        assert_eq!(control.waits_before().as_deref(), Some("entry"));
+        assert_eq!(world.service.live().len(), 1);
+        control.step().expect("it is paused");
+        assert_eq!(control.paused().await, Phase::Paused);
+        assert_eq!(control.waits_before().as_deref(), Some("first"));
+        control.set_breakpoints(["result".into()]);
+        control.resume().expect("it is paused");
+        assert_eq!(control.paused().await, Phase::Paused);
+        assert_eq!(control.waits_before().as_deref(), Some("result"));
+        let context = control.context().expect("it is paused");
+        let data = context.root.data.as_ref().expect("a function has data");
+        assert_eq!(
+            data.outputs.latest("each").map(|each| each.to_string()).as_deref(),
+            Some(r#"[{"n":10},{"n":20},{"n":30}]"#)
+        );
+        control.stop().expect("it is paused");
+        assert_eq!(control.pause().expect_err("it is stopped").code, "out_of_place");
+    };
+    let (finished, ()) = tokio::join!(driven, controlled);
+    assert_eq!(finished.expect("it is driven").outcome, Outcome::Cancelled);
+    assert!(world.service.live().is_empty());
+}
+
+#[tokio::test]
+async fn a_changed_file_is_taken_and_a_faulty_one_is_not() {
+    let world = world(StoreAt::Memory);
+    let file = world.project().join("graph.yaml");
+    std::fs::write(&file, GRAPH).expect("a graph");
+    let library = world.service.library();
+    let Ok(graphs) = Graphs::open(vec![file.clone()], None, library, Strictness::Strict, PoolOptions::default()) else {
+        panic!("it is sound")
+    };
+    assert_eq!(graphs.current(library).functions.len(), 2);
+    std::fs::write(
+        &file,
+        GRAPH.replace(
+            "next: exit}\n      - {id: exit, type: exit}\n  - name: one",
+            "next: nowhere}\n      - {id: exit, type: exit}\n  - name: one",
+        ),
+    )
+    .expect("written");
+    assert_eq!(graphs.current(library).functions.len(), 2);
+    let faulty = graphs.faulty().expect("it is faulty");
+    assert!(faulty.findings.iter().any(|(_, fault)| fault.message.contains("`nowhere`")), "{:#?}", faulty.findings);
+    let renamed = GRAPH.replace("name: outer", "name: renamed");
+    std::fs::write(&file, renamed).expect("written");
+    assert!(graphs.current(library).functions.contains_key("renamed"));
+    assert!(graphs.faulty().is_none());
+    drop(world.folder);
+}
