@@ -1,0 +1,105 @@
+//! Which edges of functions were taken.
+//!
+//! An edge counts by its two ends and by whether it is the way of a failure. Two cases of a switch that lead to the same
+//! node cannot be told apart by what happened, and count together.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portolan_core::graph::{Edge, Flow, Kind, Trigger};
+use portolan_core::source::Source;
+use serde::Serialize;
+
+use crate::drive::{Ended, Watch};
+use crate::graphs::Loaded;
+
+/// The edges of one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// The function.
+    pub tool: String,
+    /// Its edges, in the order written.
+    pub edges: Vec<EdgeTaken>,
+}
+
+/// An edge, and whether it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EdgeTaken {
+    /// The node it leaves.
+    pub from: String,
+    /// The node it enters.
+    pub to: String,
+    /// When it is taken, where that is not always: a condition, `otherwise`, `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The line of the file on which it stands.
+    pub line: usize,
+    /// Whether a test took it.
+    pub taken: bool,
+}
+
+impl Coverage {
+    /// How many of its edges were taken.
+    pub fn taken(&self) -> usize {
+        self.edges.iter().filter(|edge| edge.taken).count()
+    }
+}
+
+/// Takes note of the ways that runs take. All clones are the same one.
+#[derive(Clone, Default)]
+pub(super) struct Ways(Arc<Mutex<BTreeSet<Way>>>);
+
+/// Flow, node left, node entered, and whether a failure led there.
+type Way = (String, String, String, bool);
+
+impl Ways {
+    pub(super) fn watch(&self) -> Watch {
+        let ways = self.clone();
+        Watch::new(|_| {}, move |ended| ways.note(ended))
+    }
+
+    fn note(&self, ended: &Ended<'_>) {
+        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (flow, node) = (ended.flow.to_string(), ended.node.id.to_string());
+        if let Some(next) = ended.next {
+            ways.insert((flow.clone(), node.clone(), next.to_string(), ended.fault.is_some()));
+        }
+        // A branch is called by its first node: whoever executes it came by the edge of the fork.
+        if ended.path.0.last().is_some_and(|branch| *branch == ended.node.id) {
+            ways.insert((flow, String::new(), node, false));
+        }
+    }
+
+    fn has(&self, way: &Way) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(way)
+    }
+
+    /// The edges of every function of a file.
+    pub(super) fn of(&self, loaded: &Loaded) -> Vec<Coverage> {
+        let functions = loaded.functions.iter().map(|(name, definition)| {
+            let flow = definition.workflow.root();
+            let text = definition.bundle.workflows.get(name).map_or("", String::as_str);
+            let source = Source::new(name.as_str(), text);
+            let edges = flow.edges.iter().map(|edge| self.edge(name, flow, edge, &source)).collect();
+            Coverage { tool: name.clone(), edges }
+        });
+        functions.collect()
+    }
+
+    fn edge(&self, tool: &str, flow: &Flow, edge: &Edge, source: &Source) -> EdgeTaken {
+        let (from, to) = (edge.from.value.to_string(), edge.to.value.to_string());
+        let kind = flow.steps.get(&edge.from.value).map(|step| &step.node.kind);
+        let failed = edge.on.outcome().is_some_and(|on| on.is_failed());
+        let left = if matches!(kind, Some(Kind::Fork { .. })) && !failed { String::new() } else { from.clone() };
+        let when = match &edge.on {
+            Trigger::When(guard) => Some(guard.value.text()),
+            Trigger::Outcome(_) if failed => Some("error".to_owned()),
+            Trigger::Done if matches!(kind, Some(Kind::Switch)) => Some("otherwise".to_owned()),
+            Trigger::Outcome(_) | Trigger::Done => None,
+        };
+        let line = source.location(edge.to.span.start).line;
+        let taken = self.has(&(tool.to_owned(), left, to.clone(), failed));
+        EdgeTaken { from, to, when, line, taken }
+    }
+}

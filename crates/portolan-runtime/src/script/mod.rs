@@ -1,0 +1,153 @@
+//! Functions are tested without their servers: each test is a run over written answers, and what it came to is held
+//! against what is expected. Which edges were taken is counted.
+//!
+//! Time stands still in a test and chance is the same each time, so that a test that passes goes on passing.
+
+mod coverage;
+mod record;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::Strictness;
+use portolan_core::dialect::script::{self, Answers, Script, unknown_answers};
+use portolan_core::graph::Kind;
+use portolan_core::source::Source;
+
+use crate::definition::Findings;
+use crate::graphs::{Graphs, Loaded, OpenError};
+use crate::library::{Library, read_definition};
+use crate::service::ServiceError;
+
+pub use coverage::{Coverage, EdgeTaken};
+pub use record::{Recording, Rewritten};
+pub use run::{Came, CaseReport, Report, Tester};
+
+/// A file of tests and the functions that it tests.
+pub struct Suite {
+    /// The file of tests.
+    pub source: Source,
+    /// The file of functions.
+    pub graph: PathBuf,
+    script: Script,
+    loaded: Arc<Loaded>,
+}
+
+/// Why a file of tests cannot be run.
+pub enum SuiteError {
+    /// It, or the file of functions, has faults.
+    Faulty(Findings),
+    /// It, or the file of functions, could not be read.
+    Failed(ServiceError),
+}
+
+impl From<ServiceError> for SuiteError {
+    fn from(error: ServiceError) -> SuiteError {
+        SuiteError::Failed(error)
+    }
+}
+
+/// Reads the written answers of a file, for runs of `loaded`.
+///
+/// # Errors
+/// The file cannot be read, has faults, or answers for nodes that nobody calls.
+pub fn answers(path: &Path, loaded: &Loaded) -> Result<Answers, SuiteError> {
+    let source = read_definition(path)?;
+    let (script, mut faults) = script::script(&source);
+    if let Some(script) = &script {
+        faults.extend(unknown_answers(&script.answers, &words(&calls(loaded))));
+    }
+    match script.filter(|_| !faults.iter().any(Diagnostic::is_error)) {
+        Some(script) => Ok(script.answers),
+        None => Err(faulty(&source, faults)),
+    }
+}
+
+impl Suite {
+    /// Reads a file of tests, and the file of functions that it names, or that has its name.
+    ///
+    /// # Errors
+    /// Either cannot be read, or has faults.
+    pub fn open(path: &Path, library: &Library, strictness: Strictness) -> Result<Suite, SuiteError> {
+        let source = read_definition(path)?;
+        let (script, faults) = script::script(&source);
+        let Some(script) = script else { return Err(faulty(&source, faults)) };
+        let graph = match &script.graph {
+            Some(named) => path.parent().unwrap_or(Path::new("")).join(&named.value),
+            None => beside(path).ok_or_else(|| no_graph(path))?,
+        };
+        let loaded = Graphs::unserved(&graph, library, strictness).map_err(|error| match error {
+            OpenError::Faulty(faulty) => SuiteError::Faulty(faulty.findings),
+            OpenError::Failed(error) => SuiteError::Failed(error),
+        })?;
+        let suite = Suite { source, graph, script, loaded: Arc::new(loaded) };
+        let faults = suite.misfits();
+        if faults.is_empty() { Ok(suite) } else { Err(faulty(&suite.source, faults)) }
+    }
+
+    /// What the tests name that the functions do not have.
+    fn misfits(&self) -> Vec<Diagnostic> {
+        let calls = calls(&self.loaded);
+        let known = words(&calls);
+        let mut faults = unknown_answers(&self.script.answers, &known);
+        let tools: Vec<&str> = self.loaded.functions.keys().map(String::as_str).collect();
+        for case in &self.script.cases {
+            faults.extend(unknown_answers(&case.answers, &known));
+            let (span, name) = match &case.tool {
+                Some(tool) => (tool.span, Some(tool.value.as_str())),
+                None => (case.name.span, None),
+            };
+            if let Err(error) = self.loaded.function(name) {
+                let fault = Diagnostic::error("unknown-tool", error.message).at(span).help(error.help);
+                faults.push(match name {
+                    Some(name) => fault.did_you_mean(name, tools.iter().copied()),
+                    None => fault,
+                });
+            }
+        }
+        faults
+    }
+}
+
+fn faulty(source: &Source, faults: Vec<Diagnostic>) -> SuiteError {
+    SuiteError::Faulty(faults.into_iter().map(|fault| (source.clone(), fault)).collect())
+}
+
+/// `count.yaml` for `count.test.yaml`.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let stem = path.file_stem()?.to_str()?.strip_suffix(".test")?;
+    let files = ["yaml", "yml", "json"].map(|extension| path.with_file_name(format!("{stem}.{extension}")));
+    files.into_iter().find(|file| file.is_file())
+}
+
+fn no_graph(path: &Path) -> ServiceError {
+    let message = format!("`{}` does not say which graph it tests", path.display());
+    ServiceError::refused(
+        "no_graph",
+        message,
+        "write `graph: FILE` in it, or call it `<graph>.test.yaml` and put it beside the graph",
+    )
+}
+
+/// The names under which the calls of functions are answered: each node alone, and with its function.
+fn calls(loaded: &Loaded) -> Vec<String> {
+    let mut names = Vec::new();
+    let flows = loaded.functions.values().flat_map(|definition| definition.workflow.flows());
+    for (flow, checked) in flows {
+        for (node, step) in &checked.steps {
+            if matches!(step.node.kind, Kind::Call(_)) {
+                names.push(node.to_string());
+                names.push(format!("{flow}.{node}"));
+            }
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn words(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}

@@ -1,0 +1,230 @@
+//! A file of tests is run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::dialect::script::{Answers, Case, Expected};
+use portolan_core::run::{Actor, Fault};
+use portolan_core::value::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Suite;
+use super::coverage::{Coverage, Ways};
+use crate::clock::Clock;
+use crate::definition::Definition;
+use crate::drive::Outcome;
+use crate::service::{FunctionCall, How, Options, Service, ServiceError, StoreAt};
+use crate::tools::{Tools, Written};
+
+/// The time in every test: 2001-09-09T01:46:40Z.
+const NOW: Timestamp = Timestamp(1_000_000_000_000);
+
+/// Runs tests.
+pub struct Tester(Service);
+
+/// What the tests of a file came to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The file of tests.
+    pub file: String,
+    /// The file of functions.
+    pub graph: String,
+    /// Each test.
+    pub tests: Vec<CaseReport>,
+    /// Answers for all tests that none of them asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<String>,
+    /// The edges of each function.
+    pub coverage: Vec<Coverage>,
+    /// How many of a hundred edges were taken.
+    pub percent: u32,
+    /// How many must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<u32>,
+}
+
+/// What a test came to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseReport {
+    /// The test.
+    pub name: String,
+    /// The line on which it stands.
+    pub line: usize,
+    /// Whether it came to what was expected.
+    pub passed: bool,
+    /// What was expected, where it came to something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    /// What it came to, where that was not expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub got: Option<Value>,
+    /// Its own answers that nobody asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<String>,
+}
+
+/// What a run under test came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Came {
+    /// An output; `undefined` is `null`.
+    To(Value),
+    /// A failure.
+    Failed(Fault),
+}
+
+impl Report {
+    /// Whether every test passed, and enough edges were taken.
+    pub fn passed(&self) -> bool {
+        self.tests.iter().all(|test| test.passed) && self.minimum.is_none_or(|minimum| self.percent >= minimum)
+    }
+}
+
+impl Tester {
+    /// A tester for the functions of a project. What it runs is kept nowhere.
+    ///
+    /// # Errors
+    /// The project cannot be used.
+    pub fn new(options: &Options) -> Result<Tester, ServiceError> {
+        let (store, clock, seed) = (StoreAt::Memory, Clock::Still(NOW), Some(0));
+        Ok(Tester(Service::new(Options { store, clock, seed, ..options.clone() })?))
+    }
+
+    /// Runs every test of a file, one after the other.
+    ///
+    /// # Errors
+    /// A run cannot be driven at all.
+    pub async fn run(&self, suite: &Suite) -> Result<Report, ServiceError> {
+        let ways = Ways::default();
+        let script = &suite.script;
+        let mut unused: Vec<String> = script.answers.keys().cloned().collect();
+        let mut tests = Vec::new();
+        for case in &script.cases {
+            let written = Arc::new(Written::of(&merged(&script.answers, &case.answers)));
+            let definition = suite.loaded.function(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
+            let came = self.come_to(definition, &case.input, written.clone(), Some(&ways)).await?;
+            let idle: Vec<&str> = written.unused().collect();
+            unused.retain(|name| case.answers.contains_key(name) || idle.contains(&name.as_str()));
+            let own = case.answers.keys().filter(|name| idle.contains(&name.as_str())).cloned().collect();
+            tests.push(report(suite, case, came, own));
+        }
+        let coverage = ways.of(&suite.loaded);
+        let (all, taken) =
+            coverage.iter().fold((0, 0), |(all, taken), one| (all + one.edges.len(), taken + one.taken()));
+        let percent = u32::try_from((taken * 100).checked_div(all).unwrap_or(100)).unwrap_or(100);
+        Ok(Report {
+            file: suite.source.name.to_string(),
+            graph: suite.graph.display().to_string(),
+            tests,
+            unused,
+            coverage,
+            percent,
+            minimum: script.min_edges.as_ref().map(|edges| edges.value),
+        })
+    }
+
+    /// Runs a function over written answers.
+    pub(super) async fn come_to(
+        &self,
+        definition: &Arc<Definition>,
+        input: &Value,
+        written: Arc<Written>,
+        ways: Option<&Ways>,
+    ) -> Result<Came, ServiceError> {
+        let how = How { watch: ways.map(Ways::watch), ..How::with(Arc::new(Tools::written(written))) };
+        let (definition, input) = (definition.clone(), input.clone());
+        let limits = definition.workflow.root().program.as_ref().map(|program| program.limits).unwrap_or_default();
+        let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: false };
+        // Time stands still for the run, so that its own limit does not end it.
+        let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.call_function(call)).await;
+        let failed = |code: &str, message: String| {
+            Came::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
+        };
+        match driven {
+            Err(_) => Ok(failed("limit-time", format!("the test took longer than the {} ms of a run", limits.max_ms))),
+            // What the function does not take is one of the things that a test may expect.
+            Ok(Err(error)) if error.code == "bad_input" => Ok(failed("bad-input", error.message)),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(finished)) => Ok(match finished.outcome {
+                Outcome::Done(output) => Came::To(output.as_deref().cloned().unwrap_or(Value::Null)),
+                Outcome::Failed(fault) => Came::Failed(fault),
+                Outcome::Cancelled => failed("cancelled", "the run ended as cancelled".to_owned()),
+                Outcome::Waiting(node) => failed(
+                    "waiting",
+                    format!("the run waits for an agent or a person at `{node}`, whom a test has not"),
+                ),
+            }),
+        }
+    }
+}
+
+/// The answers of a test: its own, and of those for all tests the ones for other nodes.
+fn merged(shared: &Answers, own: &Answers) -> Answers {
+    let node = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let hidden = |name: &str| own.keys().any(|mine| mine == name || *mine == node(name));
+    let mut merged: Answers =
+        shared.iter().filter(|(name, _)| !hidden(name)).map(|(n, a)| (n.clone(), a.clone())).collect();
+    merged.extend(own.iter().map(|(name, answers)| (name.clone(), answers.clone())));
+    merged
+}
+
+fn report(suite: &Suite, case: &Case, came: Came, unused: Vec<String>) -> CaseReport {
+    let passed = holds(&case.expected, &came);
+    CaseReport {
+        name: case.name.value.clone(),
+        line: suite.source.location(case.name.span.start).line,
+        passed,
+        expected: (!passed).then(|| wanted(&case.expected)),
+        got: (!passed).then(|| told(&came)),
+        unused,
+    }
+}
+
+fn holds(expected: &Expected, came: &Came) -> bool {
+    match (expected, came) {
+        (Expected::Success, Came::To(_)) => true,
+        (Expected::Output(wanted), Came::To(output)) => same(wanted, output),
+        (Expected::Failure { node, code, message }, Came::Failed(fault)) => {
+            node.as_ref().is_none_or(|node| *node == fault.node)
+                && code.as_ref().is_none_or(|code| *code == fault.code)
+                && message.as_ref().is_none_or(|part| fault.message.contains(part.as_str()))
+        }
+        (Expected::Success | Expected::Output(_), Came::Failed(_)) | (Expected::Failure { .. }, Came::To(_)) => false,
+    }
+}
+
+/// Whether two values are the same to whoever reads them: `2` is `2.0`, and the order of fields says nothing.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| same(one, other)))
+        }
+        _ => one == other,
+    }
+}
+
+fn wanted(expected: &Expected) -> Value {
+    match expected {
+        Expected::Success => json!("any output"),
+        Expected::Output(output) => output.clone(),
+        Expected::Failure { node, code, message } => {
+            let fields = [("node", node), ("code", code), ("message", message)];
+            let fields = fields.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
+            json!({ "expectError": fields.collect::<std::collections::BTreeMap<_, _>>() })
+        }
+    }
+}
+
+fn told(came: &Came) -> Value {
+    match came {
+        Came::To(output) => output.clone(),
+        Came::Failed(fault) => json!({ "error": fault }),
+    }
+}
