@@ -1,0 +1,187 @@
+//! Spans are sent from a thread of their own, so that no run waits for a collector: what runs hand over waits in a
+//! bounded queue, and what finds no place there is dropped and counted.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, StatusCode, redirect};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+
+use super::config::Config;
+use super::span::Span;
+use super::{Notes, wire};
+
+/// How often an export is tried that the collector could not take for the moment.
+const TRIES: u32 = 4;
+/// How long the first repetition waits; each further one waits twice as long.
+const BACKOFF: Duration = Duration::from_millis(500);
+
+/// What the two sides of the queue share.
+pub(super) struct Shared {
+    pub(super) config: Config,
+    pub(super) notes: Notes,
+    /// How many spans did not reach the collector.
+    pub(super) lost: AtomicU64,
+    /// It was told that the collector does not take them.
+    told: AtomicBool,
+}
+
+/// The far side of the queue.
+pub(super) struct Exporter {
+    pub(super) shared: Arc<Shared>,
+    pub(super) queue: mpsc::Receiver<Span>,
+    /// Turns true when the process ends: nothing is tried again then.
+    pub(super) ending: watch::Receiver<bool>,
+}
+
+impl Shared {
+    pub(super) fn new(config: Config, notes: Notes) -> Shared {
+        Shared { config, notes, lost: AtomicU64::new(0), told: AtomicBool::new(false) }
+    }
+
+    pub(super) fn lose(&self, spans: usize) {
+        self.lost.fetch_add(spans as u64, Ordering::Relaxed);
+    }
+
+    /// Says once that spans do not arrive.
+    pub(super) fn tell(&self, why: &str) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            let to = self.config.shown();
+            (self.notes)(&format!(
+                "traces do not arrive at `{to}`: {why}; make sure that a collector takes OTLP over HTTP there, or \
+                 unset `OTEL_EXPORTER_OTLP_ENDPOINT`; runs go on all the same, and this is said once"
+            ));
+        }
+    }
+
+    /// Says how many spans were lost, unless it is known that none arrives.
+    pub(super) fn tell_of_lost(&self) {
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost > 0 && !self.told.swap(true, Ordering::Relaxed) {
+            let (to, queue) = (self.config.shown(), self.config.queue);
+            (self.notes)(&format!(
+                "{lost} spans were dropped: they came faster than `{to}` took them; raise `OTEL_BSP_MAX_QUEUE_SIZE`, \
+                 which is {queue}"
+            ));
+        }
+    }
+}
+
+impl Exporter {
+    /// Sends what comes until the queue is closed and empty.
+    pub(super) async fn work(mut self) {
+        let client = match self.client() {
+            Ok(client) => client,
+            Err(error) => {
+                self.shared.tell(&explained(&error));
+                // Closed, the queue counts everything that is still handed over as lost.
+                self.queue.close();
+                self.shared.lose(self.queue.len());
+                return;
+            }
+        };
+        let mut batch = Vec::new();
+        while self.fill(&mut batch).await {
+            self.deliver(&client, &batch).await;
+            batch.clear();
+        }
+    }
+
+    fn client(&self) -> Result<Client, reqwest::Error> {
+        // Whoever installed another one before us has their reasons.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Client::builder()
+            .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
+            .timeout(self.shared.config.timeout)
+            .default_headers(self.shared.config.headers.clone())
+            // The headers are the collector's alone.
+            .redirect(redirect::Policy::none())
+            .build()
+    }
+
+    /// Waits for spans: for the first one, and then for as many as go at once, or until the first has waited enough.
+    async fn fill(&mut self, batch: &mut Vec<Span>) -> bool {
+        let Config { batch: most, delay, .. } = self.shared.config;
+        if self.queue.recv_many(batch, most).await == 0 {
+            return false;
+        }
+        let until = Instant::now() + delay;
+        while batch.len() < most {
+            match timeout_at(until, self.queue.recv_many(batch, most - batch.len())).await {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+        }
+        true
+    }
+
+    async fn deliver(&mut self, client: &Client, batch: &[Span]) {
+        let body = wire::request(&self.shared.config.resource, batch);
+        let mut backoff = BACKOFF;
+        let mut tries = 1;
+        let why = loop {
+            let failure = match self.send(client, &body).await {
+                Ok(()) => return,
+                Err(failure) => failure,
+            };
+            if !failure.passes || tries == TRIES || !self.wait(backoff).await {
+                break failure.why;
+            }
+            (tries, backoff) = (tries + 1, backoff * 2);
+        };
+        self.shared.tell(&why);
+        self.shared.lose(batch.len());
+    }
+
+    /// Waits before a repetition; whether there is time for one.
+    async fn wait(&mut self, backoff: Duration) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(backoff) => true,
+            _ = self.ending.wait_for(|ending| *ending) => false,
+        }
+    }
+
+    async fn send(&self, client: &Client, body: &[u8]) -> Result<(), Failure> {
+        let request = client.post(self.shared.config.endpoint.clone());
+        let request = request.header(CONTENT_TYPE, "application/x-protobuf").body(body.to_vec());
+        match request.send().await {
+            Ok(answer) if answer.status().is_success() => Ok(()),
+            Ok(answer) => {
+                let passes = matches!(
+                    answer.status(),
+                    StatusCode::TOO_MANY_REQUESTS
+                        | StatusCode::BAD_GATEWAY
+                        | StatusCode::SERVICE_UNAVAILABLE
+                        | StatusCode::GATEWAY_TIMEOUT
+                );
+                Err(Failure { why: format!("it answers {}", answer.status()), passes })
+            }
+            Err(error) if error.is_timeout() => {
+                let why = format!("it does not answer within {} ms", self.shared.config.timeout.as_millis());
+                Err(Failure { why, passes: true })
+            }
+            Err(error) => Err(Failure { why: explained(&error), passes: true }),
+        }
+    }
+}
+
+/// Why an export failed, and whether that may pass.
+struct Failure {
+    why: String,
+    passes: bool,
+}
+
+/// What a request failed of, down to its cause; never the address, which may hold a secret.
+fn explained(error: &reqwest::Error) -> String {
+    let mut cause: Option<&dyn Error> = error.source();
+    let mut why = None;
+    while let Some(deeper) = cause {
+        why = Some(deeper.to_string());
+        cause = deeper.source();
+    }
+    why.unwrap_or_else(|| "the request cannot be made".to_owned())
+}

@@ -1,0 +1,12 @@
+//! Traces of functions: what arrives at a collector on this machine, read with the messages that OTLP itself publishes.
+//! Nothing sleeps to wait for something: a collector tells what it received, and the end of a run is awaited.
+#![cfg(unix)]
+
+mod collector;
+mod graph;
+mod outages;
+mod process;
+mod secrets;
+mod servers;
+mod tree;
+mod world;
