@@ -1,7 +1,7 @@
 //! Portolan's drive: where runs are kept, how checks are performed, and the one [`service`] that every face calls.
 //!
 //! The decisions are `portolan-core`'s; this crate loads, keeps, performs and locks. It knows tokio, SQLite and
-//! processes, but no protocol and no terminal.
+//! processes, and MCP as a client of the [`servers`] that workflows call; it knows no terminal, and serves no face.
 //!
 //! # Example
 //! A workflow of the catalogue, led through in memory:
@@ -38,16 +38,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod builtin;
 pub mod carrier;
 pub mod catalog;
 pub mod clock;
 pub mod copy;
 pub mod definition;
 pub mod digest;
+pub mod drive;
+pub mod graphs;
 pub mod library;
 mod nested;
 pub mod runner;
+pub mod script;
+pub mod servers;
 pub mod service;
 pub mod store;
 pub mod tasks;
+pub mod telemetry;
+pub mod tools;
 pub mod trust;
