@@ -14,13 +14,18 @@ use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
 
-/// The longest message, in bytes. The longest call that the tools accept is far shorter.
-const MAX_LINE_BYTES: usize = 4 << 20;
-/// The most values in a message. Parsed, each takes up to a hundred times the two bytes that it is written with.
-const MAX_VALUES: usize = 50_000;
+/// How large a message may be. The longest call that the tools accept is shorter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// In bytes.
+    pub(super) line: usize,
+    /// In values. Parsed, each takes up to a hundred times the two bytes that it is written with.
+    pub(super) values: usize,
+}
+
 /// What a line's buffer may keep when the line is done with.
 const KEPT_BYTES: usize = 64 << 10;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -30,6 +35,7 @@ type Message = RxJsonRpcMessage<RoleServer>;
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
+    bounds: Bounds,
     /// The rest of the present line is passed over: it was too long.
     skipping: bool,
     /// A request has come. Before the first one, everything else is said to nobody.
@@ -38,6 +44,8 @@ pub(super) struct Lines<R, W> {
     /// The answer to a line that could not be read, on its way out. A task of its own: `receive` may be dropped at any
     /// time, and half an answer must not be.
     refusing: Option<JoinHandle<()>>,
+    /// Dropped once nothing more can be read.
+    open: Option<oneshot::Sender<()>>,
 }
 
 /// What was read.
@@ -52,15 +60,20 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    pub(super) fn new(reader: R, writer: W) -> Lines<R, W> {
-        Lines {
+    /// Reads messages within `bounds`. The receiver resolves when the other side has closed.
+    pub(super) fn new(reader: R, writer: W, bounds: Bounds) -> (Lines<R, W>, oneshot::Receiver<()>) {
+        let (open, closed) = oneshot::channel();
+        let lines = Lines {
             reader: BufReader::new(reader),
             line: Vec::new(),
+            bounds,
             skipping: false,
             begun: false,
             writer: Arc::new(Mutex::new(Some(writer))),
             refusing: None,
-        }
+            open: Some(open),
+        };
+        (lines, closed)
     }
 
     /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
@@ -73,7 +86,7 @@ where
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(available.len(), |end| end + 1);
-            let too_long = !self.skipping && self.line.len() + taken > MAX_LINE_BYTES;
+            let too_long = !self.skipping && self.line.len() + taken > self.bounds.line;
             if !self.skipping && !too_long {
                 self.line.extend_from_slice(&available[..taken]);
             }
@@ -105,7 +118,7 @@ where
 
     /// The message of the present line; nothing when it was answered, or needs no answer.
     fn message(&mut self) -> Option<Message> {
-        let parsed = parse(&self.line);
+        let parsed = parse(&self.line, self.bounds.values);
         self.line.clear();
         self.line.shrink_to(KEPT_BYTES);
         match parsed {
@@ -138,10 +151,14 @@ where
         loop {
             self.refused().await;
             match self.read().await {
-                Read::End => return None,
+                Read::End => {
+                    self.open = None;
+                    return None;
+                }
                 Read::TooLong => {
                     self.line = Vec::new();
-                    let message = format!("a message is at most {MAX_LINE_BYTES} bytes long: this one was not read");
+                    let message =
+                        format!("a message is at most {} bytes long: this one was not read", self.bounds.line);
                     self.refuse(ErrorData::invalid_request(message, None), None);
                 }
                 Read::Line => {
@@ -183,13 +200,13 @@ struct Envelope {
     method: Option<Value>,
 }
 
-fn parse(line: &[u8]) -> Result<Message, Unread> {
+fn parse(line: &[u8], most: usize) -> Result<Message, Unread> {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Err(Unread::Ignored);
     }
-    if line.len() > MAX_VALUES && values(line) > MAX_VALUES {
-        let message = format!("a message holds at most {MAX_VALUES} values: this one was not read");
+    if line.len() > most && values(line) > most {
+        let message = format!("a message holds at most {most} values: this one was not read");
         return Err(invalid(message, id(line)));
     }
     serde_json::from_slice(line).map_err(|error| unread(line, &error))

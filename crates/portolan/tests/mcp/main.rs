@@ -8,6 +8,7 @@
 mod adversary;
 mod crash;
 mod endings;
+mod graph;
 mod hostile;
 mod person;
 mod protocol;

@@ -19,6 +19,8 @@ pub(crate) struct Wire {
     server: Option<Child>,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
+    /// What it writes to its standard error, where that is listened to.
+    heard: Option<Receiver<String>>,
     /// What came while something else was waited for.
     early: Vec<Value>,
     last_id: u64,
@@ -42,6 +44,39 @@ impl Answer {
 }
 
 impl Wire {
+    /// Like [`Wire::to`], with [`Wire::hears`] for what the server writes to its standard error.
+    pub(crate) fn hearing(mut command: Command) -> Wire {
+        command.stderr(Stdio::piped());
+        let mut wire = Wire::to(command);
+        let errors = wire.server.as_mut().and_then(|server| server.stderr.take()).expect("a pipe");
+        let (sender, heard) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        wire.heard = Some(heard);
+        wire
+    }
+
+    /// Waits for a line of the server's standard error that holds `words`.
+    pub(crate) fn hears(&self, words: &str) -> String {
+        let heard = self.heard.as_ref().expect("its standard error is listened to");
+        loop {
+            let line = heard.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("nobody said `{words}`"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// What the server has written to its standard error and was not waited for, up to its end.
+    pub(crate) fn overheard(&self) -> Vec<String> {
+        self.heard.as_ref().expect("its standard error is listened to").iter().collect()
+    }
+
     pub(crate) fn to(mut command: Command) -> Wire {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut server = command.spawn().expect("the server starts");
@@ -57,7 +92,16 @@ impl Wire {
                 }
             }
         });
-        Wire { server: Some(server), input, lines, early: Vec::new(), last_id: 0, schemas: BTreeMap::new(), meta: None }
+        Wire {
+            server: Some(server),
+            input,
+            lines,
+            heard: None,
+            early: Vec::new(),
+            last_id: 0,
+            schemas: BTreeMap::new(),
+            meta: None,
+        }
     }
 
     pub(crate) fn process(&self) -> u32 {
@@ -78,8 +122,8 @@ impl Wire {
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         let mut params = params;
-        if let Some(meta) = &self.meta {
-            params["_meta"] = meta.clone();
+        for (name, value) in self.meta.iter().filter_map(Value::as_object).flatten() {
+            params["_meta"][name] = value.clone();
         }
         self.send(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
         self.last_id

@@ -1,0 +1,99 @@
+//! One client at standard input and output, from its first word until it leaves or the process is asked to end.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::ServerInitializeError;
+use rmcp::{RoleServer, ServiceExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::face::{Face, Toolset};
+use super::transport::Lines;
+
+/// How long a client that reads no more can keep the process, once its calls have been dropped.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end; then `afterwards`.
+pub(super) fn serve_stdio<T: Toolset>(
+    runtime: Runtime,
+    toolset: Arc<T>,
+    afterwards: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let done = runtime.block_on(async {
+        let stop = stop_signal()?;
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        let served = serve(toolset, (reader, writer), stop).await;
+        afterwards.await;
+        served
+    });
+    // Where standard input is no pipe, a read from it cannot be interrupted: the process does not wait for it.
+    runtime.shutdown_background();
+    done
+}
+
+/// Resolves when the process is asked to end.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { tokio::signal::ctrl_c().await.unwrap_or(()) })
+}
+
+/// Serves until the other side closes, or until `stop` asks for an end. Calls that are then still under way are
+/// dropped, and what they perform ends with them.
+async fn serve<T, R, W>(toolset: Arc<T>, (reader, writer): (R, W), stop: impl Future<Output = ()>) -> anyhow::Result<()>
+where
+    T: Toolset,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (end, ending) = watch::channel(false);
+    let (lines, left) = Lines::new(reader, writer, T::BOUNDS);
+    let mut stop = pin!(stop);
+    let served = tokio::select! {
+        served = ServiceExt::<RoleServer>::serve(Face::new(toolset, ending), lines) => served,
+        () = &mut stop => return Ok(()),
+    };
+    let running = match served {
+        Ok(running) => running,
+        // A client that leaves without a word has what it wanted.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let canceller = running.cancellation_token();
+    let mut ended = pin!(running.waiting());
+    let parted = async {
+        let _closed = left.await;
+        sleep(T::PARTING).await;
+    };
+    tokio::select! {
+        ended = &mut ended => {
+            ended?;
+            return Ok(());
+        }
+        () = parted => {}
+        () = &mut stop => canceller.cancel(),
+    }
+    end.send_replace(true);
+    if let Ok(ended) = timeout(FAREWELL, ended).await {
+        ended?;
+    }
+    Ok(())
+}

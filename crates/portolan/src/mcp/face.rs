@@ -1,0 +1,188 @@
+//! What all toolsets answer alike: how a conversation begins, what is not there, how a call is called off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::run::Actor;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, InitializeRequestParams,
+    InitializeResult, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerConfig, SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
+
+use super::transport::Bounds;
+
+/// A set of tools.
+pub(super) trait Toolset: Send + Sync + 'static {
+    /// How large a message to it may be.
+    const BOUNDS: Bounds;
+    /// How long calls may go on once the client has left: a shell's pipe closes right after its last question.
+    const PARTING: Duration;
+
+    /// How it introduces itself.
+    fn about(&self) -> ServerConfig;
+
+    /// Its tools, in the order in which they are listed.
+    fn tools(&self) -> Vec<Tool>;
+
+    /// Changes whenever the list of tools does, from now on; nothing where it never does.
+    fn changes(&self) -> Option<watch::Receiver<u64>>;
+
+    /// Calls a tool. Dropping the future calls it off, and what it performs ends with it.
+    fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
+}
+
+/// A toolset as a client sees it.
+pub(super) struct Face<T> {
+    toolset: Arc<T>,
+    /// Becomes true when calls under way are to be dropped.
+    ending: watch::Receiver<bool>,
+}
+
+impl<T: Toolset> Face<T> {
+    pub(super) fn new(toolset: Arc<T>, ending: watch::Receiver<bool>) -> Face<T> {
+        Face { toolset, ending }
+    }
+
+    async fn end(&self) {
+        // Without its sender, the connection is over.
+        let mut ending = self.ending.clone();
+        let _gone = ending.wait_for(|ending| *ending).await.is_err();
+    }
+
+    /// Waits until the list of tools changes; false when nobody is to be told of it any more.
+    async fn has_changed(&self, changes: &mut watch::Receiver<u64>) -> bool {
+        tokio::select! {
+            () = self.end() => false,
+            changed = changes.changed() => changed.is_ok(),
+        }
+    }
+}
+
+/// Who calls: by the client's own name.
+pub(super) fn caller(context: &RequestContext<RoleServer>) -> Actor {
+    Actor::Agent(context.client_info().map_or_else(|| "unknown".to_owned(), |client| clip(&client.name)))
+}
+
+impl<T: Toolset> ServerHandler for Face<T> {
+    fn get_info(&self) -> ServerConfig {
+        self.toolset.about()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let known = ProtocolVersion::KNOWN_VERSIONS.contains(&request.protocol_version);
+        let mut request = request;
+        if !known {
+            request.protocol_version = ProtocolVersion::LATEST;
+        }
+        self.negotiate_initialize(&request)
+    }
+
+    /// A session is told of every new list until it ends.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let Some(mut changes) = self.toolset.changes() else { return };
+        while self.has_changed(&mut changes).await {
+            if context.peer.notify_tool_list_changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.toolset.changes().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    /// The same where there is no session: until the subscription is cancelled.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let Some(mut changes) = self.toolset.changes() else { return Ok(()) };
+        loop {
+            let changed = tokio::select! {
+                () = context.cancelled() => false,
+                changed = self.has_changed(&mut changes) => changed,
+            };
+            if !changed || context.sink().notify_tool_list_changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Requests that are none of rmcp's: their method is unknown, or they lack what it takes.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match method.as_str() {
+            "tools/call" => {
+                ErrorData::invalid_params("`tools/call` takes `name`, a string, and `arguments`, an object", None)
+            }
+            "initialize" => ErrorData::invalid_params(
+                "`initialize` takes `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`",
+                None,
+            ),
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{}`", clip(&method)), None),
+        })
+    }
+
+    // Without these three, rmcp answers with empty lists that no capability announces.
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.toolset.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let cancelled = context.ct.clone();
+        tokio::select! {
+            // What the call had begun to perform ends with it, since it is dropped.
+            () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
+            () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is ending", None)),
+            answer = self.toolset.call(request, context) => answer,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a call came to, as MCP has it: content for models, structured content for programs, failures as results.
+
+use std::sync::Arc;
+
+use portolan_core::run::Fault;
+use portolan_runtime::drive::Outcome;
+use portolan_runtime::service::ServiceError;
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde_json::{Value, json};
+
+use super::listing::{RESULT, Shape};
+
+/// Where a failure stands whose structured content would not fit the schema of the tool's output.
+const ERROR_META: &str = "portolan/error";
+/// The kinds of content items besides text.
+const ITEMS: [&str; 4] = ["image", "audio", "resource", "resource_link"];
+
+pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
+    match outcome {
+        Outcome::Done(output) => done(output.map_or(Value::Null, Arc::unwrap_or_clone), shape),
+        Outcome::Failed(fault) => failed(&fault, shape),
+        Outcome::Cancelled => failed(&fault("", "cancelled", "the run was called off", ""), shape),
+        Outcome::Waiting(node) => {
+            let message = format!("`{node}` waits for an agent or a person, whom a call of a tool cannot wait for");
+            let help = "run it with `portolan run --durable`, or serve it with `--toolset tasks`";
+            failed(&fault(&node, "waiting", &message, help), shape)
+        }
+    }
+}
+
+/// A call that did not begin, or whose run was lost.
+pub(super) fn refused(error: &ServiceError, shape: &Shape) -> CallToolResult {
+    failed(&fault("", error.code, &error.message, &error.help), shape)
+}
+
+fn fault(node: &str, code: &str, message: &str, detail: &str) -> Fault {
+    Fault { node: node.to_owned(), code: code.to_owned(), message: message.to_owned(), detail: detail.to_owned() }
+}
+
+fn done(output: Value, shape: &Shape) -> CallToolResult {
+    let mut result = CallToolResult::success(content(&output));
+    result.structured_content = Some(match (shape, &output) {
+        (Shape::Object(_), _) | (Shape::Open, Value::Object(_)) => output,
+        (Shape::Open | Shape::Wrapped, _) => json!({ RESULT: output }),
+    });
+    result
+}
+
+/// The output as JSON; content items in it as what they are.
+fn content(output: &Value) -> Vec<ContentBlock> {
+    let items = match output {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let blocks: Vec<Option<ContentBlock>> = items.iter().map(item).collect();
+    if blocks.iter().all(Option::is_none) {
+        return vec![ContentBlock::text(output.to_string())];
+    }
+    blocks.into_iter().zip(items).map(|(block, item)| block.unwrap_or_else(|| text(item))).collect()
+}
+
+/// The content item that a value is; nothing for any other value.
+fn item(value: &Value) -> Option<ContentBlock> {
+    let kind = value.get("type")?.as_str()?;
+    if !ITEMS.contains(&kind) {
+        return None;
+    }
+    serde_json::from_value(value.clone()).ok()
+}
+
+/// What stands beside content items: a text as it is, anything else as JSON.
+fn text(value: &Value) -> ContentBlock {
+    let said = match value {
+        Value::String(text) => Some(text.as_str()),
+        Value::Object(fields) if fields.get("type") == Some(&json!("text")) => {
+            fields.get("text").and_then(Value::as_str)
+        }
+        _ => None,
+    };
+    ContentBlock::text(said.map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// A failure is a result, so that the model gets to read it, and never an error of the protocol.
+pub(super) fn failed(fault: &Fault, shape: &Shape) -> CallToolResult {
+    let Fault { node, code, message, detail } = fault;
+    let said = if detail.is_empty() { message.clone() } else { format!("{message}\n\n{detail}") };
+    let mut result = CallToolResult::error(vec![ContentBlock::text(said)]);
+    let told = json!({ "code": code, "message": message, "node": node, "detail": detail });
+    let structured = json!({ "error": told });
+    // Some clients hold structured content against the schema also where it reports an error, and would show their own
+    // complaint instead of this one.
+    let fits = match shape {
+        Shape::Open => true,
+        Shape::Object(schema) => schema.check(&structured).is_empty(),
+        Shape::Wrapped => false,
+    };
+    if fits {
+        result.structured_content = Some(structured);
+    } else {
+        let mut meta = MetaObject::new();
+        meta.insert(ERROR_META.to_owned(), told);
+        result.meta = Some(meta);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The content and the structured content of an output of which nothing is said.
+    fn told(output: Value) -> String {
+        let result = done(output, &Shape::Open);
+        let content = serde_json::to_value(&result.content).expect("content is JSON");
+        format!("{content} {}", result.structured_content.expect("there is some"))
+    }
+
+    #[test]
+    fn an_output_is_json_in_text_and_an_object_in_structure() {
+        assert_eq!(told(json!({ "a": 1 })), r#"[{"type":"text","text":"{\"a\":1}"}] {"a":1}"#);
+        assert_eq!(told(json!("x")), r#"[{"type":"text","text":"\"x\""}] {"result":"x"}"#);
+        assert_eq!(told(json!([1, 2])), r#"[{"type":"text","text":"[1,2]"}] {"result":[1,2]}"#);
+        assert_eq!(told(json!(null)), r#"[{"type":"text","text":"null"}] {"result":null}"#);
+        assert_eq!(told(json!(false)), r#"[{"type":"text","text":"false"}] {"result":false}"#);
+        assert_eq!(told(json!([])), r#"[{"type":"text","text":"[]"}] {"result":[]}"#);
+    }
+
+    #[test]
+    fn content_items_stay_what_they_are() {
+        let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
+        assert_eq!(told(image.clone()), format!("[{image}] {image}"));
+        let link = json!({ "type": "resource_link", "uri": "file:///a", "name": "a" });
+        let mixed = json!(["seen:", image, { "n": 1 }, { "type": "text", "text": "end" }, link]);
+        let said = told(mixed.clone());
+        let expected = format!(
+            r#"[{{"type":"text","text":"seen:"}},{image},{{"type":"text","text":"{{\"n\":1}}"}},{{"type":"text","text":"end"}},{link}]"#
+        );
+        assert_eq!(said, format!("{expected} {}", json!({ "result": mixed })));
+    }
+
+    #[test]
+    fn what_only_looks_like_an_item_is_data() {
+        for odd in [json!({ "type": "image" }), json!({ "type": "text", "text": "x" }), json!({ "type": 7 })] {
+            let text = json!([{ "type": "text", "text": odd.to_string() }]);
+            assert_eq!(told(odd.clone()), format!("{text} {odd}"));
+        }
+    }
+
+    #[test]
+    fn a_failure_says_the_same_to_models_and_programs() {
+        let fault = fault("list", "tool-error", "no such folder", "files wrote:\nENOENT");
+        let result = failed(&fault, &Shape::Open);
+        assert_eq!(result.is_error, Some(true));
+        assert_eq!(result.content, [ContentBlock::text("no such folder\n\nfiles wrote:\nENOENT")]);
+        let told = json!({ "code": "tool-error", "message": "no such folder", "node": "list", "detail": "files wrote:\nENOENT" });
+        assert_eq!(result.structured_content, Some(json!({ "error": told })));
+        let result = failed(&fault, &Shape::Wrapped);
+        assert_eq!(result.structured_content, None);
+        assert_eq!(result.meta.expect("it stands there")[ERROR_META], told);
+    }
+}

@@ -1,0 +1,182 @@
+//! The tools as clients see them: what the files say of each, in MCP's words.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use portolan_core::diagnostic::closest;
+use portolan_core::graph::Program;
+use portolan_core::schema::Schema;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::graphs::Loaded;
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Map, Value, json};
+
+/// The member that holds an output which is no object.
+pub(super) const RESULT: &str = "result";
+
+/// One version of the files, and its tools.
+pub(super) struct Listing {
+    pub(super) loaded: Arc<Loaded>,
+    entries: IndexMap<String, Entry>,
+}
+
+/// A tool.
+pub(super) struct Entry {
+    pub(super) definition: Arc<Definition>,
+    pub(super) shape: Shape,
+    tool: Tool,
+}
+
+/// How an output becomes structured content, which has to be an object.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// Nothing is said of the output: an object stays as it is, anything else is wrapped.
+    Open,
+    /// It is an object, of this schema.
+    Object(Schema),
+    /// It need not be an object, so that it is always wrapped: clients hold it against a schema.
+    Wrapped,
+}
+
+impl Listing {
+    pub(super) fn of(loaded: Arc<Loaded>) -> Listing {
+        let entry = |(name, definition): (&String, &Arc<Definition>)| (name.clone(), Entry::of(name, definition));
+        let entries = loaded.functions.iter().map(entry).collect();
+        Listing { loaded, entries }
+    }
+
+    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.entries.values().map(|entry| &entry.tool)
+    }
+
+    /// The name that somebody may have meant.
+    pub(super) fn closest(&self, name: &str) -> Option<&str> {
+        closest(name, self.entries.keys().map(String::as_str))
+    }
+}
+
+impl Entry {
+    fn of(name: &str, definition: &Arc<Definition>) -> Entry {
+        let flow = definition.workflow.root();
+        let description = Some(flow.description.clone()).filter(|text| !text.is_empty()).map(Cow::Owned);
+        let program = flow.program.as_deref();
+        let input = program.and_then(|program| program.input.as_ref());
+        let mut tool = Tool::new_with_raw(name.to_owned(), description, arguments(input.map(|input| &input.value)));
+        tool.title = program.and_then(|program| program.title.clone());
+        tool.annotations = program
+            .and_then(|program| program.annotations.clone())
+            .and_then(|annotations| serde_json::from_value(annotations).ok());
+        let shape = shape(program);
+        tool.output_schema = match &shape {
+            Shape::Open => None,
+            Shape::Object(schema) => schema.value().as_object().cloned().map(Arc::new),
+            Shape::Wrapped => program
+                .and_then(|program| program.output.as_ref())
+                .map(|output| Arc::new(wrapped(output.value.value()))),
+        };
+        Entry { definition: Arc::clone(definition), shape, tool }
+    }
+}
+
+/// The schema of the arguments, as it is written. Arguments are always an object, and clients insist on reading that.
+fn arguments(schema: Option<&Schema>) -> JsonObject {
+    let mut schema = schema.and_then(|schema| schema.value().as_object()).cloned().unwrap_or_default();
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema
+}
+
+fn shape(program: Option<&Program>) -> Shape {
+    match program.and_then(|program| program.output.as_ref()) {
+        None => Shape::Open,
+        Some(output) if output.value.value().get("type") == Some(&json!("object")) => {
+            Shape::Object(output.value.clone())
+        }
+        Some(_) => Shape::Wrapped,
+    }
+}
+
+/// The schema of `{"result": …}` around one of any value. References within the schema go on leading where they led.
+fn wrapped(schema: &Value) -> JsonObject {
+    let mut inner = schema.clone();
+    let mut outer = Map::new();
+    if let Some(fields) = inner.as_object_mut() {
+        // Which draft it is written in is said at the root alone.
+        if let Some(draft) = fields.shift_remove("$schema") {
+            outer.insert("$schema".to_owned(), draft);
+        }
+        // One with an address of its own is a document of its own, also in here.
+        if !fields.contains_key("$id") {
+            redirect(&mut inner);
+        }
+    }
+    outer.insert("type".to_owned(), json!("object"));
+    outer.insert("properties".to_owned(), json!({ RESULT: inner }));
+    outer.insert("required".to_owned(), json!([RESULT]));
+    outer
+}
+
+/// Words of a schema whose members are schemas by name, whatever they are called.
+const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/// Words of a schema that hold any values.
+const VALUES: [&str; 5] = ["const", "enum", "default", "examples", "example"];
+
+/// Makes references that begin at the root of a schema begin where it stands within the wrapped one.
+fn redirect(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(redirect),
+        Value::Object(fields) => {
+            for (word, value) in fields {
+                match value {
+                    Value::String(target) if word == "$ref" && (target == "#" || target.starts_with("#/")) => {
+                        target.insert_str(1, &format!("/properties/{RESULT}"));
+                    }
+                    Value::Object(named) if NAMED.contains(&word.as_str()) => named.values_mut().for_each(redirect),
+                    _ if VALUES.contains(&word.as_str()) => {}
+                    _ => redirect(value),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_lead_where_they_led() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "array",
+            "items": { "$ref": "#/$defs/item" },
+            "default": { "$ref": "#/$defs/item" },
+            "$defs": { "item": { "anyOf": [{ "type": "string" }, { "$ref": "#" }] }, "$ref": { "$ref": "#named" } },
+        });
+        assert_eq!(
+            Value::Object(wrapped(&schema)),
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "properties": { "result": {
+                    "type": "array",
+                    "items": { "$ref": "#/properties/result/$defs/item" },
+                    "default": { "$ref": "#/$defs/item" },
+                    "$defs": {
+                        "item": { "anyOf": [{ "type": "string" }, { "$ref": "#/properties/result" }] },
+                        "$ref": { "$ref": "#named" },
+                    },
+                } },
+                "required": ["result"],
+            })
+        );
+        assert_eq!(wrapped(&json!(true))["properties"], json!({ "result": true }));
+        let own = json!({ "$id": "https://example.org/own", "$ref": "#/$defs/item" });
+        assert_eq!(wrapped(&own)["properties"]["result"], own);
+    }
+}

@@ -1,0 +1,202 @@
+//! The `graph` toolset: each function of the files that are served is a tool.
+//!
+//! It lists them as they are written, hands calls to the service, and makes MCP's answers of what they come to. The
+//! files are looked at before every call and once a second: what a change comes to is taken by the next call.
+
+mod answers;
+mod listing;
+mod notes;
+mod progress;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::run::Actor;
+use portolan_runtime::drive::{Outcome, Over, Request, TraceContext};
+use portolan_runtime::graphs::{Faulty, Graphs};
+use portolan_runtime::service::{FunctionCall, How, Service, ServiceError};
+use portolan_runtime::tools::Tools;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::connection::serve_stdio;
+use super::face::{self, Toolset};
+use super::transport::Bounds;
+use listing::{Entry, Listing};
+use progress::Progress;
+
+pub(crate) use notes::Notes;
+
+/// How often the files are looked at while nobody calls.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long servers are waited for at the end; whatever is left of them then is killed.
+const CLOSING: Duration = Duration::from_millis(700);
+/// An expression keeps its thread for up to its second, and the others go on meanwhile.
+const MIN_WORKERS: usize = 4;
+
+/// Is told what is wrong with files that were changed.
+pub(crate) type Report = Box<dyn Fn(&Faulty) + Send + Sync>;
+
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
+/// were started end with it.
+pub(crate) fn serve(service: Arc<Service>, graphs: Graphs, report: Report) -> anyhow::Result<()> {
+    let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let server = Arc::new(Server::new(service, graphs, report));
+    runtime.spawn(Arc::clone(&server).look());
+    let afterwards = Arc::clone(&server);
+    serve_stdio(runtime, server, async move {
+        let servers = Arc::clone(&afterwards.listing().loaded.servers);
+        let _left_behind = timeout(CLOSING, servers.close()).await;
+    })
+}
+
+struct Server {
+    service: Arc<Service>,
+    graphs: Graphs,
+    listing: Mutex<Arc<Listing>>,
+    changes: watch::Sender<u64>,
+    report: Report,
+}
+
+impl Server {
+    fn new(service: Arc<Service>, graphs: Graphs, report: Report) -> Server {
+        let listing = Mutex::new(Arc::new(Listing::of(graphs.loaded())));
+        Server { service, graphs, listing, changes: watch::Sender::new(0), report }
+    }
+
+    fn listing(&self) -> Arc<Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is served now; the files are read again first, when they have changed.
+    fn current(&self) -> Arc<Listing> {
+        if self.graphs.refresh(self.service.library()) {
+            match self.graphs.faulty() {
+                Some(faulty) => (self.report)(&faulty),
+                None => self.take_over(),
+            }
+        }
+        self.listing()
+    }
+
+    fn take_over(&self) {
+        let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = Listing::of(self.graphs.loaded());
+        let differs = fresh.tools().ne(listing.tools());
+        *listing = Arc::new(fresh);
+        if differs {
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Looks at the files for as long as the process lives, so that clients are told of changes before they call.
+    async fn look(self: Arc<Self>) {
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.current();
+        }
+    }
+
+    async fn run(
+        &self,
+        listing: &Listing,
+        entry: &Entry,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let progress = Progress::wanted(context);
+        let how = How {
+            watch: progress.as_ref().map(Progress::watch),
+            trace: trace(context),
+            ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
+        };
+        let running = self.finish(listing, entry, request, face::caller(context), how);
+        let finished = match &progress {
+            Some(progress) => progress.told_during(running, &context.peer).await,
+            None => running.await,
+        };
+        match finished {
+            // A server's last words may hold what it was told in confidence.
+            Ok(Outcome::Failed(fault)) => {
+                answers::failed(&listing.loaded.redaction(&entry.definition).fault(&fault), &entry.shape)
+            }
+            Ok(outcome) => answers::of(outcome, &entry.shape),
+            Err(error) => answers::refused(&error, &entry.shape),
+        }
+    }
+
+    async fn finish(
+        &self,
+        listing: &Listing,
+        entry: &Entry,
+        request: CallToolRequestParams,
+        by: Actor,
+        how: How,
+    ) -> Result<Outcome, ServiceError> {
+        self.service.may_start_servers(&listing.loaded, &entry.definition)?;
+        let input = Value::Object(request.arguments.unwrap_or_default());
+        let definition = Arc::clone(&entry.definition);
+        let finished = self.service.call_function(FunctionCall { definition, input, by, how, kept: false }).await?;
+        Ok(finished.outcome)
+    }
+}
+
+impl Toolset for Server {
+    const BOUNDS: Bounds = Bounds { line: 16 << 20, values: 500_000 };
+    const PARTING: Duration = Duration::from_millis(200);
+
+    fn about(&self) -> ServerConfig {
+        let face = self.listing().loaded.face.clone();
+        let mut server = Implementation::new(face.name, face.version);
+        server.title = face.title;
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let mut about = ServerConfig::new(capabilities).with_server_info(server);
+        about.instructions = face.instructions;
+        about
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.current().tools().cloned().collect()
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.changes.subscribe())
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let listing = self.current();
+        match listing.entry(&request.name) {
+            Some(entry) => Ok(self.run(&listing, entry, request, &context).await.into()),
+            None => Err(unknown(&listing, &request.name)),
+        }
+    }
+}
+
+/// Where the run stands in a trace: within the caller's, if that has one.
+fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
+    let meta: &Map<String, Value> = &context.meta;
+    let protocol = context.protocol_version().map(|version| version.as_str().to_owned());
+    let request = Request { id: context.id.to_string(), session: None, protocol, transport: Over::Pipe };
+    TraceContext::answering(request, Some(meta))
+}
+
+fn unknown(listing: &Listing, name: &str) -> ErrorData {
+    let help = listing
+        .closest(name)
+        .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
+    ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
+}

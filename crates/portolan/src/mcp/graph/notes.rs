@@ -1,0 +1,135 @@
+//! What is said on standard error while standard output belongs to the protocol.
+//!
+//! Whoever started us may not read it. A full pipe must not hold up a call, so that a thread of its own writes, and
+//! what it cannot keep up with is left out and counted.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use portolan_runtime::servers::OnStderr;
+
+/// How many notes may wait.
+const WAITING: usize = 1_000;
+/// How long the last notes are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// Where notes go. All clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Notes {
+    queue: SyncSender<Note>,
+    left_out: Arc<AtomicU64>,
+}
+
+enum Note {
+    Said(String),
+    /// Answered once everything before it is written.
+    Flush(SyncSender<()>),
+}
+
+impl Notes {
+    /// Notes that are written to `out`.
+    pub(crate) fn to(out: impl Write + Send + 'static) -> Notes {
+        let (queue, notes) = sync_channel(WAITING);
+        let left_out = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&left_out);
+        std::thread::spawn(move || write(out, &notes, &counted));
+        Notes { queue, left_out }
+    }
+
+    pub(crate) fn note(&self, note: String) {
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(Note::Said(note)) {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes what servers write to their standard error, each line with the server's name.
+    pub(crate) fn of_servers(&self) -> OnStderr {
+        let notes = self.clone();
+        Arc::new(move |server, line| notes.note(format!("{server}: {line}")))
+    }
+
+    /// Waits until all notes are written, but not for ever.
+    pub(crate) fn flush(&self) {
+        let (written, all) = sync_channel(1);
+        if self.queue.try_send(Note::Flush(written)).is_ok() {
+            let _late = all.recv_timeout(LAST_WORDS);
+        }
+    }
+}
+
+fn write(mut out: impl Write, notes: &Receiver<Note>, left_out: &AtomicU64) {
+    for note in notes {
+        let lost = left_out.swap(0, Ordering::Relaxed);
+        // Nothing more can be done about a standard error that is closed.
+        if lost > 0 {
+            let _closed = writeln!(out, "[{lost} lines left out: nobody read them]");
+        }
+        match note {
+            Note::Said(note) => drop(writeln!(out, "{note}")),
+            Note::Flush(written) => drop(written.send(())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panics").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn said(page: &Page) -> String {
+        String::from_utf8(page.0.lock().expect("nobody panics").clone()).expect("text")
+    }
+
+    /// Waits for all notes however long they take.
+    fn written(notes: &Notes) {
+        let (written, all) = sync_channel(1);
+        notes.queue.send(Note::Flush(written)).expect("it is there");
+        all.recv().expect("it is answered");
+    }
+
+    #[test]
+    fn notes_are_written_in_order() {
+        let page = Page::default();
+        let notes = Notes::to(page.clone());
+        notes.note("one".to_owned());
+        notes.of_servers()("files", "two");
+        written(&notes);
+        assert_eq!(said(&page), "one\nfiles: two\n");
+    }
+
+    #[test]
+    fn who_does_not_read_holds_nobody_up() {
+        let page = Page::default();
+        let unread = page.0.lock().expect("nobody panics");
+        let notes = Notes::to(page.clone());
+        let noted = WAITING + 11;
+        for nth in 0..noted {
+            notes.note(nth.to_string());
+        }
+        drop(unread);
+        written(&notes);
+        let said = said(&page);
+        let left_out = |line: &str| line.strip_prefix('[')?.split(' ').next()?.parse::<usize>().ok();
+        let lost: usize = said.lines().filter_map(left_out).sum();
+        let written = said.lines().filter(|line| left_out(line).is_none()).count();
+        assert!((10..=11).contains(&lost), "{lost}: one may be with the writer already");
+        assert_eq!(written + lost, noted);
+    }
+}

@@ -1,0 +1,128 @@
+//! The `tasks` toolset: an agent is led through workflows by Navigator's eleven tools.
+
+mod answers;
+mod arguments;
+mod ask;
+mod manage;
+mod navigate;
+mod schemas;
+mod select;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_runtime::service::{Caller, Service, ServiceError};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
+
+use super::connection::serve_stdio;
+use super::face::{self, Toolset};
+use super::transport::Bounds;
+use arguments::Arguments;
+
+#[cfg(test)]
+pub(crate) use schemas::tools;
+
+/// What a client is told once, when it connects.
+const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
+instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` back as it \
+stands. Every offered call is accepted; every other call is refused, changes nothing, and answers with the present \
+situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
+After a loss of context call Current. Never edit a task file's position by hand.";
+
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end.
+pub(crate) fn serve(service: Arc<Service>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    serve_stdio(runtime, Arc::new(Server::new(service)), async {})
+}
+
+/// The server of one connection.
+struct Server {
+    service: Arc<Service>,
+    tools: Vec<Tool>,
+    asked: ask::Asked,
+}
+
+impl Server {
+    fn new(service: Arc<Service>) -> Server {
+        Server { service, tools: schemas::tools(), asked: ask::Asked::default() }
+    }
+
+    async fn perform(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let arguments = Arguments::new(request.arguments.clone());
+        let caller = caller(context);
+        let value = match request.name.as_ref() {
+            "Init" => navigate::init(&self.service, arguments, &caller).await?,
+            "Start" => navigate::start(&self.service, arguments, &caller).await?,
+            "Current" => navigate::current(&self.service, arguments, &caller).await?,
+            "Next" => return self.next(arguments, request, context, caller).await,
+            "ListWorkflows" => manage::list_workflows(&self.service, arguments)?,
+            "SelectWorkflow" => select::select_workflow(&self.service, arguments)?,
+            "Diagram" => manage::diagram(&self.service, arguments)?,
+            "CopyWorkflows" => manage::copy_workflows(&self.service, arguments)?,
+            "CopyAgents" => manage::copy_agents(&self.service, arguments)?,
+            "LoadWorkflows" => manage::load_workflows(&self.service, arguments)?,
+            "ListCatalog" => manage::list_catalog(arguments)?,
+            other => return Err(unknown_tool(other)),
+        };
+        Ok(answers::success(value).into())
+    }
+}
+
+fn unknown_tool(name: &str) -> ServiceError {
+    let near = closest(name, schemas::NAMES).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    ServiceError::refused(
+        "unknown_tool",
+        format!("there is no tool `{}`", clip(name)),
+        format!("{near}tools/list has them all"),
+    )
+}
+
+/// Who calls, and whether the client can put a question to its user.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
+        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
+    });
+    Caller { by: face::caller(context), can_ask }
+}
+
+impl Toolset for Server {
+    const BOUNDS: Bounds = Bounds { line: 4 << 20, values: 50_000 };
+    /// Checks that are being performed are mostly let finish.
+    const PARTING: Duration = Duration::from_secs(5);
+
+    fn about(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match self.perform(&request, &context).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                let metadata = navigate::metadata(&self.service, &request, &error).await;
+                Ok(answers::failure(&request, &error, metadata).into())
+            }
+        }
+    }
+}
