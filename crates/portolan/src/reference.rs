@@ -90,9 +90,9 @@ fn the_page_of_the_diagnostics_is_current() {
         .to_owned();
     for code in validate::codes() {
         let _ = write!(page, "\n## {}\n\n{}\n\n*Mend it:* {}\n", code.code, code.what, code.fix);
-        if let Some(Example { text, said }) = example(code.code) {
+        if let Some(Example { text, language, said }) = example(code.code) {
             if let Some(text) = text {
-                let _ = write!(page, "\n```jsonc\n{}\n```\n", text.trim_end());
+                let _ = write!(page, "\n```{language}\n{}\n```\n", text.trim_end());
             }
             let _ = write!(page, "\n```text\n{said}\n```\n");
         }
@@ -103,6 +103,8 @@ fn the_page_of_the_diagnostics_is_current() {
 struct Example {
     /// The definition, unless it is too long to be read here, or holds what cannot be seen.
     text: Option<String>,
+    /// What its block is marked with.
+    language: &'static str,
     /// What is said about it.
     said: String,
 }
@@ -123,11 +125,15 @@ fn example(code: &str) -> Option<Example> {
             continue;
         };
         let name = folder.file_name()?.to_string_lossy().into_owned();
-        let files = ["workflow.json".to_owned(), format!("{name}.json")];
-        let text = files.iter().find_map(|file| fs::read_to_string(folder.join(file)).ok())?;
-        shown.push((strict.len(), text.len(), text, line.replace(" | help: ", "\nhelp: ")));
+        let spellings = [("json", "jsonc"), ("yaml", "yaml")];
+        let (text, language) = spellings.iter().find_map(|(extension, language)| {
+            let files = [format!("workflow.{extension}"), format!("{name}.{extension}")];
+            let text = files.iter().find_map(|file| fs::read_to_string(folder.join(file)).ok())?;
+            Some((text, *language))
+        })?;
+        shown.push((strict.len(), text.len(), text, language, line.replace(" | help: ", "\nhelp: ")));
     }
-    let (_, length, text, said) = shown.into_iter().min()?;
+    let (_, length, text, language, said) = shown.into_iter().min()?;
     let seen = (1..=MAX_SHOWN_BYTES).contains(&length) && !text.contains(|c: char| c.is_control() && c != '\n');
-    Some(Example { text: seen.then_some(text), said })
+    Some(Example { text: seen.then_some(text), language, said })
 }

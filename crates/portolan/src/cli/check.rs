@@ -7,6 +7,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::source::{Location, Source};
+use portolan_runtime::definition::Findings;
+use portolan_runtime::graphs;
 use portolan_runtime::library::{Found, Library, Reviewed, workflow_files};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
@@ -20,9 +22,12 @@ use super::{Common, Exit, Leniency, exit_of};
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
-    /// Workflow files, or folders of them.
+    /// Files of workflows or of graphs, or folders of workflows.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    /// Your own file of MCP servers, for graphs that call servers which they do not define.
+    #[arg(long, value_name = "FILE")]
+    mcp: Option<PathBuf>,
     #[command(flatten)]
     leniency: Leniency,
 }
@@ -30,7 +35,8 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let Gathered { files, mut unread, doubles } = gather(&args.paths);
+    let (graphs, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.paths.iter().partition(|path| is_graph(path));
+    let Gathered { files, mut unread, doubles } = gather(&others);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<Reviewed> = Vec::new();
@@ -41,10 +47,57 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     reviews.extend(doubles);
+    for path in graphs {
+        match graphs::review(path, args.mcp.as_deref(), &library, args.leniency.strictness()) {
+            Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
+            Err(error) => unread.push((path.clone(), error)),
+        }
+    }
     print(&output, &reviews, &unread)?;
     let faulty = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
     let failed = unread.first().map_or(Exit::Done, |(_, error)| exit_of(error.kind));
     Ok(if faulty { Exit::InvalidDefinition } else { failed })
+}
+
+/// Whether a file holds functions. One that cannot be read is no folder of workflows either, and says so itself.
+pub(super) fn is_graph(path: &Path) -> bool {
+    path.is_file() && graphs::holds_functions(path).unwrap_or(false)
+}
+
+/// The findings of a file of functions, with those in files that it names; the file itself also when it has none.
+fn reviewed(name: &str, findings: Findings) -> Vec<Reviewed> {
+    let mut reviews = vec![Reviewed { source: Source::new(name, ""), faults: Vec::new() }];
+    for (source, fault) in findings {
+        match reviews.iter_mut().find(|review| review.source.name == source.name) {
+            Some(review) => {
+                review.source = source;
+                review.faults.push(fault);
+            }
+            None => reviews.push(Reviewed { source, faults: vec![fault] }),
+        }
+    }
+    reviews
+}
+
+/// Refuses files for their faults, as [`refuse`] does a definition.
+pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) -> anyhow::Result<Exit> {
+    let errors: Vec<_> = findings.iter().filter(|(_, fault)| fault.is_error()).collect();
+    let message = format!("`{name}` has {}", counted(errors.len(), "error"));
+    if output.is_json() {
+        let told = errors.iter().map(|(source, fault)| {
+            let at = source.location(fault.span.map_or(0, |span| span.start));
+            format!("{}:{}:{}: {} ({})", source.name, at.line, at.column, fault.message, fault.code)
+        });
+        let told: Vec<String> = told.take(MAX_DRAWN).collect();
+        output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "mend them; nothing was done");
+        return Ok(Exit::InvalidDefinition);
+    }
+    for (source, fault) in errors.iter().take(MAX_DRAWN) {
+        output.remark(drawn(source, fault, output.has_error_colour()));
+        output.remark("");
+    }
+    output.error("invalid_definition", &message, "mend them; nothing was done");
+    Ok(Exit::InvalidDefinition)
 }
 
 /// What the paths of the command line come to.
@@ -58,12 +111,12 @@ struct Gathered {
 }
 
 /// The files to check; of several that give the same id, the first, and a fault for each other one.
-fn gather(paths: &[PathBuf]) -> Gathered {
+fn gather(paths: &[&PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut gathered = Gathered::default();
     for path in paths {
         let files = files_at(path).unwrap_or_else(|error| {
-            gathered.unread.push((path.clone(), error));
+            gathered.unread.push(((*path).clone(), error));
             Vec::new()
         });
         for file in files {
@@ -169,7 +222,7 @@ pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: &Servi
     Ok(Exit::InvalidDefinition)
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 

@@ -1,21 +1,28 @@
 //! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
 
+mod builtin;
 mod catalog;
 mod check;
 mod completions;
 mod demo;
+mod eval;
 mod output;
+mod resume;
+mod run;
 mod runs;
 mod serve;
 mod show;
+mod test;
 mod trust;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use portolan_core::dialect::Strictness;
 use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
+use portolan_runtime::telemetry::Telemetry;
 
 pub(crate) use output::{Format, Output};
 
@@ -43,16 +50,22 @@ pub(crate) struct Common {
     /// How to print.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
+    #[arg(skip)]
+    telemetry: Option<Telemetry>,
 }
 
 #[derive(Subcommand)]
 enum Verb {
     Check(check::Check),
     Show(show::Show),
+    Run(run::Run),
+    Test(test::Test),
     Serve(serve::Serve),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Trust(trust::TrustArgs),
+    Builtin(builtin::Builtin),
+    Eval(eval::Eval),
     Demo(demo::Demo),
     Completions(completions::Completions),
 }
@@ -108,6 +121,7 @@ impl Common {
 
     pub(crate) fn options(&self) -> Result<Options, ServiceError> {
         let mut options = Options::of(self.project()?);
+        options.telemetry = self.telemetry.clone();
         if let Some(store) = &self.store {
             options.store = if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.clone()) };
         }
@@ -126,10 +140,22 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 
 pub(crate) fn run() -> ExitCode {
     let exit = match Cli::try_parse() {
-        Ok(cli) => perform(cli),
+        Ok(cli) => traced(cli),
         Err(error) => misused(&error),
     };
     ExitCode::from(exit as u8)
+}
+
+/// Performs a command; what it tells collectors of traces is sent before the process ends.
+fn traced(mut cli: Cli) -> Exit {
+    let output = cli.common.output();
+    let telemetry = Telemetry::from_environment(Arc::new(move |note| output.remark(output::one_line(note))));
+    cli.common.telemetry = telemetry.clone();
+    let exit = perform(cli);
+    if let Some(telemetry) = telemetry {
+        telemetry.close();
+    }
+    exit
 }
 
 fn perform(cli: Cli) -> Exit {
@@ -137,10 +163,14 @@ fn perform(cli: Cli) -> Exit {
     let result = match cli.verb {
         Verb::Check(args) => check::run(&args, &cli.common),
         Verb::Show(args) => show::run(&args, &cli.common),
+        Verb::Run(args) => run::run(&args, &cli.common),
+        Verb::Test(args) => test::run(&args, &cli.common),
         Verb::Serve(args) => serve::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
+        Verb::Builtin(args) => builtin::run(&args, &cli.common),
+        Verb::Eval(args) => eval::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),
         Verb::Completions(args) => completions::run(&args, &cli.common),
     };

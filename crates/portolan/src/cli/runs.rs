@@ -13,6 +13,7 @@ use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, 
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, command_line, one_line, safe, table};
+use super::resume::{Resume, resume, show_trace};
 use super::{Common, Exit, block_on};
 
 /// Look at runs, and answer the questions that only a person may.
@@ -43,7 +44,14 @@ enum Verb {
     Show {
         /// A handle, or the path of a task file.
         run: String,
+        /// Show instead what each node of a graph did, and when.
+        #[arg(long)]
+        trace: bool,
     },
+    /// Go on with a run of a graph that was interrupted. What was answered is not asked again.
+    ///
+    /// Example: portolan runs resume k7m2qx4p
+    Resume(Resume),
     /// Show everything that happened to a run.
     ///
     /// Example: portolan runs events k7m2qx4p
@@ -88,7 +96,9 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     block_on(async {
         match &args.verb {
             Verb::List { all, limit } => list_runs(&output, &service, *all, *limit as usize).await,
-            Verb::Show { run } => show(&output, &service, run).await,
+            Verb::Show { run, trace: true } => show_trace(output, &service, run).await,
+            Verb::Show { run, trace: false } => show(&output, &service, run).await,
+            Verb::Resume(args) => resume(output, &service, args).await,
             Verb::Events { run } => events(&output, &service, run).await,
             Verb::Answer { run, answer, branch, note } => {
                 let given = Given { run, answer: answer.as_deref(), branch: branch.as_deref(), note: note.as_deref() };
@@ -111,7 +121,7 @@ fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
 }
 
 /// The run that an argument names.
-fn address(text: &str) -> Result<Address, ServiceError> {
+pub(super) fn address(text: &str) -> Result<Address, ServiceError> {
     match Address::parse(text) {
         Address::Task(path) if !path.contains(['/', '\\', '.']) => Err(ServiceError::refused(
             "unknown_run",
@@ -134,7 +144,7 @@ fn at_a_shell(error: ServiceError) -> ServiceError {
 }
 
 /// The person at this terminal.
-fn person() -> Caller {
+pub(super) fn person() -> Caller {
     let name = ["USER", "LOGNAME", "USERNAME"]
         .iter()
         .find_map(|key| std::env::var(key).ok())

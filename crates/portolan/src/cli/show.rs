@@ -7,11 +7,12 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
 use portolan_core::present::{dot, mermaid, outline};
+use portolan_runtime::graphs;
 use portolan_runtime::library::Library;
 use portolan_runtime::service::{ErrorKind, ServiceError};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::check::{files_at, refuse};
+use super::check::{files_at, is_graph, refuse};
 use super::{Common, Exit, Output};
 
 /// Show a workflow: its steps and where they lead.
@@ -19,9 +20,12 @@ use super::{Common, Exit, Output};
 /// Example: portolan show feature-development --diagram mermaid
 #[derive(Args)]
 pub(super) struct Show {
-    /// A workflow file, or the id of a workflow of the project or the catalogue.
+    /// A file of a workflow or of a graph, or the id of a workflow of the project or the catalogue.
     #[arg(value_name = "FILE|ID")]
     workflow: String,
+    /// Which tool of a graph file; without it, the outline shows them all.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
     /// Draw it instead.
     #[arg(long, value_enum, value_name = "KIND")]
     diagram: Option<Diagram>,
@@ -41,6 +45,9 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
     let path = Path::new(&args.workflow);
+    if is_graph(path) {
+        return show_graph(&output, args, path, &project);
+    }
     let (given, id) = if path.exists() { one_file(path)? } else { (Vec::new(), args.workflow.clone()) };
     let library = Library::new(&project, &given, Strictness::Lenient)?;
     if given.is_empty() && !library.list().iter().any(|listed| listed.id == id) && library.path(&id).is_none() {
@@ -67,12 +74,73 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The tools of a graph file; a picture shows one of them.
+fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyhow::Result<Exit> {
+    let library = Library::new(project, &[], Strictness::Strict)?;
+    let tools = graphs::drawable(path, &library)?;
+    let names: Vec<&str> = tools.iter().map(|tool| tool.id().as_str()).collect();
+    let shown: Vec<&Workflow> = match &args.tool {
+        None => tools.iter().collect(),
+        Some(name) => tools.iter().filter(|tool| tool.id().as_str() == name).collect(),
+    };
+    let one = matches!(args.diagram, Some(Diagram::Mermaid | Diagram::Dot));
+    if shown.is_empty() || (one && shown.len() > 1) {
+        let (code, message) = match &args.tool {
+            Some(name) => ("unknown_tool", format!("there is no tool `{}` that could be drawn", clip(name))),
+            None if shown.is_empty() => ("unknown_tool", format!("no tool of `{}` can be drawn", path.display())),
+            None => ("tool_required", format!("`{}` has {} tools", path.display(), tools.len())),
+        };
+        let near = args.tool.as_ref().and_then(|name| closest(name, names.iter().copied()));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "`portolan check` says what is wrong with it".to_owned(),
+            None => format!("name one with `--tool`: {}", list(&names)),
+        };
+        return Err(ServiceError::refused(code, message, help).into());
+    }
+    let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram)).collect();
+    if output.is_json() {
+        let tools = shown.iter().zip(&drawn).map(|(tool, drawn)| tool_json(tool, drawn));
+        output.json(&json!({ "file": path, "tools": tools.collect::<Vec<_>>() }))?;
+    } else {
+        output.line(drawn.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"))?;
+    }
+    let findings = graphs::review(path, None, &library, Strictness::Strict)?;
+    // Servers that only the person's own file defines are no fault of the graph.
+    let faults = findings.iter().filter(|(_, fault)| fault.is_error() && fault.code != "unknown-server").count();
+    if faults > 0 {
+        output.remark(noted(&args.workflow, faults));
+    }
+    Ok(Exit::Done)
+}
+
+fn tool_json(tool: &Workflow, drawn: &str) -> Value {
+    let flow = tool.root();
+    let nodes = flow.steps.values();
+    let nodes = nodes.map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": step.node.kind.word() }));
+    let program = flow.program.as_ref();
+    let input = program.and_then(|program| program.input.as_ref()).map(|schema| schema.value.value());
+    let output = program.and_then(|program| program.output.as_ref()).map(|schema| schema.value.value());
+    json!({
+        "id": tool.id(),
+        "description": flow.description,
+        "inputSchema": input,
+        "outputSchema": output,
+        "nodes": nodes.collect::<Vec<_>>(),
+        "drawn": drawn,
+    })
+}
+
+fn noted(id: &str, faults: usize) -> String {
+    let them = if faults == 1 { "1 fault".to_owned() } else { format!("{faults} faults") };
+    format!("note: `{id}` has {them} and is shown repaired; `portolan check` says what is wrong")
+}
+
 /// A workflow that has faults is drawn as lenient reading repairs it, which must not be taken for what is written.
 fn remark_on_faults(output: &Output, strict: &Library, id: &str) -> anyhow::Result<()> {
     let faults = strict.review(id)?.faults.iter().filter(|fault| fault.is_error()).count();
     if faults > 0 {
-        let them = if faults == 1 { "1 fault".to_owned() } else { format!("{faults} faults") };
-        output.remark(format!("note: `{id}` has {them} and is shown repaired; `portolan check` says what is wrong"));
+        output.remark(noted(id, faults));
     }
     Ok(())
 }

@@ -6,16 +6,17 @@ use clap::Args;
 use portolan_core::graph::Workflow;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::library::{Found, Library, workflow_files};
+use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
+use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
 use serde_json::json;
 
-use super::check::refuse;
+use super::check::{draw_findings, is_graph, refuse};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency};
 
-/// Allow the commands that a definition's acceptance checks run, in this project.
+/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -23,7 +24,7 @@ use super::{Common, Exit, Leniency};
     after_help = "Nothing that a repository names is run before this. It is recorded outside the repository; a changed command must be trusted anew."
 )]
 pub(super) struct TrustArgs {
-    /// Workflow files.
+    /// Files of workflows or of graphs.
     #[arg(value_name = "FILE", required_unless_present = "list")]
     files: Vec<PathBuf>,
     /// Take it back instead.
@@ -43,7 +44,8 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     if args.list {
         return list(&output, service.trust());
     }
-    let paths = args.files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
+    let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_graph(path));
+    let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
     // All are looked at before any is recorded: half of a command line is not what the person allowed.
@@ -57,7 +59,20 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             Err(error) => return Err(error.into()),
         }
     }
+    let mut sources = Vec::new();
+    for path in graphs {
+        match Graphs::unserved(path, service.library(), args.leniency.strictness()) {
+            Ok(loaded) => sources.push((read_definition(path)?, loaded)),
+            Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &path.to_string_lossy(), &faulty.findings),
+            Err(OpenError::Failed(error)) => return Err(error.into()),
+        }
+    }
     let mut report = Vec::new();
+    for (source, loaded) in &sources {
+        for workflow in distinct(loaded) {
+            report.push(settle(&output, &service, source, workflow, args.revoke)?);
+        }
+    }
     for (found, definition) in definitions {
         let (source, _) = library.text(&found.id)?;
         report.push(settle(&output, &service, &source, &definition.workflow, args.revoke)?);
@@ -66,6 +81,21 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         output.json(&json!({ "files": report }))?;
     }
     Ok(Exit::Done)
+}
+
+/// The functions of a file that run different commands. Those that run the same are trusted with one record.
+fn distinct(loaded: &Loaded) -> Vec<&Workflow> {
+    let mut known: Vec<Option<Digest>> = Vec::new();
+    let mut distinct = Vec::new();
+    for definition in loaded.functions.values() {
+        let digest = definition.commands.clone();
+        let nothing = digest.is_none() && loaded.functions.values().any(|other| other.commands.is_some());
+        if !nothing && !known.contains(&digest) {
+            known.push(digest);
+            distinct.push(&*definition.workflow);
+        }
+    }
+    distinct
 }
 
 /// Each file is named by itself: what a folder holds tomorrow is not what the person sees today.
@@ -122,6 +152,9 @@ fn settle(
 }
 
 fn line(command: &Command) -> String {
+    if command.node.is_empty() {
+        return format!("{}: {}", one_line(&format!("server {}", command.check)), command_line(&command.argv));
+    }
     let at = one_line(&format!("{}/{}", command.node, command.check));
     format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }

@@ -3,15 +3,20 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test -p portolan --test cli` accepts what is found, also in the generated documents.
 
+mod builtin;
 mod catalog;
 mod check;
 mod demo;
+mod eval;
 mod examples;
 mod help;
 mod misuse;
 mod output;
+mod resume;
+mod run;
 mod runs;
 mod serve;
 mod show;
 mod support;
+mod test;
 mod trust;

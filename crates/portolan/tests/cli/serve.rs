@@ -48,3 +48,76 @@ fn a_client_that_leaves_at_once_is_no_error() {
     "#]]
     .assert_eq(&project.says("serve .flow/workflows --human verified --lenient --store memory"));
 }
+
+const GRAPH: &str = r#"version: "1.0"
+server: { name: toolbox, version: "1" }
+tools:
+  - name: say
+    description: Says it back
+    inputSchema: { type: object }
+    outputSchema: { type: object }
+    nodes:
+      - { id: entry, type: entry, next: exit }
+      - { id: exit, type: exit }
+"#;
+
+#[test]
+fn graphs_are_served_without_being_told_apart() {
+    let project = Project::small();
+    project.write("g.yaml", GRAPH);
+    for arguments in ["g.yaml", "g.yaml --toolset graph", "g.yaml --toolset tasks"] {
+        expect![[r#"
+            exit: 0
+        "#]]
+        .assert_eq(&project.says(&format!("serve {arguments}")));
+    }
+}
+
+#[test]
+fn files_of_both_kinds_are_served_apart() {
+    let project = Project::small();
+    project.write("g.yaml", GRAPH);
+    expect![[r#"
+        stderr: error: `g.yaml` holds graphs of tool calls, and `.flow/workflows/small.json` a workflow that an agent is led through
+        stderr: help: serve them apart, each as a server of its own; `--toolset` says which one is meant
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve g.yaml .flow/workflows/small.json"));
+    let said = project.says("serve .flow/workflows/small.json --toolset graph");
+    assert!(said.contains("cannot be served as a tool") && said.ends_with("exit: 3\n"), "{said}");
+}
+
+#[test]
+fn graphs_and_their_servers_must_be_there() {
+    let project = Project::small();
+    project.write("g.yaml", GRAPH);
+    expect![[r#"
+        stderr: error: no file of graphs is named
+        stderr: help: name the files whose graphs are to be served
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --toolset graph"));
+    expect![[r#"
+        stderr: error: `--mcp` has servers for graphs, and no graph is served
+        stderr: help: leave `--mcp` out, or name a file of graphs
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --mcp mcp.json"));
+    expect![[r#"
+        stderr: error: `mcp.json` cannot be read: no such file or directory
+        stderr: help: check the path and its permissions
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("serve g.yaml --mcp mcp.json"));
+}
+
+#[test]
+fn graphs_with_faults_are_not_served() {
+    let project = Project::new();
+    project.write("g.yaml", GRAPH.replace("next: exit", "next: exti"));
+    let said = project.says("serve g.yaml");
+    assert!(said.contains("did you mean `exit`?") && said.contains("g.yaml:9:"), "{said}");
+    assert!(said.ends_with("exit: 3\n"), "{said}");
+    let said = project.says("serve g.yaml --format json");
+    assert!(said.contains("invalid_definition") && said.ends_with("exit: 3\n"), "{said}");
+}

@@ -31,6 +31,31 @@ pub(crate) const SMALL: &str = r#"{
 }
 "#;
 
+/// A graph that adds two numbers, and says which of three ways it took.
+pub(crate) const SUM: &str = r#"version: "1.0"
+server: {name: sums, version: "1"}
+tools:
+  - name: sum
+    description: Adds two numbers
+    inputSchema:
+      type: object
+      properties: {a: {type: integer}, b: {type: integer}, note: {type: string}, key: {type: string, writeOnly: true}}
+      required: [a, b]
+    outputSchema: {type: object, required: [sum]}
+    nodes:
+      - {id: entry, type: entry, next: add}
+      - {id: add, type: mcp, server: echo, tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}, next: large, onError: broken}
+      - id: large
+        type: switch
+        conditions:
+          - {rule: {">": [{var: add.sum}, 10]}, next: big}
+        next: small
+      - {id: big, type: transform, transform: {expr: '{"sum": $.add.sum, "size": "big"}'}, next: exit}
+      - {id: small, type: transform, transform: {expr: '{"sum": $.add.sum, "size": "small"}'}, next: exit}
+      - {id: broken, type: transform, transform: {expr: '{"sum": 0, "error": $.add.error.message}'}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
 /// A workflow whose one step is checked by a command.
 pub(crate) fn checked(argv: &str) -> String {
     format!(

@@ -1,0 +1,336 @@
+//! A run is driven while somebody looks on, may step through it, and may stop it.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use portolan_core::graph::Workflow;
+use portolan_core::present::{Redaction, TraceRow, expression, way};
+use portolan_core::value::NodeId;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::drive::{Control, Ended, Outcome, Watch};
+use portolan_runtime::graphs::Loaded;
+use portolan_runtime::script::{Recording, Tester};
+use portolan_runtime::servers::Servers;
+use portolan_runtime::service::{Finished, FunctionCall, How, Interrupted, Options, Service, ServiceError};
+use portolan_runtime::store::RunId;
+use portolan_runtime::tools::{Held, Recorder, Tools, Written};
+use serde_json::{Value, json};
+
+use super::outcome::{Told, tell};
+use super::progress::{Progress, TICK};
+use super::steps::steps;
+use super::{Run, folder};
+use crate::cli::output::{one_line, plain};
+use crate::cli::runs::person;
+use crate::cli::{Exit, Output, block_on};
+
+/// The most nodes that are remembered for a trace.
+const MAX_ROWS: usize = 20_000;
+
+/// A run that is about to be driven: everything is checked.
+pub(super) struct Driven<'d> {
+    pub(super) output: Output,
+    pub(super) service: &'d Service,
+    pub(super) options: &'d Options,
+    pub(super) loaded: &'d Loaded,
+    pub(super) definition: &'d Arc<Definition>,
+    pub(super) input: Value,
+    pub(super) written: Option<Arc<Written>>,
+    pub(super) breaks: Vec<NodeId>,
+    pub(super) hidden: Redaction,
+}
+
+/// How a run is looked on.
+pub(in crate::cli) struct Look<'l> {
+    pub(in crate::cli) output: Output,
+    pub(in crate::cli) workflow: &'l Workflow,
+    pub(in crate::cli) hidden: &'l Redaction,
+    pub(in crate::cli) control: Control,
+    /// Whether a person steps through it.
+    pub(in crate::cli) steps: bool,
+    /// Whether every node is to be told afterwards.
+    pub(in crate::cli) trace: bool,
+    /// Whether it is kept, so that it can be left where it is.
+    pub(in crate::cli) kept: bool,
+    /// The servers that are ended afterwards.
+    pub(in crate::cli) servers: Option<Arc<Servers>>,
+}
+
+/// What became of a run that was looked on.
+pub(in crate::cli) struct Over {
+    /// What it came to; nothing when it was left where it was.
+    pub(in crate::cli) finished: Option<Finished>,
+    /// What each node did, where that was asked for.
+    pub(in crate::cli) rows: Option<Vec<TraceRow>>,
+}
+
+/// Drives a run to its end. A person who interrupts it stops it; one that is kept is left where it is.
+pub(in crate::cli) async fn drive(
+    look: Look<'_>,
+    tools: Tools,
+    begin: impl AsyncFnOnce(How) -> Result<Finished, ServiceError>,
+) -> Result<Over, ServiceError> {
+    let Look { output, workflow, hidden, control, steps: stepping, trace, kept, servers } = look;
+    let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
+    let progress = shown.then(Progress::default);
+    let rows = trace.then(|| Rows::new(hidden.clone()));
+    let watches = [progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
+    let watch = watches.into_iter().flatten().reduce(Watch::and);
+    let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
+    let mut driving = pin!(begin(how));
+    let mut looking = pin!(async {
+        if stepping {
+            steps(output, &control, workflow, hidden).await;
+        }
+        std::future::pending::<()>().await;
+    });
+    let mut interrupted = pin!(interrupted());
+    let mut stopping = false;
+    let mut ticks = tokio::time::interval(TICK);
+    let finished = loop {
+        tokio::select! {
+            finished = &mut driving => break Some(finished),
+            () = &mut looking => {}
+            () = &mut interrupted, if !stopping => {
+                if kept {
+                    break None;
+                }
+                stopping = true;
+                // It may be over in the same moment.
+                let _ = control.stop();
+            }
+            _ = ticks.tick(), if progress.is_some() => progress.iter().for_each(Progress::tick),
+        }
+    };
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    if let Some(servers) = servers {
+        servers.close().await;
+    }
+    Ok(Over { finished: finished.transpose()?, rows: rows.map(|rows| rows.take()) })
+}
+
+/// Resolves when the person, or the system, asks this process to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Nobody can be heard: then nobody stops it.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What nodes did, as they are told of.
+#[derive(Clone)]
+struct Rows {
+    began: Instant,
+    hidden: Redaction,
+    rows: Arc<Mutex<Vec<TraceRow>>>,
+}
+
+impl Rows {
+    fn new(hidden: Redaction) -> Rows {
+        Rows { began: Instant::now(), hidden, rows: Arc::default() }
+    }
+
+    fn watch(&self) -> Watch {
+        let rows = self.clone();
+        Watch::new(|_| {}, move |ended| rows.note(ended))
+    }
+
+    fn note(&self, ended: &Ended<'_>) {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if rows.len() >= MAX_ROWS {
+            return;
+        }
+        let start = self.began.elapsed().saturating_sub(ended.took);
+        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        rows.push(TraceRow {
+            index: ended.index,
+            at: way(ended.path, &ended.node.id),
+            node: ended.node.id.clone(),
+            kind: ended.node.kind.word(),
+            start_us: micros(start),
+            took_us: micros(ended.took),
+            retries: u32::try_from(ended.calls.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            input: ended.input.map(|input| self.hidden.value(input)),
+            expression: expression(&ended.node.kind).map(|text| self.hidden.text(&text)),
+            output: ended.output.map(|output| self.hidden.value(output)),
+            error: ended.fault.map(|fault| self.hidden.fault(fault)),
+        });
+    }
+
+    fn take(&self) -> Vec<TraceRow> {
+        std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
+    if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
+        let message = format!("`{}` is there already", path.display());
+        return Err(
+            ServiceError::refused("exists", message, "name another file for `--record`; nothing was started").into()
+        );
+    }
+    let Driven { output, service, loaded, definition, ref input, ref written, .. } = driven;
+    let hidden = driven.hidden.clone().learning(input);
+    let recorder = args.record.as_ref().map(|_| Recorder::default());
+    let mut tools = Tools::of(loaded.servers.clone());
+    if let Some(written) = written {
+        tools = tools.first(written.clone());
+    }
+    if let Some(recorder) = &recorder {
+        tools = tools.recorded(recorder.clone());
+    }
+    let look = Look {
+        output,
+        workflow: &definition.workflow,
+        hidden: &hidden,
+        control: Control::new(args.step, driven.breaks.clone()),
+        steps: args.step || !driven.breaks.is_empty(),
+        trace: args.trace,
+        kept: args.durable,
+        servers: Some(loaded.servers.clone()),
+    };
+    let (kept, over) = block_on(async {
+        let kept = if args.durable {
+            let folder = folder(loaded, definition);
+            Some(service.keep_function(definition, input.clone(), person().by, &folder).await?)
+        } else {
+            None
+        };
+        if let Some(run) = kept.as_ref().filter(|_| !output.is_json()) {
+            output.remark(format!("run {run}"));
+        }
+        let over = drive(look, tools, async |how| match &kept {
+            Some(run) => service.resume_function(run, Interrupted::Ask, how).await,
+            None => {
+                let (definition, input, by) = (definition.clone(), input.clone(), person().by);
+                service.call_function(FunctionCall { definition, input, by, how, kept: false }).await
+            }
+        });
+        Ok::<_, ServiceError>((kept.clone(), over.await?))
+    })??;
+    let Over { finished, rows } = over;
+    let Some(finished) = finished else { return Ok(left(output, kept.as_ref())) };
+    remark_on_unused(output, written.as_deref());
+    let exit = tell(output, &Told { finished: &finished, rows, hidden: &hidden })?;
+    if let (Some(recorder), Some(path)) = (&recorder, &args.record) {
+        record(&driven, recorder, path, &finished, &hidden)?;
+    }
+    Ok(exit)
+}
+
+/// A run that is kept was interrupted.
+pub(in crate::cli) fn left(output: Output, run: Option<&RunId>) -> Exit {
+    let run = run.map(ToString::to_string).unwrap_or_default();
+    let help = format!("`portolan runs resume {run}` goes on with it");
+    output.error("interrupted", &format!("the run {run} was interrupted, and is kept as it was"), &help);
+    Exit::Failed
+}
+
+fn remark_on_unused(output: Output, written: Option<&Written>) {
+    for name in written.into_iter().flat_map(Written::unused) {
+        output.remark(one_line(&format!("note: the answer for `{name}` was not used")));
+    }
+}
+
+/// Writes a test of what happened.
+fn record(
+    driven: &Driven<'_>,
+    recorder: &Recorder,
+    path: &Path,
+    finished: &Finished,
+    hidden: &Redaction,
+) -> anyhow::Result<()> {
+    let output = driven.output;
+    if !matches!(finished.outcome, Outcome::Done(_) | Outcome::Failed(_)) {
+        output.remark("note: nothing was recorded, because the run did not come to its end");
+        return Ok(());
+    }
+    let tester = Tester::new(driven.options)?;
+    let graph = driven.loaded.file_of(driven.definition).unwrap_or_default();
+    let recording = Recording {
+        name: format!("recorded run of {}", driven.definition.workflow.id()),
+        graph: Path::new(&graph),
+        definition: driven.definition,
+        input: &driven.input,
+        recorder,
+        hidden,
+    };
+    let rewritten = block_on(recording.write(path, &tester))??;
+    let unwritable = |error: std::io::Error| {
+        let message = format!("`{}` cannot be written: {}", path.display(), plain(&error));
+        ServiceError::failed("unwritable", message, "name a file in a folder that exists with `--record`")
+    };
+    let mut file = std::fs::File::create_new(path).map_err(unwritable)?;
+    file.write_all(rewritten.text.as_bytes()).map_err(unwritable)?;
+    if rewritten.redacted {
+        output.remark(one_line(&format!("note: values in `{}` that must not be shown were masked", path.display())));
+    }
+    Ok(())
+}
+
+/// Goes as far as is possible without calling anything, and shows what would be called next.
+pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
+    let Driven { output, service, definition, input, written, breaks, .. } = driven;
+    let hidden = driven.hidden.learning(&input);
+    let control = Control::new(args.step, breaks.clone());
+    let held = Held::new(control.clone());
+    let tools = Tools::held(written.clone().unwrap_or_default(), held.clone());
+    let look = Look {
+        output,
+        workflow: &definition.workflow,
+        hidden: &hidden,
+        control,
+        steps: args.step || !breaks.is_empty(),
+        trace: args.trace,
+        kept: false,
+        servers: None,
+    };
+    let over = block_on(drive(look, tools, async |how| {
+        let (definition, by) = (definition.clone(), person().by);
+        service.call_function(FunctionCall { definition, input, by, how, kept: false }).await
+    }))??;
+    let Over { finished: Some(finished), rows } = over else { return Ok(left(output, None)) };
+    remark_on_unused(output, written.as_deref());
+    let calls: Vec<Value> = held
+        .calls()
+        .iter()
+        .map(|call| {
+            let arguments = hidden.value(&call.arguments);
+            let node = way(&call.frame, &call.node);
+            json!({ "node": node, "server": call.server, "tool": call.tool, "arguments": arguments })
+        })
+        .collect();
+    if calls.is_empty() {
+        return tell(output, &Told { finished: &finished, rows, hidden: &hidden });
+    }
+    if output.is_json() {
+        output.json(&json!({ "outcome": "dry-run", "calls": calls, "executed": finished.executed, "trace": rows }))?;
+        return Ok(Exit::Done);
+    }
+    if let Some(rows) = rows {
+        output.remark(super::waterfall(&rows, super::outcome::width()).trim_end());
+    }
+    for call in &calls {
+        let word = |key: &str| call[key].as_str().unwrap_or_default();
+        let what =
+            format!("`{}` would call {} of {} with {}", word("node"), word("tool"), word("server"), call["arguments"]);
+        output.line(one_line(&what))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,192 @@
+//! `portolan run`: a graph is run from the shell.
+
+mod driven;
+mod input;
+mod outcome;
+mod progress;
+mod steps;
+mod waterfall;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use portolan_core::diagnostic::closest;
+use portolan_core::graph::Kind;
+use portolan_core::value::NodeId;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
+use portolan_runtime::script::{self, SuiteError};
+use portolan_runtime::servers::PoolOptions;
+use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
+use portolan_runtime::tools::Written;
+
+use super::check::draw_findings;
+use super::{Common, Exit, Leniency};
+
+pub(super) use driven::{Look, Over, drive, left};
+pub(super) use outcome::{Told, tell, width};
+pub(super) use waterfall::waterfall;
+
+use driven::Driven;
+
+/// Run a graph of tool calls: its result is printed as JSON.
+///
+/// Example: portolan run count.yaml folder=.
+#[derive(Args)]
+#[command(
+    after_help = "Whatever is wrong with the file or the input is said before any server is started. Exit code 1 when the run fails."
+)]
+pub(super) struct Run {
+    /// The file of the graph.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The input, a field at a time. A value is JSON where the input schema wants no text.
+    #[arg(value_name = "KEY=VALUE", conflicts_with = "input")]
+    fields: Vec<String>,
+    /// Which of the file's tools; it may be left out where there is only one.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// The whole input: JSON, `@file`, or `-` for standard input.
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    input: Option<String>,
+    /// Your own file of MCP servers, as other clients have it: for servers that the graph does not define.
+    #[arg(long, value_name = "FILE")]
+    mcp: Option<PathBuf>,
+    /// Show every node with its time afterwards.
+    #[arg(long)]
+    trace: bool,
+    /// Show what would be called next, and call nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Take the answers of this file first: an object `mock` from node to answer, as in a test.
+    #[arg(long, value_name = "FILE")]
+    mock: Option<PathBuf>,
+    /// Keep the run in the store, so that `portolan runs resume` can go on with it.
+    #[arg(long, conflicts_with_all = ["dry_run", "mock"])]
+    durable: bool,
+    /// Write a test of what happened, for `portolan test`.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    record: Option<PathBuf>,
+    /// Wait before each node: Enter goes on by one, `c` to the end, `p` shows the context, `q` stops.
+    #[arg(long)]
+    step: bool,
+    /// Wait before this node; may be given several times.
+    #[arg(long = "break", value_name = "NODE")]
+    breaks: Vec<String>,
+    #[command(flatten)]
+    leniency: Leniency,
+}
+
+pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let options = options(args, common)?;
+    let service = Service::new(options.clone())?;
+    let strictness = args.leniency.strictness();
+    let files = vec![args.file.clone()];
+    let opened = Graphs::open(files, args.mcp.clone(), service.library(), strictness, PoolOptions::default());
+    let graphs = match opened {
+        Ok(graphs) => graphs,
+        Err(OpenError::Faulty(faulty)) => {
+            return draw_findings(&output, &args.file.to_string_lossy(), &faulty.findings);
+        }
+        Err(OpenError::Failed(error)) => return Err(error.into()),
+    };
+    let loaded = graphs.current(service.library());
+    let definition = loaded.function(args.tool.as_deref())?.clone();
+    let input = input::read(args, &definition)?;
+    let written = match &args.mock {
+        None => None,
+        Some(path) => match script::answers(path, &loaded) {
+            Ok(answers) => Some(Arc::new(Written::of(&answers))),
+            Err(SuiteError::Faulty(findings)) => return draw_findings(&output, &path.to_string_lossy(), &findings),
+            Err(SuiteError::Failed(error)) => return Err(error.into()),
+        },
+    };
+    let breaks = breaks(args, &definition)?;
+    if !args.durable {
+        needs_nobody(&definition)?;
+    }
+    let driven = Driven {
+        output,
+        service: &service,
+        options: &options,
+        loaded: &loaded,
+        definition: &definition,
+        input,
+        written,
+        breaks,
+        hidden: loaded.redaction(&definition),
+    };
+    if args.dry_run {
+        return driven::dry_run(driven, args);
+    }
+    service.may_start_servers(&loaded, &definition)?;
+    driven::run(driven, args)
+}
+
+fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
+    let mut options = common.options()?;
+    if !args.durable {
+        options.store = StoreAt::Memory;
+    } else if options.store == StoreAt::Memory {
+        return Err(ServiceError::refused(
+            "no_store",
+            "a store in memory keeps nothing beyond this process",
+            "leave out `--store memory`, or `--durable`",
+        ));
+    }
+    options.strictness = args.leniency.strictness();
+    Ok(options)
+}
+
+/// The nodes to wait before.
+fn breaks(args: &Run, definition: &Definition) -> Result<Vec<NodeId>, ServiceError> {
+    let nodes = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
+    if (args.step || !args.breaks.is_empty()) && args.input.as_deref() == Some("-") {
+        return Err(ServiceError::refused(
+            "usage",
+            "standard input cannot hold both the input and the commands of `--step` and `--break`",
+            "give the input as `--input @FILE`",
+        ));
+    }
+    for name in &args.breaks {
+        if !nodes().any(|node| node.as_str() == name) {
+            let help = match closest(name, nodes().map(NodeId::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`portolan show` has all nodes".to_owned(),
+            };
+            return Err(ServiceError::refused(
+                "unknown_step",
+                format!("there is no node `{name}` to wait before"),
+                help,
+            ));
+        }
+    }
+    Ok(args.breaks.iter().map(|name| NodeId::from(name.as_str())).collect())
+}
+
+/// A run that nobody keeps cannot wait for an agent or a person.
+fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
+    for (_, flow) in definition.workflow.flows() {
+        for (node, step) in &flow.steps {
+            let who = match &step.node.kind {
+                Kind::Work { .. } => "an agent",
+                Kind::Checkpoint { .. } => "a person",
+                _ => continue,
+            };
+            return Err(ServiceError::refused(
+                "durable_required",
+                format!("the run may wait for {who} at `{node}`, and would be lost"),
+                "say `--durable`, so that it is kept until somebody goes on with it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The folder of the file that functions came from, as a run keeps it.
+fn folder(loaded: &Loaded, definition: &Definition) -> PathBuf {
+    let folder = loaded.folder_of(definition);
+    folder.canonicalize().unwrap_or(folder)
+}

@@ -1,0 +1,95 @@
+//! What a run came to, as it is told: its result on standard output, everything else on standard error.
+
+use std::io::{IsTerminal, stdout};
+
+use portolan_core::present::{Redaction, TraceRow};
+use portolan_core::run::Fault;
+use portolan_runtime::drive::Outcome;
+use portolan_runtime::service::Finished;
+use serde_json::{Value, json};
+
+use super::waterfall;
+use crate::cli::output::{one_line, safe};
+use crate::cli::{Exit, Output};
+
+/// What is to be told of a run.
+pub(in crate::cli) struct Told<'t> {
+    /// How it ended.
+    pub(in crate::cli) finished: &'t Finished,
+    /// What each of its nodes did, where that was asked for.
+    pub(in crate::cli) rows: Option<Vec<TraceRow>>,
+    /// What is not shown.
+    pub(in crate::cli) hidden: &'t Redaction,
+}
+
+/// Tells it.
+pub(in crate::cli) fn tell(output: Output, told: &Told<'_>) -> anyhow::Result<Exit> {
+    if !output.is_json()
+        && let Some(rows) = &told.rows
+    {
+        output.remark(waterfall(rows, width()).trim_end());
+    }
+    match &told.finished.outcome {
+        Outcome::Done(result) => {
+            done(output, told, result.as_deref().unwrap_or(&Value::Null))?;
+            Ok(Exit::Done)
+        }
+        Outcome::Failed(fault) => {
+            failed(output, told, &told.hidden.fault(fault));
+            Ok(Exit::Failed)
+        }
+        Outcome::Cancelled => {
+            output.error("stopped", "the run was stopped", "");
+            Ok(Exit::Failed)
+        }
+        Outcome::Waiting(node) => {
+            waiting(output, told, node)?;
+            Ok(Exit::Waiting)
+        }
+    }
+}
+
+fn done(output: Output, told: &Told<'_>, result: &Value) -> anyhow::Result<()> {
+    if !output.is_json() {
+        let text = if stdout().is_terminal() { serde_json::to_string_pretty(result)? } else { result.to_string() };
+        return output.line(text);
+    }
+    output.json(&with_trace(told, json!({ "outcome": "done", "output": result })))
+}
+
+/// The report of a program: the run, how many nodes it executed, and the trace where that was asked for.
+fn with_trace(told: &Told<'_>, mut report: Value) -> Value {
+    report["run"] = json!(told.finished.run.as_ref().map(ToString::to_string));
+    report["executed"] = json!(told.finished.executed);
+    if let Some(rows) = &told.rows {
+        report["trace"] = json!(rows);
+    }
+    report
+}
+
+fn failed(output: Output, told: &Told<'_>, fault: &Fault) {
+    if output.is_json() {
+        let Fault { node, code, message, detail } = fault;
+        let report = json!({ "error": code, "message": message, "help": "", "node": node, "detail": detail });
+        return output.remark(with_trace(told, report).to_string());
+    }
+    output.remark(one_line(&format!("error: `{}` failed ({}): {}", fault.node, fault.code, fault.message)));
+    if !fault.detail.is_empty() {
+        output.remark(safe(&fault.detail));
+    }
+}
+
+fn waiting(output: Output, told: &Told<'_>, node: &str) -> anyhow::Result<()> {
+    let run = told.finished.run.as_ref().map(ToString::to_string).unwrap_or_default();
+    if output.is_json() {
+        return output.json(&with_trace(told, json!({ "outcome": "waiting", "node": node })));
+    }
+    output.remark(one_line(&format!("run {run} waits at `{node}`; `portolan runs show {run}` says for whom")));
+    Ok(())
+}
+
+/// How wide the terminal is, as far as that can be known.
+pub(in crate::cli) fn width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(|| terminal_size::terminal_size_of(std::io::stderr()).map(|size| usize::from(size.0.0))).unwrap_or(100)
+}

@@ -1,0 +1,125 @@
+//! Runs of graphs that are kept, and gone on with.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::support::{Project, SUM};
+
+/// The handle of the only run of a project.
+fn handle(project: &Project) -> String {
+    let said = project.says("--format json runs list --all");
+    let said: Value = serde_json::from_str(said.split("\nexit:").next().expect("JSON")).expect("JSON");
+    said["runs"][0]["run"].as_str().expect("a handle").to_owned()
+}
+
+/// Begins a run that is kept, and kills it where it pauses.
+fn killed(project: &Project, at: &str) -> String {
+    let mut command = project.command(&["run", "sum.yaml", "--durable", "a=1", "b=2", "key=hunter2", "--break", at]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.starts_with("paused") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("text") > 0, "it pauses before `{at}`");
+    }
+    child.kill().expect("it is there");
+    child.wait().expect("it is gone");
+    said.read_to_string(&mut line).expect("text");
+    handle(project)
+}
+
+#[test]
+fn a_run_is_gone_on_with_after_a_crash_and_asks_nothing_twice() {
+    let project = Project::new();
+    project.write("sum.yaml", SUM);
+    let run = killed(&project, "large");
+    // What was answered before is not asked again: were it, this would be another sum.
+    project.write("sum.yaml", SUM.replace("a: {expr: $.entry.a}", "a: 1000"));
+    let said = project.says(&format!("runs resume {run}"));
+    assert_eq!(said, "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+    let said = project.says(&format!("runs show --trace {run}"));
+    let lines: Vec<String> =
+        said.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
+    expect![[r#"
+        0 entry start
+        1 add mcp
+        2 large switch
+        3 small transform
+        4 exit end
+        exit: 0"#]]
+    .assert_eq(&lines.join("\n"));
+    let said = project.says(&format!("--format json runs show --trace {run}"));
+    assert!(said.contains("[redacted]") && !said.contains("hunter2"), "{said}");
+    expect![[r#"
+        stderr: error: the run `<run>` is over
+        stderr: help: `portolan runs show` tells how it ended
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
+}
+
+#[test]
+fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
+    let project = Project::new();
+    let slow = "tool: sleep, args: {ms: 60000}";
+    let graph = SUM.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", slow);
+    project.write("sum.yaml", graph);
+    let mut command = project.command(&["run", "sum.yaml", "--durable", "a=1", "b=2"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("text");
+    let run = line.trim().strip_prefix("run ").expect("a handle").to_owned();
+    // On disk before it is made: as soon as the record is there, the call is under way, or about to be.
+    while !project.says(&format!("runs events {run}")).contains("call of `add`") {}
+    child.kill().expect("it is there");
+    child.wait().expect("it is gone");
+    expect![[r#"
+        stderr: error: the call of `sleep` at `add` was interrupted, and whether the server performed it is not known
+        stderr: help: say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm
+        exit: 4
+    "#]].assert_eq(&project.says(&format!("runs resume {run}")));
+    expect![[r#"
+        {"sum":0,"error":"the call of `sleep` was interrupted"}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs resume {run} --fail")));
+}
+
+#[test]
+fn a_run_that_waits_for_somebody_must_be_kept() {
+    let project = Project::small();
+    let call = r#"version: "1.0"
+server: {name: led, version: "1"}
+tools:
+  - name: led
+    description: Has an agent do something
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: lead}
+      - {id: lead, type: call, workflow: small, next: exit}
+      - {id: exit, type: exit}
+"#;
+    project.write("led.yaml", call);
+    expect![[r#"
+        stderr: error: the run may wait for an agent at `work`, and would be lost
+        stderr: help: say `--durable`, so that it is kept until somebody goes on with it
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run led.yaml"));
+    let said = project.says("run led.yaml --durable");
+    let run = handle(&project);
+    expect![[r#"
+        stderr: run <run>
+        stderr: run <run> waits at `work`; `portolan runs show <run>` says for whom
+        exit: 4
+    "#]]
+    .assert_eq(&said.replace(&run, "<run>"));
+}

@@ -1,0 +1,410 @@
+//! `portolan run`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::support::{Project, SUM};
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write("sum.yaml", SUM);
+    project
+}
+
+/// What the binary says when it is given this input.
+fn says_with(project: &Project, line: &str, input: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut command = project.command(&words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    // What is refused at once reads nothing.
+    let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+    project.told(&child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn the_result_is_json_on_standard_output() {
+    let project = project();
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2"));
+    expect![[r#"
+        {
+          "outcome": "done",
+          "output": {
+            "sum": 12,
+            "size": "big"
+          },
+          "run": null,
+          "executed": 5
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("--format json run sum.yaml a=10 b=2"));
+}
+
+#[test]
+fn the_input_is_json_a_file_or_standard_input_too() {
+    let project = project();
+    project.write("input.json", r#"{"a": 1, "b": 1}"#);
+    assert_eq!(project.says("run sum.yaml --input @input.json"), "{\"sum\":2,\"size\":\"small\"}\nexit: 0\n");
+    assert_eq!(project.says(r#"run sum.yaml --input {"a":1,"b":2}"#), "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+    let said = says_with(&project, "run sum.yaml --input -", r#"{"a": 1, "b": 3}"#);
+    assert_eq!(said, "{\"sum\":4,\"size\":\"small\"}\nexit: 0\n");
+    expect![[r#"
+        stderr: error: the input must be a JSON object
+        stderr: help: write `{"key": value}`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --input [1]"));
+    expect![[r#"
+        stderr: error: the input is no JSON: EOF while parsing an object at line 1 column 1
+        stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --input {"));
+    expect![[r#"
+        stderr: error: `gone.json` cannot be read: no such file or directory
+        stderr: help: check the path and its permissions
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --input @gone.json"));
+}
+
+#[test]
+fn all_that_is_wrong_with_the_input_is_said_at_once() {
+    expect![[r#"
+        stderr: error: the input is not what `sum` takes: there is no field `nite`: did you mean `note`?; `b` is no `key=value`; it has no `b`; `/a` must be a whole number, but is `"x"`
+        stderr: help: `portolan show` tells what it takes; nothing was started
+        exit: 2
+    "#]].assert_eq(&project().says("run sum.yaml a=x note=1 nite=2 b"));
+}
+
+#[test]
+fn a_failure_names_its_node_and_what_the_server_said() {
+    let project = project();
+    project.write("fail.yaml", SUM.replace("tool: add", "tool: fail").replace(", onError: broken", ""));
+    expect![[r#"
+        stderr: error: `add` failed (tool-error): the arguments of `fail` are wrong: missing field `message`
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("run fail.yaml a=1 b=2"));
+    expect![[r#"
+        stderr: {"error":"tool-error","message":"the arguments of `fail` are wrong: missing field `message`","help":"","node":"add","detail":"","run":null,"executed":2}
+        exit: 1
+    "#]].assert_eq(&project.says("--format json run fail.yaml a=1 b=2"));
+}
+
+#[test]
+fn faults_of_the_file_are_shown_in_their_places() {
+    let project = Project::new();
+    project.write("bad.yaml", SUM.replace("next: small", "next: smal").replace("server: echo", "server: echoo"));
+    expect![[r#"
+        stderr: error[unknown-node]: an edge leads to `smal`, which is not defined
+        stderr:   --> bad.yaml:18:15
+        stderr:    |
+        stderr: 18 |         next: smal
+        stderr:    |               ^^^^
+        stderr:    |
+        stderr: help: did you mean `small`?
+        stderr: 
+        stderr: error[unknown-server]: `add` calls a tool on the server `echoo`, which nobody defines
+        stderr:   --> bad.yaml:13:38
+        stderr:    |
+        stderr: 13 |       - {id: add, type: mcp, server: echoo, tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}, next: large, onError: bro...
+        stderr:    |                                      ^^^^^
+        stderr:    |
+        stderr: help: define it under `mcpServers`, or name a file that does with `--mcp`
+        stderr: 
+        stderr: error: `bad.yaml` has 2 errors
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]].assert_eq(&project.says("run bad.yaml a=1 b=2"));
+    let said = project.says("--format json run bad.yaml a=1 b=2");
+    assert!(said.contains(r#""error":"invalid_definition""#) && said.ends_with("exit: 3\n"), "{said}");
+    expect![[r#"
+        stderr: error: `gone.yaml` cannot be read: no such file or directory
+        stderr: help: check the path and its permissions
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("run gone.yaml"));
+}
+
+#[test]
+fn a_tool_is_named_where_there_are_several() {
+    let project = Project::new();
+    let second = SUM.split_once("tools:\n").expect("it has tools").1.replace("name: sum", "name: plus");
+    project.write("two.yaml", format!("{SUM}{second}"));
+    expect![[r#"
+        stderr: error: the file has several tools
+        stderr: help: name one; there are `sum`, `plus`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run two.yaml a=1 b=2"));
+    expect![[r#"
+        stderr: error: there is no tool `pluss`
+        stderr: help: did you mean `plus`?
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run two.yaml --tool pluss a=1 b=2"));
+    assert!(project.says("run two.yaml --tool plus a=1 b=2").starts_with("{\"sum\":3"));
+}
+
+#[test]
+fn a_dry_run_calls_nothing_and_shows_what_it_would_call() {
+    let project = project();
+    project.write("secret.yaml", SUM.replace("a: {expr: $.entry.a}", "a: {expr: $.entry.key}"));
+    expect![[r#"
+        `add` would call add of echo with {"a":1,"b":2}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run"));
+    expect![[r#"
+        {
+          "outcome": "dry-run",
+          "calls": [
+            {
+              "node": "add",
+              "server": "echo",
+              "tool": "add",
+              "arguments": {
+                "a": 1,
+                "b": 2
+              }
+            }
+          ],
+          "executed": 1,
+          "trace": null
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("--format json run sum.yaml a=1 b=2 --dry-run"));
+    let said = project.says("run secret.yaml a=1 b=2 key=hunter2 --dry-run");
+    assert!(said.contains("[redacted]") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn written_answers_come_first() {
+    let project = project();
+    project.write("answers.yaml", "mock: {add: {sum: 40}, sum.add: {sum: 50}}\n");
+    expect![[r#"
+        {"sum":50,"size":"big"}
+        stderr: note: the answer for `add` was not used
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run --mock answers.yaml"));
+    project.write("typo.yaml", "mock: {ad: {sum: 40}}\n");
+    expect![[r#"
+        stderr: error[unknown-node]: `ad` is no node whose call could be answered
+        stderr:  --> typo.yaml:1:8
+        stderr:   |
+        stderr: 1 | mock: {ad: {sum: 40}}
+        stderr:   |        ^^
+        stderr:   |
+        stderr: help: did you mean `add`?
+        stderr: 
+        stderr: error: `typo.yaml` has 1 error
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --mock typo.yaml"));
+}
+
+#[test]
+fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
+    let project = project();
+    let said = project.says("run sum.yaml a=1 b=2 --trace");
+    let lines: Vec<String> =
+        said.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect();
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        stderr: 0 entry start
+        stderr: 1 add mcp
+        stderr: 2 large switch
+        stderr: 3 small transform
+        stderr: 4 exit end
+        exit: 0"#]]
+    .assert_eq(&lines.join("\n"));
+    let said = project.says("--format json run sum.yaml a=1 b=2 key=hunter2 --trace");
+    assert!(said.contains(r#""key": "[redacted]""#) && !said.contains("hunter2"), "{said}");
+    let report: Value = serde_json::from_str(said.split("exit:").next().expect("JSON")).expect("JSON");
+    assert_eq!(report["trace"][1]["input"], serde_json::json!({"a": 1, "b": 2}));
+    assert_eq!(report["trace"][3]["expression"], r#"{"sum": $.add.sum, "size": "small"}"#);
+}
+
+#[test]
+fn a_person_steps_through_a_run() {
+    let project = project();
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        stderr: paused before `entry` (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: paused before `add` (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: paused before `large` (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: {
+        stderr:   "entry": {
+        stderr:     "a": 1,
+        stderr:     "b": 2
+        stderr:   },
+        stderr:   "add": {
+        stderr:     "sum": 3
+        stderr:   }
+        stderr: }
+        stderr: `what` is no command (Enter: next node, c: continue, p: print the context, q: stop)
+        exit: 0
+    "#]]
+    .assert_eq(&says_with(&project, "run sum.yaml a=1 b=2 --step", "\n\np\nwhat\nc\n"));
+    expect![[r#"
+        stderr: paused before `small` (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: error: the run was stopped
+        exit: 1
+    "#]]
+    .assert_eq(&says_with(&project, "run sum.yaml a=1 b=2 --break small", "q\n"));
+    expect![[r#"
+        stderr: paused before `small` (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: error: the run was stopped
+        exit: 1
+    "#]]
+    .assert_eq(&says_with(&project, "run sum.yaml a=1 b=2 --break small", ""));
+    expect![[r#"
+        stderr: error: there is no node `smal` to wait before
+        stderr: help: did you mean `small`?
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --break smal"));
+    expect![[r#"
+        stderr: error: the input is no JSON: EOF while parsing a value at line 1 column 0
+        stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --input - --step"));
+}
+
+#[test]
+fn nobody_s_servers_are_started_untrusted_or_for_bad_input() {
+    let project = Project::new();
+    project.write("own.yaml", own_server(&project));
+    expect![[r#"
+        stderr: error: `own.yaml` starts or contacts servers that nobody has trusted yet
+        stderr: help: read it, then run `portolan trust own.yaml`; the person at this machine decides that
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run own.yaml a=1 b=2"));
+    expect![[r#"
+        own.yaml: these commands may run in this project
+          server echo: sh -c "touch started; exec \"<portolan>\" builtin echo"
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust own.yaml").replace(env!("CARGO_BIN_EXE_portolan"), "<portolan>"));
+    assert!(!project.path().join("started").exists(), "nothing was started so far");
+    let said = project.says("run own.yaml a=x b=2");
+    assert!(said.ends_with("exit: 2\n") && !project.path().join("started").exists(), "{said}");
+    assert_eq!(project.says("run own.yaml a=1 b=2"), "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+    assert!(project.path().join("started").exists(), "the server was started");
+    let said = project.says("trust --revoke own.yaml");
+    assert!(
+        said.contains("may not run any more") && project.says("run own.yaml a=1 b=2").ends_with("exit: 2\n"),
+        "{said}"
+    );
+}
+
+/// A graph whose server is a process that leaves a mark when it is started.
+fn own_server(_: &Project) -> String {
+    let portolan = env!("CARGO_BIN_EXE_portolan");
+    let server = format!(
+        "mcpServers:\n  echo: {{command: sh, args: [-c, 'touch started; exec \"{portolan}\" builtin echo']}}\ntools:"
+    );
+    SUM.replacen("tools:", &server, 1)
+}
+
+#[test]
+fn servers_of_the_user_s_own_file_need_no_trust() {
+    let project = Project::new();
+    project.write("sum.yaml", SUM.replace("server: echo", "server: mine"));
+    project.write("mcp.json", r#"{"mcpServers": {"mine": {"builtin": "echo"}}}"#);
+    assert!(project.says("run sum.yaml a=1 b=2").ends_with("exit: 3\n"), "the server is not known");
+    assert_eq!(project.says("run sum.yaml --mcp mcp.json a=1 b=2"), "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+    assert!(project.says("check sum.yaml").contains("unknown-server"));
+    assert!(project.says("check sum.yaml --mcp mcp.json").ends_with("exit: 0\n"));
+}
+
+#[test]
+fn a_recording_is_a_test_that_passes() {
+    let project = project();
+    let said = project.says("run sum.yaml a=1 b=2 key=hunter2 --record sum.test.yaml");
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        stderr: note: values in `sum.test.yaml` that must not be shown were masked
+        exit: 0
+    "#]]
+    .assert_eq(&said);
+    let text = std::fs::read_to_string(project.path().join("sum.test.yaml")).expect("it is written");
+    expect![[r##"
+        # Recorded by `portolan run --record`; `portolan test` runs it.
+        # What must not be shown is masked; what is expected follows from the masked values.
+        graph: "sum.yaml"
+        tests:
+          - name: "recorded run of sum"
+            tool: "sum"
+            input: {"a":1,"b":2,"key":"[redacted]"}
+            mock:
+              "sum.add": {"sum":3}
+            expect: {"sum":3,"size":"small"}
+    "##]]
+    .assert_eq(&text);
+    expect![[r#"
+        sum.test.yaml
+          ok      recorded run of sum
+          sum: 4 of 8 edges taken
+            never taken: line 13: add → broken (error)
+            never taken: line 17: large → big ({">":[{"var":"add.sum"},10]})
+            never taken: line 19: big → exit
+            never taken: line 21: broken → exit
+        1 test: 1 passed, 0 failed; 4 of 8 edges taken
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("test sum.yaml"));
+    expect![[r#"
+        stderr: error: `sum.test.yaml` is there already
+        stderr: help: name another file for `--record`; nothing was started
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --record sum.test.yaml"));
+    project.write("fail.yaml", SUM.replace("tool: add", "tool: fail").replace(", onError: broken", ""));
+    assert!(project.says("run fail.yaml a=1 b=2 --record fail.test.json").ends_with("exit: 1\n"));
+    let said = project.says("test fail.test.json");
+    assert!(said.contains("1 passed, 0 failed") && said.ends_with("exit: 0\n"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_stops_the_run_and_ends_its_servers() {
+    use std::io::Read;
+    let project = Project::new();
+    let portolan = env!("CARGO_BIN_EXE_portolan");
+    // The server holds the pipe open for as long as it lives.
+    let server = format!(
+        "mcpServers:\n  echo: {{command: sh, args: [-c, 'exec 3>hold; exec \"{portolan}\" builtin echo']}}\ntools:"
+    );
+    let slow = SUM.replacen("tools:", &server, 1);
+    let slow =
+        slow.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", "tool: sleep, args: {ms: 60000}");
+    project.write("slow.yaml", slow);
+    let made = std::process::Command::new("mkfifo").arg(project.path().join("hold")).status().expect("mkfifo");
+    assert!(made.success() && project.says("trust slow.yaml").ends_with("exit: 0\n"));
+    let mut command = project.command(&["run", "slow.yaml", "a=1", "b=2"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the binary starts");
+    // Opens as soon as the server does.
+    let mut hold = std::fs::File::open(project.path().join("hold")).expect("a pipe");
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let told = project.told(&child.wait_with_output().expect("it ends"));
+    assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n");
+    let mut rest = Vec::new();
+    hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
+}
