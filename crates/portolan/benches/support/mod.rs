@@ -1,0 +1,117 @@
+//! What the benchmarks that drive servers have in common: a process, a client, a row of figures.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+pub(crate) fn row(name: &str, mut times: Vec<Duration>) {
+    if times.is_empty() {
+        return;
+    }
+    times.sort();
+    let at = |quantile: f64| times[((times.len() - 1) as f64 * quantile) as usize].as_secs_f64() * 1e6;
+    println!(
+        "{name:<40} n={:<6} median {:>9.1} us   p99 {:>9.1} us   min {:>9.1} us",
+        times.len(),
+        at(0.5),
+        at(0.99),
+        at(0.0)
+    );
+}
+
+/// A line through `cat`, there and back: what no server over pipes can undercut.
+pub(crate) fn echo(count: usize) -> Vec<Duration> {
+    let mut cat = Pipe::start(&["cat".to_owned()], Path::new("/"));
+    let line = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "Next" } }).to_string();
+    (0..count).map(|_| timed(|| drop(cat.exchange(&line))).0).collect()
+}
+
+pub(crate) fn startup(name: &str, command: &[String], project: &Path, count: usize) {
+    let times = (0..count).map(|_| timed(|| drop(Server::start(command, project))).0).collect();
+    row(&format!("{name}: start to first answer"), times);
+}
+
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let begun = Instant::now();
+    let done = work();
+    (begun.elapsed(), done)
+}
+
+pub(crate) struct Server {
+    pub(crate) pipe: Pipe,
+    id: u64,
+}
+
+impl Server {
+    pub(crate) fn start(command: &[String], project: &Path) -> Server {
+        let mut server = Server { pipe: Pipe::start(command, project), id: 0 };
+        let me = json!({ "name": "bench", "version": "1" });
+        server.request("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": me }));
+        server.pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        self.id += 1;
+        let line = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params }).to_string();
+        let answer: Value = serde_json::from_str(&self.pipe.exchange(&line)).expect("an answer");
+        assert_eq!(answer["id"], self.id, "{answer}");
+        answer
+    }
+
+    /// Resident memory in KiB, as Linux counts it; 0 elsewhere.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pipe.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+    }
+}
+
+pub(crate) struct Pipe {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Pipe {
+    pub(crate) fn start(command: &[String], folder: &Path) -> Pipe {
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let (input, output) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
+        Pipe { child, input, output: BufReader::new(output) }
+    }
+
+    pub(crate) fn send(&mut self, line: &str) {
+        let mut bytes = line.as_bytes().to_vec();
+        bytes.push(b'\n');
+        self.input.as_mut().expect("open").write_all(&bytes).expect("sent");
+    }
+
+    pub(crate) fn exchange(&mut self, line: &str) -> String {
+        self.send(line);
+        self.receive()
+    }
+
+    pub(crate) fn receive(&mut self) -> String {
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).expect("an answer");
+        answer
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
