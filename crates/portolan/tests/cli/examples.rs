@@ -131,3 +131,33 @@ fn an_audit_is_a_workflow_of_its_own() {
     "#]]
     .assert_eq(&walk(&project, &run, "failed"));
 }
+
+/// The graphs under `examples`: their own tests take every edge of theirs, and they run with the servers that they name.
+#[test]
+fn graphs_are_tested_and_run() {
+    let project = Project::new();
+    let folder = repository().join("examples/tool-graphs");
+    let mut tested = 0;
+    for file in folder.read_dir().expect("the examples").map(|entry| entry.expect("it can be read").path()) {
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        project.write(&name, std::fs::read(&file).expect("a file"));
+    }
+    for graph in ["count-files", "inventory"] {
+        let said = project.says(&format!("test {graph}.test.yaml"));
+        assert!(said.ends_with("exit: 0\n"), "{said}");
+        tested += 1;
+    }
+    assert_eq!(tested * 2, folder.read_dir().expect("the examples").count(), "every graph is tested, and is run below");
+    project.write("data/a.txt", "hello");
+    project.write("data/b.txt", "hello, world");
+    expect![[r#"
+        {"count":2}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run count-files.yaml directory=data"));
+    expect![[r#"
+        {"files":2,"bytes":17,"largest":["data/b.txt","data/a.txt"]}
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run inventory.yaml --tool inventory folder=data"));
+}
