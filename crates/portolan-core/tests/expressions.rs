@@ -122,6 +122,11 @@ fn time_and_chance() {
 }
 
 #[test]
+fn names_that_are_bound_and_texts_that_are_split() {
+    check("names.txt");
+}
+
+#[test]
 fn rules() {
     check("rules.txt");
 }

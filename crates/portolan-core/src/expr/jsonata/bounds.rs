@@ -13,7 +13,7 @@ use jsonata_core::value::JValue;
 use super::dated::dated;
 use super::fault::BOUND;
 use super::guard::{AS_VALUE, COMPILED, EVALUATED, HELD, JOINED, MADE, TARGETS, TUPLED, guard};
-use super::host::put;
+use super::host::{mismatch, put};
 use super::reach::Reach;
 use super::values::{MAX_VALUES, weigh};
 use super::{MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS, MAX_STRING_BYTES};
@@ -28,6 +28,8 @@ pub(super) const PICTURE: &str = "picture taken";
 pub(super) const DATE_PICTURE: &str = "date picture taken";
 /// The argument of `$string`.
 pub(super) const PRINTED: &str = "value printed";
+/// `$split` at a text that is written there.
+pub(super) const SPLIT: &str = "text split";
 /// `$distinct`: the library compares each item with each.
 pub(super) const DISTINCT: &str = "items once";
 pub(super) const CHECK_INTEGER: &str = "integer checked";
@@ -88,6 +90,14 @@ impl Meter {
         Ok(())
     }
 
+    /// An array of so many items, which hold none themselves or are weighed besides.
+    fn items_made(&self, items: usize) -> Result<(), EvaluatorError> {
+        if items > self.items {
+            return refuse(format!("it makes an array of more than {} items", self.items));
+        }
+        self.charge(items * ITEM_BYTES)
+    }
+
     fn made(&self, value: &JValue) -> Result<(), EvaluatorError> {
         match value {
             JValue::String(text) => {
@@ -95,11 +105,8 @@ impl Meter {
                 self.charge(text.len())
             }
             JValue::Array(items) => {
-                if items.len() > self.items {
-                    return refuse(format!("it makes an array of more than {} items", self.items));
-                }
-                light(value, MAX_VALUES.max(2 * self.items))?;
-                self.charge(items.len() * ITEM_BYTES)
+                self.items_made(items.len())?;
+                light(value, MAX_VALUES.max(2 * self.items))
             }
             JValue::Object(members) => {
                 held(value)?;
@@ -133,64 +140,100 @@ fn light(value: &JValue, most: usize) -> Result<(), EvaluatorError> {
     }
 }
 
-/// A function of ours, as the evaluator calls it.
-type Host = dyn Fn(&[JValue]) -> Given;
-/// Lets a value pass, or says why it must not.
-type Check = fn(&JValue) -> Result<(), EvaluatorError>;
-/// A function of its arguments alone.
-type Plain = fn(&[JValue]) -> Given;
-/// A function that counts what it makes.
-type Metered = fn(&Meter, &[JValue]) -> Given;
+/// A function of ours.
+enum Ours {
+    /// Lets a value pass, or says why it must not.
+    Pass(fn(&JValue) -> Result<(), EvaluatorError>),
+    /// A function of its arguments alone.
+    Plain(fn(&[JValue]) -> Given),
+    /// A function that counts what it makes.
+    Metered(fn(&Meter, &[JValue]) -> Given),
+    /// A function of the time, too.
+    Timed(fn(f64, &[JValue]) -> Given),
+}
 
-/// Registers those that the expression calls.
-pub(super) fn register(evaluator: &mut Evaluator, reach: &Reach, meter: &Rc<Meter>, at: f64) {
-    let mut put = |name: &str, function: Box<Host>| {
-        if reach.calls(name) {
-            put(evaluator, name, function);
+const OURS: &[(&str, Ours)] = &[
+    (HELD, Ours::Pass(held)),
+    (TEXT, Ours::Pass(text)),
+    (PADDED, Ours::Pass(width)),
+    (PICTURE, Ours::Pass(picture)),
+    (DATE_PICTURE, Ours::Pass(date_picture)),
+    (PRINTED, Ours::Pass(printed)),
+    (DISTINCT, Ours::Plain(|arguments| distinct(first(arguments)))),
+    (TARGETS, Ours::Plain(targets)),
+    (CHECK_INTEGER, Ours::Plain(check_integer)),
+    (CHECK_JOIN, Ours::Plain(check_join)),
+    (CHECK_MATCH, Ours::Plain(check_match)),
+    (CHECK_REPLACE, Ours::Plain(check_replace)),
+    (CHECK_ZIP, Ours::Plain(check_zip)),
+    (AS_VALUE, Ours::Plain(|arguments| choose(arguments, |value| matches!(value, JValue::Builtin { .. })))),
+    (AS_REPLACEMENT, Ours::Plain(|arguments| choose(arguments, JValue::is_function))),
+    (MADE, Ours::Metered(made)),
+    (JOINED, Ours::Metered(joined)),
+    (SPLIT, Ours::Metered(split)),
+    (TUPLED, Ours::Metered(tupled)),
+    (COMPILED, Ours::Metered(compiled)),
+    (EVALUATED, Ours::Metered(evaluated)),
+    (DATED, Ours::Timed(dated)),
+];
+
+/// Those that an expression calls: found once, for most expressions call few.
+pub(super) struct Called(Vec<&'static (&'static str, Ours)>);
+
+impl Called {
+    pub(super) fn of(reach: &Reach) -> Called {
+        Called(OURS.iter().filter(|(name, _)| reach.calls(name)).collect())
+    }
+
+    /// Registers them for one evaluation.
+    pub(super) fn register(&self, evaluator: &mut Evaluator, meter: &Rc<Meter>, at: f64) {
+        for (name, ours) in &self.0 {
+            let meter = Rc::clone(meter);
+            match *ours {
+                Ours::Pass(check) => put(evaluator, name, move |arguments: &[JValue]| {
+                    check(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))
+                }),
+                Ours::Plain(function) => put(evaluator, name, function),
+                Ours::Metered(function) => {
+                    put(evaluator, name, move |arguments: &[JValue]| function(&meter, arguments));
+                }
+                Ours::Timed(function) => put(evaluator, name, move |arguments: &[JValue]| function(at, arguments)),
+            }
         }
+    }
+}
+
+fn made(meter: &Meter, arguments: &[JValue]) -> Given {
+    meter.made(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))
+}
+
+fn split_at_byte(text: &str, separator: u8) -> Vec<JValue> {
+    let places = || memchr::memchr_iter(separator, text.as_bytes());
+    let mut parts = Vec::with_capacity(places().count() + 1);
+    let mut from = 0;
+    for place in places() {
+        parts.push(JValue::string(&text[from..place]));
+        from = place + 1;
+    }
+    parts.push(JValue::string(&text[from..]));
+    parts
+}
+
+/// `$split` at a text that is written in the expression: the parts are counted as they are made. (The library looks for
+/// a single character as for any text, and goes over its arguments and its result several times.)
+fn split(meter: &Meter, arguments: &[JValue]) -> Given {
+    let (text, separator) = match arguments {
+        [JValue::String(text), JValue::String(separator)] => (text, separator),
+        [JValue::Undefined, _] => return Ok(JValue::Undefined),
+        _ => return mismatch("split", 1),
     };
-    const PASSES: &[(&str, Check)] = &[
-        (HELD, held),
-        (TEXT, text),
-        (PADDED, width),
-        (PICTURE, picture),
-        (DATE_PICTURE, date_picture),
-        (PRINTED, printed),
-    ];
-    for (name, check) in PASSES {
-        put(
-            name,
-            Box::new(|arguments| check(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))),
-        );
-    }
-    const PLAIN: &[(&str, Plain)] = &[
-        (DISTINCT, |arguments| distinct(first(arguments))),
-        (TARGETS, targets),
-        (CHECK_INTEGER, check_integer),
-        (CHECK_JOIN, check_join),
-        (CHECK_MATCH, check_match),
-        (CHECK_REPLACE, check_replace),
-        (CHECK_ZIP, check_zip),
-        (AS_VALUE, |arguments| choose(arguments, |value| matches!(value, JValue::Builtin { .. }))),
-        (AS_REPLACEMENT, |arguments| choose(arguments, JValue::is_function)),
-    ];
-    for (name, function) in PLAIN {
-        put(name, Box::new(function));
-    }
-    const METERED: &[(&str, Metered)] = &[
-        (MADE, |meter, arguments| {
-            meter.made(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))
-        }),
-        (JOINED, joined),
-        (TUPLED, tupled),
-        (COMPILED, compiled),
-        (EVALUATED, evaluated),
-    ];
-    for (name, function) in METERED {
-        let meter = Rc::clone(meter);
-        put(name, Box::new(move |arguments| function(&meter, arguments)));
-    }
-    put(DATED, Box::new(move |arguments| dated(at, arguments)));
+    long(text.len())?;
+    let parts = match separator.as_bytes() {
+        [single] => split_at_byte(text, *single),
+        _ => text.split(&**separator).map(JValue::string).collect(),
+    };
+    meter.items_made(parts.len())?;
+    Ok(JValue::array(parts))
 }
 
 fn evaluated(meter: &Meter, arguments: &[JValue]) -> Given {

@@ -7,10 +7,13 @@
 //!
 //! The names of our calls hold a blank: no expression can spell them, hide them or call them.
 
+use std::collections::BTreeSet;
+
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
-use super::bounds::{AS_REPLACEMENT, DATE_PICTURE, DISTINCT};
+use super::bounds::{AS_REPLACEMENT, DATE_PICTURE, DISTINCT, SPLIT};
 use super::builtins::{Builtin, builtin};
+use super::reach::bound_names;
 
 /// A value that was made: bounded, weighed, and charged for.
 pub(super) const MADE: &str = "value made";
@@ -31,7 +34,13 @@ pub(super) const AS_VALUE: &str = "function taken";
 
 /// The expression within bounds.
 pub(super) fn guard(ast: AstNode) -> AstNode {
-    value(ast)
+    let guard = Guard { bound: bound_names(&ast) };
+    guard.value(ast)
+}
+
+struct Guard {
+    /// The names that the expression gives to values of its own: such a call may be one of them.
+    bound: BTreeSet<String>,
 }
 
 /// Whether the parent looks at what kind of node this is, so that no call may be put around it.
@@ -41,70 +50,285 @@ enum Place {
     Bare,
 }
 
-fn value(node: AstNode) -> AstNode {
-    at(node, Place::Free)
-}
+impl Guard {
+    fn value(&self, node: AstNode) -> AstNode {
+        self.at(node, Place::Free)
+    }
 
-fn bare(node: AstNode) -> AstNode {
-    at(node, Place::Bare)
-}
+    fn bare(&self, node: AstNode) -> AstNode {
+        self.at(node, Place::Bare)
+    }
 
-#[expect(clippy::boxed_local, reason = "the tree has its parts in boxes, and wants them back in boxes")]
-fn boxed(node: Box<AstNode>) -> Box<AstNode> {
-    Box::new(value(*node))
-}
+    #[expect(clippy::boxed_local, reason = "the tree has its parts in boxes, and wants them back in boxes")]
+    fn boxed(&self, node: Box<AstNode>) -> Box<AstNode> {
+        Box::new(self.value(*node))
+    }
 
-fn at(node: AstNode, place: Place) -> AstNode {
-    jsonata_core::value::with_stack(|| level(node, place))
-}
+    fn at(&self, node: AstNode, place: Place) -> AstNode {
+        jsonata_core::value::with_stack(|| self.level(node, place))
+    }
 
-fn level(node: AstNode, place: Place) -> AstNode {
-    match node {
-        AstNode::Path { steps } => path(steps, place),
-        AstNode::Binary { op, lhs, rhs } => binary(op, lhs, rhs, place),
-        AstNode::Unary { op, operand } => AstNode::Unary { op, operand: boxed(operand) },
-        AstNode::Variable(name) => taken(name),
-        AstNode::Function { name, args, is_builtin } => call(name, args, is_builtin),
-        AstNode::Call { procedure, args } => {
-            AstNode::Call { procedure: boxed(procedure), args: args.into_iter().map(value).collect() }
+    fn level(&self, node: AstNode, place: Place) -> AstNode {
+        match node {
+            AstNode::Path { steps } => self.path(steps, place),
+            AstNode::Binary { op, lhs, rhs } => self.binary(op, lhs, rhs, place),
+            AstNode::Unary { op, operand } => AstNode::Unary { op, operand: self.boxed(operand) },
+            AstNode::Variable(name) => self.taken(name),
+            AstNode::Function { name, args, is_builtin } => self.call(name, args, is_builtin),
+            AstNode::Call { procedure, args } => AstNode::Call {
+                procedure: self.boxed(procedure),
+                args: args.into_iter().map(|inner| self.value(inner)).collect(),
+            },
+            AstNode::Lambda { params, body, signature, thunk } => {
+                AstNode::Lambda { params, body: self.boxed(body), signature, thunk }
+            }
+            AstNode::Array(items) => AstNode::Array(items.into_iter().map(|inner| self.item(inner)).collect()),
+            AstNode::ArrayGroup(items) => {
+                AstNode::ArrayGroup(items.into_iter().map(|inner| self.item(inner)).collect())
+            }
+            AstNode::Object(pairs) => AstNode::Object(self.members(pairs)),
+            AstNode::ObjectTransform { input, pattern } => {
+                AstNode::ObjectTransform { input: Box::new(self.bare(*input)), pattern: self.members(pattern) }
+            }
+            AstNode::Block(nodes) => AstNode::Block(nodes.into_iter().map(|node| self.at(node, place)).collect()),
+            AstNode::Conditional { condition, then_branch, else_branch } => AstNode::Conditional {
+                condition: self.boxed(condition),
+                then_branch: self.boxed(then_branch),
+                else_branch: else_branch.map(|inner| self.boxed(inner)),
+            },
+            AstNode::FunctionApplication(inner) => AstNode::FunctionApplication(Box::new(self.at(*inner, place))),
+            AstNode::Sort { input, terms } => AstNode::Sort {
+                input: Box::new(self.bare(*input)),
+                terms: terms.into_iter().map(|(term, ascending)| (self.value(term), ascending)).collect(),
+            },
+            AstNode::Transform { location, update, delete } => AstNode::Transform {
+                location: Box::new(ours(TARGETS, vec![self.value(*location), AstNode::Variable(String::new())])),
+                update: self.boxed(update),
+                delete: delete.map(|inner| self.boxed(inner)),
+            },
+            leaf @ (AstNode::String(_)
+            | AstNode::Name(_)
+            | AstNode::Number(_)
+            | AstNode::Boolean(_)
+            | AstNode::Null
+            | AstNode::Undefined
+            | AstNode::Placeholder
+            | AstNode::Regex { .. }
+            | AstNode::ParentVariable(_)
+            | AstNode::Wildcard
+            | AstNode::Descendant
+            | AstNode::Parent(_)) => leaf,
         }
-        AstNode::Lambda { params, body, signature, thunk } => {
-            AstNode::Lambda { params, body: boxed(body), signature, thunk }
+    }
+
+    fn binary(&self, op: BinaryOp, lhs: Box<AstNode>, rhs: Box<AstNode>, place: Place) -> AstNode {
+        match op {
+            BinaryOp::Concatenate => ours(JOINED, vec![self.value(*lhs), self.value(*rhs)]),
+            BinaryOp::ChainPipe => self.chain(*lhs, *rhs, place),
+            // The left side of `:=` is the variable that it binds.
+            BinaryOp::ColonEqual => AstNode::Binary { op, lhs, rhs: self.boxed(rhs) },
+            _ => AstNode::Binary { op, lhs: self.boxed(lhs), rhs: self.boxed(rhs) },
         }
-        AstNode::Array(items) => AstNode::Array(items.into_iter().map(item).collect()),
-        AstNode::ArrayGroup(items) => AstNode::ArrayGroup(items.into_iter().map(item).collect()),
-        AstNode::Object(pairs) => AstNode::Object(members(pairs)),
-        AstNode::ObjectTransform { input, pattern } => {
-            AstNode::ObjectTransform { input: Box::new(bare(*input)), pattern: members(pattern) }
+    }
+
+    /// `lhs ~> rhs`: a call on the right takes the left side as its first argument, in a call of ours as in one of theirs.
+    fn chain(&self, lhs: AstNode, rhs: AstNode, place: Place) -> AstNode {
+        match rhs {
+            AstNode::Function { name, mut args, is_builtin: true } if is_guarded_call(&name, &args) => {
+                args.insert(0, lhs);
+                self.call(name, args, true)
+            }
+            AstNode::Path { mut steps } if steps.len() == 1 && heads_guarded_call(&steps) => {
+                if let AstNode::Function { args, .. } = &mut steps[0].node {
+                    args.insert(0, lhs);
+                }
+                self.path(steps, place)
+            }
+            AstNode::Function { name, args, is_builtin } => {
+                let args = args.into_iter().map(|inner| self.value(inner)).collect();
+                pipe(self.value(lhs), AstNode::Function { name, args, is_builtin })
+            }
+            AstNode::Path { steps } => pipe(self.value(lhs), self.path(steps, Place::Bare)),
+            rhs => pipe(self.value(lhs), self.value(rhs)),
         }
-        AstNode::Block(nodes) => AstNode::Block(nodes.into_iter().map(|node| at(node, place)).collect()),
-        AstNode::Conditional { condition, then_branch, else_branch } => AstNode::Conditional {
-            condition: boxed(condition),
-            then_branch: boxed(then_branch),
-            else_branch: else_branch.map(boxed),
-        },
-        AstNode::FunctionApplication(inner) => AstNode::FunctionApplication(Box::new(at(*inner, place))),
-        AstNode::Sort { input, terms } => AstNode::Sort {
-            input: Box::new(bare(*input)),
-            terms: terms.into_iter().map(|(term, ascending)| (value(term), ascending)).collect(),
-        },
-        AstNode::Transform { location, update, delete } => AstNode::Transform {
-            location: Box::new(ours(TARGETS, vec![value(*location), AstNode::Variable(String::new())])),
-            update: boxed(update),
-            delete: delete.map(boxed),
-        },
-        leaf @ (AstNode::String(_)
-        | AstNode::Name(_)
-        | AstNode::Number(_)
-        | AstNode::Boolean(_)
-        | AstNode::Null
-        | AstNode::Undefined
-        | AstNode::Placeholder
-        | AstNode::Regex { .. }
-        | AstNode::ParentVariable(_)
-        | AstNode::Wildcard
-        | AstNode::Descendant
-        | AstNode::Parent(_)) => leaf,
+    }
+
+    fn path(&self, steps: Vec<PathStep>, place: Place) -> AstNode {
+        let gathers = steps.iter().skip(1).any(|step| !selects(&step.node));
+        let mut steps: Vec<PathStep> = steps
+            .into_iter()
+            .enumerate()
+            .map(|(nth, inner)| if nth > 0 { multiplied(self.step(inner)) } else { self.step(inner) })
+            .collect();
+        if steps.len() == 1 && is_ours(&steps[0]) {
+            return steps.remove(0).node;
+        }
+        let path = AstNode::Path { steps };
+        if gathers && place == Place::Free { ours(MADE, vec![path]) } else { path }
+    }
+
+    fn step(&self, step: PathStep) -> PathStep {
+        let stages: Vec<Stage> = step.stages.into_iter().map(|inner| self.stage(inner)).collect();
+        let plain = step.focus.is_none() && step.index_var.is_none() && !step.is_tuple && !stages.iter().any(is_index);
+        match step.node {
+            // What stands after a call in brackets looks at what the call itself gives: it stays beside it.
+            AstNode::Function { name, args, is_builtin: true }
+                if plain && !stages.is_empty() && is_guarded_call(&name, &args) && !self.bound.contains(&name) =>
+            {
+                let beside = |call: AstNode| AstNode::Path { steps: vec![PathStep::with_stages(call, stages)] };
+                PathStep { node: self.around(name, args, beside), stages: Vec::new(), ..step }
+            }
+            node => PathStep { node: self.bare(node), stages, ..step },
+        }
+    }
+
+    fn stage(&self, stage: Stage) -> Stage {
+        match stage {
+            Stage::Filter(filter) => Stage::Filter(self.boxed(filter)),
+            stage @ (Stage::KeepArray | Stage::Index(_)) => stage,
+        }
+    }
+
+    /// An item of an array: its own items are copied into the array, unless it is written as an array itself.
+    fn item(&self, node: AstNode) -> AstNode {
+        let written_as_array = match &node {
+            AstNode::Array(_) | AstNode::ArrayGroup(_) => true,
+            AstNode::Path { steps } => matches!(steps.as_slice(), [step] if matches!(step.node, AstNode::Array(_))),
+            _ => false,
+        };
+        if written_as_array || is_plain(&node) { self.value(node) } else { ours(MADE, vec![self.bare(node)]) }
+    }
+
+    fn members(&self, pairs: Vec<(AstNode, AstNode)>) -> Vec<(AstNode, AstNode)> {
+        let held = |node: AstNode| {
+            if is_plain(&node) || self.measures(&node) { self.value(node) } else { ours(HELD, vec![self.bare(node)]) }
+        };
+        pairs.into_iter().map(|(key, node)| (self.value(key), held(node))).collect()
+    }
+
+    /// Whether a node is the call of a function that comes to a number or a truth: of the library's own, not of one that
+    /// the expression calls so.
+    fn measures(&self, node: &AstNode) -> bool {
+        matches!(node, AstNode::Function { name, is_builtin: true, .. }
+            if MEASURES.contains(&name.as_str()) && !self.bound.contains(name))
+    }
+
+    fn call(&self, name: String, args: Vec<AstNode>, is_builtin: bool) -> AstNode {
+        if is_builtin && self.bound.contains(&name) && is_guarded(&name) {
+            let args = args.into_iter().map(|inner| self.value(inner)).collect();
+            return AstNode::Call { procedure: Box::new(self.taken(name)), args };
+        }
+        self.call_unbound(name, args, is_builtin)
+    }
+
+    fn call_unbound(&self, name: String, args: Vec<AstNode>, is_builtin: bool) -> AstNode {
+        if !is_builtin {
+            // Without its `$` it is no built-in function.
+            return AstNode::Function {
+                name,
+                args: args.into_iter().map(|inner| self.value(inner)).collect(),
+                is_builtin,
+            };
+        }
+        if has_placeholder(&args) && is_guarded(&name) {
+            return self.partial(name, args);
+        }
+        if is_guarded(&name) {
+            return self.around(name, args, |call| call);
+        }
+        let place = if SHALLOW.contains(&name.as_str()) { Place::Bare } else { Place::Free };
+        AstNode::Function { name, args: args.into_iter().map(|inner| self.at(inner, place)).collect(), is_builtin }
+    }
+
+    /// The guarded call of a built-in function, `beside` being what stands after the call itself.
+    fn around(&self, name: String, args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
+        let args: Vec<AstNode> = args.into_iter().map(|inner| self.value(inner)).collect();
+        let Some(known) = builtin(&name) else { return self.evaluated(args, beside) };
+        if let Some(joint) = known.joint {
+            return self.jointly(known, joint, args, beside);
+        }
+        if known.name == "split"
+            && let [_, AstNode::String(separator)] = args.as_slice()
+            && !separator.is_empty()
+        {
+            return beside(ours(SPLIT, args));
+        }
+        if known.name == "distinct" && args.len() == 1 {
+            return made(known, beside(ours(DISTINCT, args)));
+        }
+        let checked = |arg: AstNode| match known.argument {
+            Some(check) if !is_short(&arg) || check == DATE_PICTURE => ours(check, vec![arg]),
+            _ => arg,
+        };
+        made(known, beside(ours(known.name, args.into_iter().map(checked).collect())))
+    }
+
+    /// The same where it takes all arguments together to know what comes of them: each is evaluated once, then all are
+    /// checked, then the function is called.
+    fn jointly(
+        &self,
+        known: &Builtin,
+        joint: &str,
+        args: Vec<AstNode>,
+        beside: impl FnOnce(AstNode) -> AstNode,
+    ) -> AstNode {
+        let (mut nodes, names) = bound(args);
+        let mut all = vec![variable("")];
+        all.extend(names.iter().map(|name| variable(name)));
+        let args = match known.name {
+            "toMillis" if names.len() > 1 => {
+                let part = |n: f64| ours(joint, vec![variable(&names[0]), variable(&names[1]), AstNode::Number(n)]);
+                vec![part(0.0), part(1.0)]
+            }
+            "toMillis" => names.iter().map(|name| variable(name)).collect(),
+            _ => {
+                nodes.push(ours(joint, all));
+                names.iter().enumerate().map(|(nth, name)| argument(known, nth, names.len(), name)).collect()
+            }
+        };
+        nodes.push(made(known, beside(ours(known.name, args))));
+        AstNode::Block(nodes)
+    }
+
+    /// `$pad(?, 5)`: what is given is evaluated once, the rest are parameters.
+    fn partial(&self, name: String, args: Vec<AstNode>) -> AstNode {
+        let (mut nodes, mut params, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for (nth, arg) in args.into_iter().enumerate() {
+            let own = format!("part {nth}");
+            match arg {
+                AstNode::Placeholder => params.push(own.clone()),
+                given => nodes.push(bind(&own, self.value(given))),
+            }
+            all.push(AstNode::Variable(own));
+        }
+        nodes.push(lambda(params, self.call(name, all, true)));
+        AstNode::Block(nodes)
+    }
+
+    /// A variable; when it may be a built-in function, one that keeps its bounds wherever it is called.
+    fn taken(&self, name: String) -> AstNode {
+        let Some(arity) = builtin(&name).map(|known| known.arity).or_else(|| arity_of_ours(&name)) else {
+            return AstNode::Variable(name);
+        };
+        let params: Vec<String> = (0..arity).map(|nth| format!("parameter {nth}")).collect();
+        let with = |count: usize| {
+            self.call_unbound(name.clone(), params[..count].iter().map(|name| variable(name)).collect(), true)
+        };
+        // A parameter that nobody gave is left out: some functions tell it from undefined.
+        let body = (2..=arity).fold(with(arity.min(1)), |fewer, count| AstNode::Conditional {
+            condition: Box::new(ours("exists", vec![variable(&params[count - 1])])),
+            then_branch: Box::new(with(count)),
+            else_branch: Some(Box::new(fewer)),
+        });
+        AstNode::Block(vec![ours(AS_VALUE, vec![AstNode::Variable(name.clone()), lambda(params, body)])])
+    }
+
+    /// `$eval(text[, focus])`: the text is read, guarded in its turn, and called as a function that stands here.
+    fn evaluated(&self, mut args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
+        // It is replaced by what is read; what it calls keeps the library from preparing its body.
+        args.push(lambda(Vec::new(), ours(COMPILED, Vec::new())));
+        let procedure = Box::new(ours(COMPILED, args));
+        ours(EVALUATED, vec![beside(AstNode::Call { procedure, args: Vec::new() })])
     }
 }
 
@@ -116,44 +340,16 @@ fn variable(name: &str) -> AstNode {
     AstNode::Variable(name.to_owned())
 }
 
-fn binary(op: BinaryOp, lhs: Box<AstNode>, rhs: Box<AstNode>, place: Place) -> AstNode {
-    match op {
-        BinaryOp::Concatenate => ours(JOINED, vec![value(*lhs), value(*rhs)]),
-        BinaryOp::ChainPipe => chain(*lhs, *rhs, place),
-        // The left side of `:=` is the variable that it binds.
-        BinaryOp::ColonEqual => AstNode::Binary { op, lhs, rhs: boxed(rhs) },
-        _ => AstNode::Binary { op, lhs: boxed(lhs), rhs: boxed(rhs) },
-    }
-}
-
-/// `lhs ~> rhs`: a call on the right takes the left side as its first argument, in a call of ours as in one of theirs.
-fn chain(lhs: AstNode, rhs: AstNode, place: Place) -> AstNode {
-    match rhs {
-        AstNode::Function { name, mut args, is_builtin: true } if is_guarded_call(&name, &args) => {
-            args.insert(0, lhs);
-            call(name, args, true)
-        }
-        AstNode::Path { mut steps } if steps.len() == 1 && heads_guarded_call(&steps) => {
-            if let AstNode::Function { args, .. } = &mut steps[0].node {
-                args.insert(0, lhs);
-            }
-            path(steps, place)
-        }
-        AstNode::Function { name, args, is_builtin } => {
-            let args = args.into_iter().map(value).collect();
-            pipe(value(lhs), AstNode::Function { name, args, is_builtin })
-        }
-        AstNode::Path { steps } => pipe(value(lhs), path(steps, Place::Bare)),
-        rhs => pipe(value(lhs), value(rhs)),
-    }
-}
-
 fn pipe(lhs: AstNode, rhs: AstNode) -> AstNode {
     AstNode::Binary { op: BinaryOp::ChainPipe, lhs: Box::new(lhs), rhs: Box::new(rhs) }
 }
 
 fn is_guarded_call(name: &str, args: &[AstNode]) -> bool {
-    !has_placeholder(args) && (name == "eval" || builtin(name).is_some())
+    !has_placeholder(args) && is_guarded(name)
+}
+
+fn is_guarded(name: &str) -> bool {
+    name == "eval" || builtin(name).is_some()
 }
 
 fn heads_guarded_call(steps: &[PathStep]) -> bool {
@@ -162,35 +358,6 @@ fn heads_guarded_call(steps: &[PathStep]) -> bool {
 
 fn has_placeholder(args: &[AstNode]) -> bool {
     args.iter().any(|arg| matches!(arg, AstNode::Placeholder))
-}
-
-fn path(steps: Vec<PathStep>, place: Place) -> AstNode {
-    let gathers = steps.iter().skip(1).any(|step| !selects(&step.node));
-    let mut steps: Vec<PathStep> = steps
-        .into_iter()
-        .enumerate()
-        .map(|(nth, inner)| if nth > 0 { multiplied(step(inner)) } else { step(inner) })
-        .collect();
-    if steps.len() == 1 && is_ours(&steps[0]) {
-        return steps.remove(0).node;
-    }
-    let path = AstNode::Path { steps };
-    if gathers && place == Place::Free { ours(MADE, vec![path]) } else { path }
-}
-
-fn step(step: PathStep) -> PathStep {
-    let stages: Vec<Stage> = step.stages.into_iter().map(stage).collect();
-    let plain = step.focus.is_none() && step.index_var.is_none() && !step.is_tuple && !stages.iter().any(is_index);
-    match step.node {
-        // What stands after a call in brackets looks at what the call itself gives: it stays beside it.
-        AstNode::Function { name, args, is_builtin: true }
-            if plain && !stages.is_empty() && is_guarded_call(&name, &args) =>
-        {
-            let beside = |call: AstNode| AstNode::Path { steps: vec![PathStep::with_stages(call, stages)] };
-            PathStep { node: around(name, args, beside), stages: Vec::new(), ..step }
-        }
-        node => PathStep { node: bare(node), stages, ..step },
-    }
 }
 
 /// Whether a step is a call of ours around another with all that stood after it.
@@ -203,13 +370,6 @@ fn is_ours(step: &PathStep) -> bool {
         _ => false,
     };
     is_made && step.stages.is_empty() && step.focus.is_none() && step.index_var.is_none() && !step.is_tuple
-}
-
-fn stage(stage: Stage) -> Stage {
-    match stage {
-        Stage::Filter(filter) => Stage::Filter(boxed(filter)),
-        stage @ (Stage::KeepArray | Stage::Index(_)) => stage,
-    }
 }
 
 /// A step of a join makes an object for each of its values, times those of the steps before it.
@@ -261,55 +421,11 @@ fn is_plain(node: &AstNode) -> bool {
     }
 }
 
-/// An item of an array: its own items are copied into the array, unless it is written as an array itself.
-fn item(node: AstNode) -> AstNode {
-    let written_as_array = match &node {
-        AstNode::Array(_) | AstNode::ArrayGroup(_) => true,
-        AstNode::Path { steps } => matches!(steps.as_slice(), [step] if matches!(step.node, AstNode::Array(_))),
-        _ => false,
-    };
-    if written_as_array || is_plain(&node) { value(node) } else { ours(MADE, vec![bare(node)]) }
-}
-
-fn members(pairs: Vec<(AstNode, AstNode)>) -> Vec<(AstNode, AstNode)> {
-    let held = |node: AstNode| if is_plain(&node) { value(node) } else { ours(HELD, vec![bare(node)]) };
-    pairs.into_iter().map(|(key, node)| (value(key), held(node))).collect()
-}
-
 /// The functions that look at the items of their argument and no further; some are fast for paths only.
 const SHALLOW: &[&str] = &["sum", "max", "min", "average", "count", "exists", "type", "length", "number"];
 
-fn call(name: String, args: Vec<AstNode>, is_builtin: bool) -> AstNode {
-    if !is_builtin {
-        // Without its `$` it is no built-in function.
-        return AstNode::Function { name, args: args.into_iter().map(value).collect(), is_builtin };
-    }
-    if has_placeholder(&args) && (name == "eval" || builtin(&name).is_some()) {
-        return partial(name, args);
-    }
-    if name == "eval" || builtin(&name).is_some() {
-        return around(name, args, |call| call);
-    }
-    let argument = if SHALLOW.contains(&name.as_str()) { bare } else { value };
-    AstNode::Function { name, args: args.into_iter().map(argument).collect(), is_builtin }
-}
-
-/// The guarded call of a built-in function, `beside` being what stands after the call itself.
-fn around(name: String, args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
-    let args: Vec<AstNode> = args.into_iter().map(value).collect();
-    let Some(known) = builtin(&name) else { return evaluated(args, beside) };
-    if let Some(joint) = known.joint {
-        return jointly(known, joint, args, beside);
-    }
-    if known.name == "distinct" && args.len() == 1 {
-        return made(known, beside(ours(DISTINCT, args)));
-    }
-    let checked = |arg: AstNode| match known.argument {
-        Some(check) if !is_short(&arg) || check == DATE_PICTURE => ours(check, vec![arg]),
-        _ => arg,
-    };
-    made(known, beside(ours(known.name, args.into_iter().map(checked).collect())))
-}
+/// Functions that come to a number or a truth whatever they are given.
+const MEASURES: &[&str] = &["sum", "average", "count", "exists", "length", "number", "boolean", "not"];
 
 fn made(known: &Builtin, call: AstNode) -> AstNode {
     if known.makes { ours(MADE, vec![call]) } else { call }
@@ -324,27 +440,6 @@ fn is_short(node: &AstNode) -> bool {
         }
         _ => false,
     }
-}
-
-/// The same where it takes all arguments together to know what comes of them: each is evaluated once, then all are
-/// checked, then the function is called.
-fn jointly(known: &Builtin, joint: &str, args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
-    let (mut nodes, names) = bound(args);
-    let mut all = vec![variable("")];
-    all.extend(names.iter().map(|name| variable(name)));
-    let args = match known.name {
-        "toMillis" if names.len() > 1 => {
-            let part = |n: f64| ours(joint, vec![variable(&names[0]), variable(&names[1]), AstNode::Number(n)]);
-            vec![part(0.0), part(1.0)]
-        }
-        "toMillis" => names.iter().map(|name| variable(name)).collect(),
-        _ => {
-            nodes.push(ours(joint, all));
-            names.iter().enumerate().map(|(nth, name)| argument(known, nth, names.len(), name)).collect()
-        }
-    };
-    nodes.push(made(known, beside(ours(known.name, args))));
-    AstNode::Block(nodes)
 }
 
 /// What a function makes of each match is made, too.
@@ -372,37 +467,6 @@ fn lambda(params: Vec<String>, body: AstNode) -> AstNode {
     AstNode::Lambda { params, body: Box::new(body), signature: None, thunk: false }
 }
 
-/// `$pad(?, 5)`: what is given is evaluated once, the rest are parameters.
-fn partial(name: String, args: Vec<AstNode>) -> AstNode {
-    let (mut nodes, mut params, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for (nth, arg) in args.into_iter().enumerate() {
-        let own = format!("part {nth}");
-        match arg {
-            AstNode::Placeholder => params.push(own.clone()),
-            given => nodes.push(bind(&own, value(given))),
-        }
-        all.push(AstNode::Variable(own));
-    }
-    nodes.push(lambda(params, call(name, all, true)));
-    AstNode::Block(nodes)
-}
-
-/// A variable; when it may be a built-in function, one that keeps its bounds wherever it is called.
-fn taken(name: String) -> AstNode {
-    let Some(arity) = builtin(&name).map(|known| known.arity).or_else(|| arity_of_ours(&name)) else {
-        return AstNode::Variable(name);
-    };
-    let params: Vec<String> = (0..arity).map(|nth| format!("parameter {nth}")).collect();
-    let with = |count: usize| call(name.clone(), params[..count].iter().map(|name| variable(name)).collect(), true);
-    // A parameter that nobody gave is left out: some functions tell it from undefined.
-    let body = (2..=arity).fold(with(arity.min(1)), |fewer, count| AstNode::Conditional {
-        condition: Box::new(ours("exists", vec![variable(&params[count - 1])])),
-        then_branch: Box::new(with(count)),
-        else_branch: Some(Box::new(fewer)),
-    });
-    AstNode::Block(vec![ours(AS_VALUE, vec![AstNode::Variable(name.clone()), lambda(params, body)])])
-}
-
 /// How many arguments a higher-order function gives a function of ours.
 fn arity_of_ours(name: &str) -> Option<usize> {
     match name {
@@ -411,12 +475,4 @@ fn arity_of_ours(name: &str) -> Option<usize> {
         "millis" | "random" => Some(0),
         _ => None,
     }
-}
-
-/// `$eval(text[, focus])`: the text is read, guarded in its turn, and called as a function that stands here.
-fn evaluated(mut args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
-    // It is replaced by what is read; what it calls keeps the library from preparing its body.
-    args.push(lambda(Vec::new(), ours(COMPILED, Vec::new())));
-    let procedure = Box::new(ours(COMPILED, args));
-    ours(EVALUATED, vec![beside(AstNode::Call { procedure, args: Vec::new() })])
 }

@@ -10,23 +10,42 @@ use super::reach::Reach;
 use super::values::to_library;
 use crate::expr::{Outputs, Scope};
 
+/// Which of the functions an expression names: found once.
+pub(super) struct Named {
+    millis: bool,
+    now: bool,
+    chance: bool,
+    history: bool,
+}
+
+impl Named {
+    pub(super) fn of(reach: &Reach) -> Named {
+        let named = |names: &[&str]| names.iter().any(|name| reach.calls(name));
+        Named {
+            millis: named(&["millis"]),
+            now: named(&["now"]),
+            chance: named(&["random", "shuffle"]),
+            history: named(&["previousNode", "executionCount", "nodeExecution", "nodeExecutions"]),
+        }
+    }
+}
+
 /// Registers the functions that the expression names.
-pub(super) fn register(evaluator: &mut Evaluator, reach: &Reach, scope: &Scope<'_>) {
-    let named = |name: &str| reach.calls(name);
+pub(super) fn register(evaluator: &mut Evaluator, named: &Named, scope: &Scope<'_>) {
     let at = scope.at.0 as f64;
-    if named("millis") {
+    if named.millis {
         put(evaluator, "millis", move |_: &[JValue]| Ok(JValue::Number(at)));
     }
-    if named("now") {
+    if named.now {
         put(evaluator, "now", move |arguments: &[JValue]| now(at, arguments));
     }
-    if named("random") || named("shuffle") {
+    if named.chance {
         let dice = Rc::new(Dice::new(scope.seed));
         let other = Rc::clone(&dice);
         put(evaluator, "random", move |_: &[JValue]| Ok(JValue::Number(dice.fraction())));
         put(evaluator, "shuffle", move |arguments: &[JValue]| shuffle(&other, arguments));
     }
-    if ["previousNode", "executionCount", "nodeExecution", "nodeExecutions"].iter().any(|name| named(name)) {
+    if named.history {
         history(evaluator, scope);
     }
 }
@@ -104,7 +123,7 @@ fn node_id(function: &str, arguments: &[JValue], takes: usize) -> Result<String,
     }
 }
 
-fn mismatch<T>(function: &str, argument: usize) -> Result<T, EvaluatorError> {
+pub(super) fn mismatch<T>(function: &str, argument: usize) -> Result<T, EvaluatorError> {
     Err(EvaluatorError::TypeError(format!(
         "T0410: Argument {argument} of function \"{function}\" does not match function signature"
     )))

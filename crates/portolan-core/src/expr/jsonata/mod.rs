@@ -25,7 +25,8 @@ use jsonata_core::parser;
 use serde_json::Value;
 
 use super::{EvalFault, ParseFault, Scope};
-use bounds::Meter;
+use bounds::{Called, Meter};
+use host::Named;
 use reach::Reach;
 pub(super) use values::boolean;
 
@@ -63,6 +64,8 @@ struct Parsed {
     text: String,
     ast: AstNode,
     reach: Reach,
+    called: Called,
+    named: Named,
     roots: Vec<String>,
 }
 
@@ -85,7 +88,8 @@ impl Jsonata {
         let roots = roots::roots(&ast);
         let ast = guard::guard(ast);
         reach.mentions = Reach::of(&ast).mentions;
-        Ok(Jsonata(Arc::new(Parsed { text: text.to_owned(), ast, reach, roots })))
+        let (called, named) = (Called::of(&reach), Named::of(&reach));
+        Ok(Jsonata(Arc::new(Parsed { text: text.to_owned(), ast, reach, called, named, roots })))
     }
 
     /// The expression as it was written.
@@ -151,8 +155,8 @@ impl Jsonata {
         }
         let meter = Rc::new(Meter::new(items));
         let mut evaluator = Evaluator::with_options(context, options);
-        bounds::register(&mut evaluator, &self.0.reach, &meter, scope.at.0 as f64);
-        host::register(&mut evaluator, &self.0.reach, scope);
+        self.0.called.register(&mut evaluator, &meter, scope.at.0 as f64);
+        host::register(&mut evaluator, &self.0.named, scope);
         let data = values::context(scope, &self.0.reach);
         // A panic of the library must not be ours. The evaluator and all that it holds are dropped with it.
         let evaluation = AssertUnwindSafe(|| evaluator.evaluate(&self.0.ast, &data));

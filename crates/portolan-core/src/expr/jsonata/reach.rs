@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jsonata_core::ast::{AstNode, PathStep, Stage};
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
 use super::guard::COMPILED;
 
@@ -34,7 +34,7 @@ impl Reach {
     }
 
     pub(super) fn of(ast: &AstNode) -> Reach {
-        let mut look = Look { names: BTreeSet::new(), everything: false, joins: false, mentions: BTreeSet::new() };
+        let mut look = Look::default();
         look.at(ast, true);
         let looks_back = look.mentions.iter().any(|name| name == "eval" || LOOKING_BACK.contains(&name.as_str()));
         let evals = look.mentions.contains("eval");
@@ -74,11 +74,20 @@ fn is_bare(step: &PathStep) -> bool {
         && !step.inner_tuple
 }
 
+/// The names that an expression gives to values: by `:=`, `@`, `#`, and as parameters of its functions.
+pub(super) fn bound_names(ast: &AstNode) -> BTreeSet<String> {
+    let mut look = Look::default();
+    look.at(ast, true);
+    look.bound
+}
+
+#[derive(Default)]
 struct Look {
     names: BTreeSet<String>,
     everything: bool,
     joins: bool,
     mentions: BTreeSet<String>,
+    bound: BTreeSet<String>,
 }
 
 impl Look {
@@ -120,11 +129,15 @@ impl Look {
                 self.at(procedure, top);
                 self.all(args, top);
             }
-            AstNode::Lambda { body, signature, .. } => {
+            AstNode::Lambda { params, body, signature, .. } => {
+                self.bound.extend(params.iter().cloned());
                 self.everything |= top && signature.as_ref().is_some_and(|signature| signature.contains('-'));
                 self.at(body, top);
             }
-            AstNode::Binary { lhs, rhs, .. } => {
+            AstNode::Binary { op, lhs, rhs } => {
+                if let (BinaryOp::ColonEqual, AstNode::Variable(name)) = (op, &**lhs) {
+                    self.bound.insert(name.clone());
+                }
                 self.at(lhs, top);
                 self.at(rhs, top);
             }
@@ -164,6 +177,7 @@ impl Look {
     fn path(&mut self, steps: &[PathStep], top: bool) {
         for (at, step) in steps.iter().enumerate() {
             self.joins |= step.is_tuple || step.focus.is_some() || step.index_var.is_some();
+            self.bound.extend(step.focus.iter().chain(&step.index_var).cloned());
             // After `@` the context stays what it was before the step.
             self.everything |= top && step.focus.is_some();
             // `$` and `$$` before a name reach no further than that name.
