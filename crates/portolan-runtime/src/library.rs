@@ -20,6 +20,7 @@ use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
 use crate::service::{ErrorKind, ServiceError};
 
+use folder::places;
 pub(crate) use folder::plain;
 pub use folder::{Found, read_definition, workflow_files};
 
@@ -215,8 +216,12 @@ impl Library {
     fn beside(&self, id: &str, name: &str) -> Option<PathBuf> {
         let known = lock(&self.external).get(id).cloned();
         let path = known.filter(|_| is_plain(name))?;
-        let around = if path.ends_with("workflow.json") { path.parent()?.parent()? } else { path.parent()? };
-        files_of(around, name).into_iter().find(|path| stands(path))
+        let around = if path.file_stem().is_some_and(|stem| stem == "workflow") {
+            path.parent()?.parent()?
+        } else {
+            path.parent()?
+        };
+        places(around, name).find(|path| stands(path))
     }
 
     /// The text of a workflow and where it comes from. The project's own comes before the catalogue's.
@@ -242,7 +247,7 @@ impl Library {
         if let Some(path) = self.given.get(id) {
             return Ok((read_definition(path)?, Origin::Project));
         }
-        if let Some(path) = files_of(&self.folder(), id).into_iter().find(|path| stands(path)) {
+        if let Some(path) = places(&self.folder(), id).find(|path| stands(path)) {
             return Ok((read_definition(&path)?, Origin::Project));
         }
         match catalog::workflow(id) {
@@ -379,11 +384,6 @@ struct Family {
     members: BTreeMap<String, Parsed>,
     /// Why others could not be. They are there, so that nothing else may take their place.
     broken: Vec<ServiceError>,
-}
-
-/// Where a folder may have a workflow, the place that counts first.
-fn files_of(folder: &Path, id: &str) -> [PathBuf; 2] {
-    [folder.join(format!("{id}.json")), folder.join(id).join("workflow.json")]
 }
 
 /// Whether there is something that is meant to be a file. What cannot be looked at is: reading it says why.

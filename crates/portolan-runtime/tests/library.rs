@@ -50,6 +50,21 @@ fn the_projects_own_comes_before_the_catalogue() {
 }
 
 #[test]
+fn files_may_be_yaml_and_the_first_of_a_name_counts() {
+    let world = World::new();
+    let places = ["execute/workflow.yml", "execute/workflow.json", "execute.yml", "execute.yaml", "execute.json"];
+    for (nth, place) in places.iter().enumerate() {
+        // JSON is YAML too.
+        world.write(&format!(".flow/workflows/{place}"), flow("execute", &format!("start -> s{nth}; s{nth} -> done")));
+        assert_eq!(begin(&world, "execute").as_deref(), Ok(format!("s{nth}").as_str()), "{place}");
+        assert_eq!(listed(&world), "execute project 3\n", "{place}");
+    }
+    let beside = ["execute.test.yaml", "execute.test.json", "mcp.json", ".mcp.json", "notes.txt", "yaml"];
+    beside.iter().for_each(|other| world.write(&format!(".flow/workflows/{other}"), "{}"));
+    assert_eq!(world.service().library().project_ids(), ["execute"], "tests and lists of servers are no workflows");
+}
+
+#[test]
 fn a_faulty_file_of_the_project_hides_the_catalogue_all_the_same() {
     let world = World::new();
     let faulty: [(&[u8], &str); 5] = [

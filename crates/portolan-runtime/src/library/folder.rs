@@ -1,5 +1,7 @@
-//! Files of a folder of workflows: `<id>.json`, or `<id>/workflow.json`; where both are there, the flat one counts.
+//! Files of a folder of workflows: `<id>.json`, `<id>.yaml` or `<id>.yml`, or a file `workflow` with one of these endings
+//! in a folder `<id>`. Where several are there, the first in this order counts.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ pub struct Found {
     pub path: PathBuf,
 }
 
+/// How files of definitions end.
+const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 /// The most entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -32,20 +36,39 @@ pub fn workflow_files(path: &Path) -> Result<Vec<Found>, ServiceError> {
     let mut found: Vec<Found> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?.take(MAX_ENTRIES) {
         let entry = entry.map_err(|error| unreadable(path, &error))?.path();
-        let nested = entry.join("workflow.json");
-        if entry.extension().is_some_and(|extension| extension == "json") && !entry.is_dir() {
-            let id = id_of(&entry);
-            found.retain(|other| other.id != id);
-            found.push(Found { id, path: entry });
-        } else if nested.is_file() {
-            let id = id_of(&nested);
-            if !found.iter().any(|other| other.id == id) {
-                found.push(Found { id, path: nested });
-            }
-        }
+        let nested = || with_endings(entry.join("workflow")).find(|path| path.is_file());
+        let file = if entry.is_dir() { nested() } else { Some(entry.clone()).filter(|path| is_definition(path)) };
+        found.extend(file.map(|path| Found { id: id_of(&path), path }));
     }
-    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found.sort_by_cached_key(|file| {
+        let rank = places(path, &file.id).position(|place| place == file.path);
+        (file.id.clone(), rank, file.path.clone())
+    });
+    found.dedup_by(|later, first| later.id == first.id);
     Ok(found)
+}
+
+/// Where a folder may have the workflow called `id`, the place that counts first.
+pub(super) fn places(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
+    let stems = [folder.join(id), folder.join(id).join("workflow")];
+    stems.into_iter().flat_map(with_endings)
+}
+
+fn with_endings(stem: PathBuf) -> impl Iterator<Item = PathBuf> {
+    ENDINGS.into_iter().map(move |ending| {
+        let mut name = stem.clone().into_os_string();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    })
+}
+
+/// Whether a file's name is that of a definition: tests of graphs and lists of servers are spelt like one.
+fn is_definition(path: &Path) -> bool {
+    let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
+    let stem = path.file_stem().unwrap_or_default();
+    let is_other = Path::new(stem).extension().is_some_and(|inner| inner == "test") || stem == "mcp" || stem == ".mcp";
+    path.extension().is_some_and(is_ending) && !is_other
 }
 
 fn id_of(path: &Path) -> String {
@@ -61,7 +84,7 @@ pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
     let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
     if !is_file {
         let message = format!("`{}` is not a file", path.display());
-        return Err(ServiceError::failed("unreadable", message, "name a JSON file, or a folder of them"));
+        return Err(ServiceError::failed("unreadable", message, "name a JSON or YAML file, or a folder of them"));
     }
     let mut bytes = Vec::new();
     let limit = MAX_SOURCE_BYTES as u64 + 1;

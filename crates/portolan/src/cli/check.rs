@@ -22,7 +22,7 @@ use super::{Common, Exit, Leniency, exit_of};
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
-    /// Files of workflows or of graphs, or folders of workflows.
+    /// Files of workflows or of graphs, or folders of them.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -35,8 +35,7 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let (graphs, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.paths.iter().partition(|path| is_graph(path));
-    let Gathered { files, mut unread, doubles } = gather(&others);
+    let Gathered { graphs, files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<Reviewed> = Vec::new();
@@ -48,9 +47,9 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     }
     reviews.extend(doubles);
     for path in graphs {
-        match graphs::review(path, args.mcp.as_deref(), &library, args.leniency.strictness()) {
+        match graphs::review(&path, args.mcp.as_deref(), &library, args.leniency.strictness()) {
             Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
-            Err(error) => unread.push((path.clone(), error)),
+            Err(error) => unread.push((path, error)),
         }
     }
     print(&output, &reviews, &unread)?;
@@ -103,6 +102,9 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
 /// What the paths of the command line come to.
 #[derive(Default)]
 struct Gathered {
+    /// Files of functions. They go by their paths: what a file is called says nothing of its tools.
+    graphs: Vec<PathBuf>,
+    /// Files of one workflow each, which goes by the file's name.
     files: Vec<Found>,
     /// What could not be read, and why: the others are checked all the same.
     unread: Vec<(PathBuf, ServiceError)>,
@@ -111,15 +113,19 @@ struct Gathered {
 }
 
 /// The files to check; of several that give the same id, the first, and a fault for each other one.
-fn gather(paths: &[&PathBuf]) -> Gathered {
+fn gather(paths: &[PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut gathered = Gathered::default();
     for path in paths {
         let files = files_at(path).unwrap_or_else(|error| {
-            gathered.unread.push(((*path).clone(), error));
+            gathered.unread.push((path.clone(), error));
             Vec::new()
         });
         for file in files {
+            if is_graph(&file.path) {
+                gathered.graphs.extend(Some(file.path).filter(|path| !gathered.graphs.contains(path)));
+                continue;
+            }
             match by_id.get(&file.id) {
                 Some(other) if *other == file.path => {}
                 Some(other) => gathered.doubles.push(double(&file, other)),
@@ -151,7 +157,7 @@ pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
         return Err(ServiceError::refused(
             "no_workflows",
             format!("`{}` holds no workflow", inner.map_or(path, PathBuf::as_path).display()),
-            "a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`",
+            "a workflow is a file `<id>.json` or `<id>.yaml`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`",
         ));
     }
     Ok(files)
@@ -178,7 +184,7 @@ fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError
     }
     let mut summary = format!(
         "{} checked: {}, {}",
-        counted(reviews.len(), "workflow"),
+        counted(reviews.len(), "file"),
         counted(errors, "error"),
         counted(warnings, "warning")
     );

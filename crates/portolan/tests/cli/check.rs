@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::support::{Project, SMALL};
+use crate::support::{Project, SMALL, SUM};
 
 const MISSPELT: &str = r#"{
   "nodes": {
@@ -22,7 +22,7 @@ const MISSPELT: &str = r#"{
 fn what_is_sound_is_counted() {
     let project = Project::small();
     expect![[r#"
-        1 workflow checked: 0 errors, 0 warnings
+        1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
     .assert_eq(&project.says("check .flow/workflows/small.json"));
@@ -49,12 +49,34 @@ fn a_project_is_its_flow_folder() {
     project.write("package.json", "{}");
     let whole = project.says("check .");
     expect![[r#"
-        1 workflow checked: 0 errors, 0 warnings
+        1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
     .assert_eq(&whole);
     assert_eq!(project.says("check .flow"), whole);
     assert_eq!(project.says("check .flow/workflows"), whole);
+}
+
+#[test]
+fn a_folder_may_hold_graphs_in_yaml_and_their_tests() {
+    let project = Project::small();
+    project.write("all/a.yaml", SUM);
+    project.write("all/b/workflow.yml", SUM);
+    project.write("all/a.test.yaml", "mock: {}");
+    project.write("all/mcp.json", "{}");
+    project.write("all/small.json", SMALL);
+    expect![[r#"
+        3 files checked: 0 errors, 0 warnings
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check all"));
+    assert_eq!(project.says("check all all/a.yaml"), project.says("check all"), "each file once");
+    project.write("all/a.yaml", "tools: [");
+    let says = project.says("check all");
+    assert!(
+        says.contains("all/a.yaml:1:") && says.ends_with("3 files checked: 1 error, 0 warnings\nexit: 3\n"),
+        "{says}"
+    );
 }
 
 #[test]
@@ -70,7 +92,7 @@ fn a_fault_is_shown_in_its_place_with_what_to_do() {
           |
         help: did you mean `lint_format`?
 
-        1 workflow checked: 1 error, 0 warnings
+        1 file checked: 1 error, 0 warnings
         exit: 3
     "#]]
     .assert_eq(&project.says("check misspelt.json"));
@@ -115,7 +137,7 @@ fn lenient_reading_warns_and_says_what_it_does() {
           |
         help: did you mean `lint_format`? (until then the edge is left out)
 
-        1 workflow checked: 0 errors, 1 warning
+        1 file checked: 0 errors, 1 warning
         exit: 0
     "#]]
     .assert_eq(&project.says("check --lenient misspelt.json"));
@@ -134,11 +156,11 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
         1 | {"nodes": 
           |           ^
 
-        2 workflows checked: 1 error, 0 warnings; 3 paths not read
+        2 files checked: 1 error, 0 warnings; 3 paths not read
         stderr: error: `missing.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
         stderr: error: `empty` holds no workflow
-        stderr: help: a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
+        stderr: help: a workflow is a file `<id>.json` or `<id>.yaml`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
         stderr: error: `bytes.json` is not UTF-8: byte 0 begins no character
         stderr: help: save it as UTF-8
         exit: 3
@@ -178,9 +200,9 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
     "#]]
     .assert_eq(&project.says("check missing.json bytes.json --format json"));
     expect![[r#"
-        0 workflows checked: 0 errors, 0 warnings; 1 path not read
+        0 files checked: 0 errors, 0 warnings; 1 path not read
         stderr: error: `empty` holds no workflow
-        stderr: help: a workflow is a file `<id>.json`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
+        stderr: help: a workflow is a file `<id>.json` or `<id>.yaml`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
         exit: 2
     "#]].assert_eq(&project.says("check empty"));
 }
@@ -191,7 +213,7 @@ fn a_large_file_is_refused_unread() {
     let file = std::fs::File::create(project.path().join("large.json")).expect("a file");
     file.set_len(50 << 20).expect("a file may have holes");
     expect![[r#"
-        0 workflows checked: 0 errors, 0 warnings; 1 path not read
+        0 files checked: 0 errors, 0 warnings; 1 path not read
         stderr: error: `large.json` has more than 4194304 bytes
         stderr: help: split it: a subflow can stand in a file of its own
         exit: 1
@@ -210,7 +232,7 @@ fn two_files_of_one_id_are_told_apart() {
          |
         help: rename one of the files
 
-        2 workflows checked: 1 error, 0 warnings
+        2 files checked: 1 error, 0 warnings
         exit: 3
     "#]]
     .assert_eq(&project.says("check a b a"));
@@ -229,7 +251,7 @@ fn a_flood_of_faults_is_cut_for_people_and_whole_for_programs() {
     assert_eq!(said.matches("--> flood.json:").count(), 100);
     let end = said.rsplit("\n\n").take(2).collect::<Vec<_>>();
     expect![[r#"
-        1 workflow checked: 15000 errors, 1 warning
+        1 file checked: 15000 errors, 1 warning
         exit: 3
 
         flood.json: 14901 more; `--format json` has them all"#]]

@@ -65,7 +65,8 @@ tools:
 fn graphs_are_served_without_being_told_apart() {
     let project = Project::small();
     project.write("g.yaml", GRAPH);
-    for arguments in ["g.yaml", "g.yaml --toolset graph", "g.yaml --toolset tasks"] {
+    project.write("tools/g.yaml", GRAPH);
+    for arguments in ["g.yaml", "g.yaml --toolset graph", "g.yaml --toolset tasks", "tools"] {
         expect![[r#"
             exit: 0
         "#]]
