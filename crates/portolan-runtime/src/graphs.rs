@@ -1,7 +1,62 @@
 //! Files of functions, as they are served and run: read again when they change, and the last sound version kept when
 //! the new one is not.
+//!
+//! # Example
+//! A function is called by a program:
+//!
+//! ```
+//! use portolan_core::dialect::Strictness;
+//! use portolan_core::run::Actor;
+//! use portolan_runtime::drive::Outcome;
+//! use portolan_runtime::graphs::Graphs;
+//! use portolan_runtime::servers::PoolOptions;
+//! use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
+//! use portolan_runtime::tools::Tools;
+//! use serde_json::json;
+//! use std::sync::Arc;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! # let (project, data) = (folder.path().join("project"), folder.path().join("data"));
+//! # std::fs::create_dir(&project)?;
+//! let file = project.join("double.yaml");
+//! std::fs::write(&file, r#"
+//! version: "1.0"
+//! server: {name: numbers, version: "1"}
+//! tools:
+//!   - name: double
+//!     description: Doubles a number
+//!     inputSchema: {type: object, properties: {n: {type: number}}, required: [n]}
+//!     outputSchema: {type: object}
+//!     nodes:
+//!       - {id: entry, type: entry, next: twice}
+//!       - {id: twice, type: transform, transform: {expr: '{"twice": 2 * $.entry.n}'}, next: exit}
+//!       - {id: exit, type: exit}
+//! "#)?;
+//! let options = Options { store: StoreAt::Memory, trust: Some(data), ..Options::of(project) };
+//! let service = Service::new(options)?;
+//! let graphs = Graphs::open(vec![file], None, service.library(), Strictness::Strict, PoolOptions::default())?;
+//!
+//! let loaded = graphs.current(service.library());
+//! let definition = loaded.function(Some("double"))?.clone();
+//! service.may_start_servers(&loaded, &definition)?;
+//! let tools = Arc::new(Tools::of(loaded.servers.clone()));
+//! let call = FunctionCall {
+//!     definition,
+//!     input: json!({ "n": 21 }),
+//!     by: Actor::Engine,
+//!     how: How::with(tools),
+//!     kept: false,
+//! };
+//! let finished = service.call_function(call).await?;
+//! assert_eq!(finished.outcome, Outcome::Done(Some(Arc::new(json!({ "twice": 42 })))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -229,6 +284,30 @@ impl OpenError {
                 Faulty { findings: vec![(Source::new(name, ""), fault)] }
             }
         }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Faulty(faulty) => write!(f, "{faulty}"),
+            OpenError::Failed(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl fmt::Display for Faulty {
+    /// Each error in a line of its own, with its place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.findings.iter().filter(|(_, fault)| fault.is_error());
+        for (nth, (source, fault)) in errors.enumerate() {
+            let at = source.location(fault.span.map_or(0, |span| span.start));
+            let line = if nth > 0 { "\n" } else { "" };
+            write!(f, "{line}{}:{}:{}: {} ({})", source.name, at.line, at.column, fault.message, fault.code)?;
+        }
+        Ok(())
     }
 }
 
