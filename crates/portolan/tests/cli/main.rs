@@ -18,5 +18,6 @@ mod runs;
 mod serve;
 mod show;
 mod support;
+mod telemetry;
 mod test;
 mod trust;
