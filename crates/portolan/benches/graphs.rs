@@ -19,18 +19,18 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Server, echo, row, startup, timed};
+use support::{Server, command, echo, row, startup, timed};
 
 fn main() {
     let testing = std::env::args().any(|argument| argument == "--test");
     let calls = std::env::var("PORTOLAN_BENCH_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(2_000);
     let calls: usize = if testing { 2 } else { calls };
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let folder = scratch.path();
+    let folder = &scratch.path().join("project");
+    fs::create_dir(folder).expect("a project");
     let graph = folder.join("graph.yaml");
     fs::write(&graph, text()).expect("a graph");
     let portolan = env!("CARGO_BIN_EXE_portolan").to_owned();
@@ -112,10 +112,9 @@ fn text() -> String {
     .concat()
 }
 
-/// The graph starts a program, and a benchmark has nobody to ask.
+/// The graph starts a program: that is trusted among this benchmark's own records.
 fn trust(portolan: &str, folder: &Path) {
-    let done =
-        Command::new(portolan).args(["trust", "graph.yaml", "--yes"]).current_dir(folder).output().expect("it starts");
+    let done = command(&[portolan, "trust", "graph.yaml"].map(str::to_owned), folder).output().expect("it starts");
     assert!(done.status.success(), "{done:?}");
 }
 

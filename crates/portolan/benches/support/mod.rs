@@ -71,6 +71,15 @@ impl Server {
     }
 }
 
+/// A program in a folder, with the person's records beside that.
+pub(crate) fn command(words: &[String], folder: &Path) -> Command {
+    let mut command = Command::new(&words[0]);
+    let mut data = folder.as_os_str().to_owned();
+    data.push("-data");
+    command.args(&words[1..]).current_dir(folder).env("PORTOLAN_DATA_DIR", data);
+    command
+}
+
 pub(crate) struct Pipe {
     child: Child,
     input: Option<ChildStdin>,
@@ -78,10 +87,8 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn start(command: &[String], folder: &Path) -> Pipe {
-        let mut child = Command::new(&command[0])
-            .args(&command[1..])
-            .current_dir(folder)
+    pub(crate) fn start(words: &[String], folder: &Path) -> Pipe {
+        let mut child = command(words, folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
