@@ -8,8 +8,8 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
+use super::super::arguments::Arguments;
 use super::answers::{navigation, success};
-use super::arguments::Arguments;
 use super::{Server, ask};
 
 type Answer = Result<Map<String, Value>, ServiceError>;

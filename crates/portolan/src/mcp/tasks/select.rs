@@ -4,7 +4,7 @@ use portolan_runtime::library::{Listed, Origin};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
-use super::arguments::Arguments;
+use super::super::arguments::Arguments;
 use super::manage::listed;
 
 /// What a panel may hold.

@@ -1,0 +1,76 @@
+//! Which items of a list are the same ones before and after: by their `id` or `name`, or else by their place.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// For each wanted item, the present one that becomes it.
+pub(super) fn aligned(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>> {
+    let keyed = ["id", "name"].into_iter().find_map(|key| Some((keys(present, key)?, keys(wanted, key)?)));
+    match keyed {
+        Some((present, wanted)) => by_key(&present, &wanted),
+        None => by_place(present, wanted),
+    }
+}
+
+/// The keys of all items, when each has one of its own.
+fn keys<'v>(items: &'v [Value], key: &str) -> Option<Vec<&'v str>> {
+    let keys: Vec<&str> = items.iter().map(|item| item.get(key)?.as_str()).collect::<Option<_>>()?;
+    let mut distinct = keys.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    (distinct.len() == keys.len()).then_some(keys)
+}
+
+fn by_key(present: &[&str], wanted: &[&str]) -> Vec<Option<usize>> {
+    let mut places: BTreeMap<&str, usize> = present.iter().enumerate().map(|(at, key)| (*key, at)).collect();
+    let mut aligned: Vec<Option<usize>> = wanted.iter().map(|key| places.remove(key)).collect();
+    let new = aligned.iter().filter(|place| place.is_none()).count();
+    if new == places.len() {
+        // As many went as came: they were renamed.
+        let mut left: Vec<usize> = places.into_values().collect();
+        left.sort_unstable();
+        let mut left = left.into_iter();
+        aligned.iter_mut().filter(|place| place.is_none()).for_each(|place| *place = left.next());
+    }
+    aligned
+}
+
+/// What is equal at both ends stays; between, each becomes the one at its place.
+fn by_place(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>> {
+    let same = |pair: &(&Value, &Value)| pair.0 == pair.1;
+    let before = present.iter().zip(wanted).take_while(same).count();
+    let (rest, wanted_rest) = (&present[before..], &wanted[before..]);
+    let after = rest.iter().rev().zip(wanted_rest.iter().rev()).take_while(same).count();
+    let middle = rest.len().min(wanted_rest.len()) - after;
+    let place = |at: usize| match at {
+        _ if at < before + middle => Some(at),
+        _ if at >= wanted.len() - after => Some(at + present.len() - wanted.len()),
+        _ => None,
+    };
+    (0..wanted.len()).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::aligned;
+
+    fn told(present: Value, wanted: Value) -> String {
+        let (present, wanted) = (present.as_array().expect("a list"), wanted.as_array().expect("a list"));
+        let places = aligned(present, wanted).into_iter();
+        places.map(|place| place.map_or("+".to_owned(), |place| place.to_string())).collect()
+    }
+
+    #[test]
+    fn items_are_known_by_their_key_or_their_place() {
+        let node = |id: &str| json!({ "id": id });
+        assert_eq!(told(json!([node("a"), node("b")]), json!([node("b"), node("c"), node("a")])), "1+0");
+        assert_eq!(told(json!([node("a"), node("b")]), json!([node("a"), node("c")])), "01", "renamed");
+        assert_eq!(told(json!([1, 2, 3]), json!([1, 9, 2, 3])), "0+12");
+        assert_eq!(told(json!([1, 2, 3]), json!([1, 3])), "02");
+        assert_eq!(told(json!([1, 2, 3]), json!([1, 8, 3, 4])), "012+");
+        assert_eq!(told(json!([1, 1]), json!([1, 1, 1])), "01+");
+    }
+}

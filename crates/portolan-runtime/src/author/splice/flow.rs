@@ -1,0 +1,173 @@
+//! Collections in braces and brackets: JSON, and what YAML writes like it.
+
+use portolan_core::source::{Entry, Span, Tree};
+use serde_json::{Map, Value};
+
+use super::align::aligned;
+use super::{Patch, Splicer, Unfit};
+
+/// A member as it is written.
+struct Part<'p> {
+    span: Span,
+    value: &'p Tree,
+}
+
+impl Splicer<'_> {
+    pub(super) fn flow_object(
+        &self,
+        tree: &Tree,
+        entries: &[Entry],
+        wanted: &Map<String, Value>,
+    ) -> Result<Patch, Unfit> {
+        let mut parts: Vec<(&str, Part<'_>)> = Vec::new();
+        let mut floor = tree.span.start;
+        for entry in entries {
+            if entry.key.span.start < floor || entry.key.span.end > tree.span.end {
+                let name = &entry.key.value;
+                return Err(Unfit::because(format!(
+                    "`{name}` is brought along by a merge key, and cannot be changed here"
+                )));
+            }
+            if parts.iter().any(|(name, _)| *name == entry.key.value) {
+                return Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value)));
+            }
+            let end = self.flow_end(entry, tree)?;
+            floor = end;
+            let span = Span { start: entry.key.span.start, end };
+            parts.push((&entry.key.value, Part { span, value: &entry.value }));
+        }
+        let margin = self.margin(tree, parts.first().map_or(tree.span.start, |(_, part)| part.span.start));
+        let mut members: Vec<(&str, Option<usize>, String)> = Vec::new();
+        for (at, (name, part)) in parts.iter().enumerate() {
+            if let Some(value) = wanted.get(*name) {
+                members.push((name, Some(at), self.flow_part(part, value, margin.as_deref())?));
+            }
+        }
+        let mut before: Option<&str> = None;
+        for (name, value) in wanted {
+            if !parts.iter().any(|(known, _)| known == name) {
+                let text = format!("{}: {}", self.style.name(name), self.style.braces(value, margin.as_deref()));
+                let place = members.iter().position(|(known, ..)| Some(*known) == before);
+                members.insert(place.map_or(members.len(), |place| place + 1), (name, None, text));
+            }
+            before = Some(name);
+        }
+        let members = members.into_iter().map(|(_, at, text)| (at, text)).collect();
+        let parts: Vec<Span> = parts.iter().map(|(_, part)| part.span).collect();
+        Ok(self.flowed(tree, &parts, members, margin.as_deref()))
+    }
+
+    pub(super) fn flow_array(&self, tree: &Tree, items: &[Tree], wanted: &[Value]) -> Result<Patch, Unfit> {
+        let mut floor = tree.span.start;
+        for item in items {
+            if item.span.start < floor || item.span.end > tree.span.end || item.span.end == item.span.start {
+                return Err(Unfit::because("a list in brackets has an alias, or nothing, among its items"));
+            }
+            floor = item.span.end;
+        }
+        let margin = self.margin(tree, items.first().map_or(tree.span.start, |item| item.span.start));
+        let present: Vec<Value> = items.iter().map(Tree::value).collect();
+        let mut members = Vec::new();
+        for (place, value) in aligned(&present, wanted).into_iter().zip(wanted) {
+            let text = match place {
+                Some(at) => {
+                    let part = Part { span: items[at].span, value: &items[at] };
+                    self.flow_part(&part, value, margin.as_deref())?
+                }
+                None => self.style.braces(value, margin.as_deref()),
+            };
+            members.push((place, text));
+        }
+        let parts: Vec<Span> = items.iter().map(|item| item.span).collect();
+        Ok(self.flowed(tree, &parts, members, margin.as_deref()))
+    }
+
+    /// The indentation of the members, where they stand on lines of their own.
+    fn margin(&self, tree: &Tree, first: usize) -> Option<String> {
+        let opened = &self.text.0[tree.span.start..first];
+        opened.contains('\n').then(|| self.text.indentation(first).to_owned())
+    }
+
+    /// Where an entry ends.
+    fn flow_end(&self, entry: &Entry, tree: &Tree) -> Result<usize, Unfit> {
+        let (key, value) = (entry.key.span, entry.value.span);
+        if value.start >= key.end && value.end > value.start && value.end <= tree.span.end {
+            return Ok(value.end);
+        }
+        let rest = &self.text.0[key.end..tree.span.end];
+        let word = rest.trim_start_matches([' ', '\t', ':']);
+        let at = key.end + rest.len() - word.len();
+        match word.chars().next() {
+            Some('*') => Ok(at + word.find([' ', '\t', '\r', '\n', ',', '}', ']']).unwrap_or(0)),
+            Some(',' | '}' | '\r' | '\n') => Ok(key.end + rest.find([',', '}', '\r', '\n']).unwrap_or(0)),
+            _ => Err(Unfit::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+        }
+    }
+
+    fn flow_part(&self, part: &Part<'_>, wanted: &Value, margin: Option<&str>) -> Result<String, Unfit> {
+        let written = self.text.of(part.span);
+        if part.value.value() == *wanted {
+            return Ok(written.to_owned());
+        }
+        let value = part.value.span;
+        if value.start < part.span.start || value.end > part.span.end || value.end == value.start {
+            // An alias, or nothing.
+            let key = written.find(':').map_or(written, |colon| &written[..colon]);
+            return Ok(format!("{}: {}", key.trim_end(), self.style.braces(wanted, margin)));
+        }
+        let patch = self.patch(part.value, wanted, value)?;
+        let patch = patch.unwrap_or_else(|| Patch { span: value, text: self.style.braces(wanted, margin) });
+        Ok(patch.applied(self.text.0, part.span))
+    }
+
+    fn flowed(
+        &self,
+        tree: &Tree,
+        parts: &[Span],
+        members: Vec<(Option<usize>, String)>,
+        margin: Option<&str>,
+    ) -> Patch {
+        let newline = self.style.newline;
+        let usual = margin.map_or_else(|| ", ".to_owned(), |margin| format!(",{newline}{margin}"));
+        let between = |at: usize| parts.get(at + 1).map(|next| self.text.0[parts[at].end..next.start].to_owned());
+        let start = parts.first().map_or(tree.span.end, |part| part.start);
+        let (last, end) = (parts.len().saturating_sub(1), parts.last().map_or(tree.span.end, |part| part.end));
+        let mut close = self.text.0[end..tree.span.end].to_owned();
+        let mut text = self.text.0[tree.span.start..start].to_owned();
+        let count = members.len();
+        for (nth, (at, member)) in members.into_iter().enumerate() {
+            text.push_str(&member);
+            if nth + 1 == count {
+                break;
+            }
+            match at {
+                Some(at) if at == last => {
+                    let (joint, rest) = joint(&close, &usual, margin, newline);
+                    text.push_str(&joint);
+                    close = rest;
+                }
+                Some(at) => text.push_str(&between(at).unwrap_or_else(|| usual.clone())),
+                None => text.push_str(&usual),
+            }
+        }
+        text.push_str(&close);
+        Patch { span: tree.span, text }
+    }
+}
+
+/// What stands between the present last member and a new one behind it, and what is left before the bracket: a comment
+/// behind the member stays on its line.
+fn joint(close: &str, usual: &str, margin: Option<&str>, newline: &str) -> (String, String) {
+    let line = close.find('\n').map_or(close, |end| &close[..end]);
+    match (margin, line.contains('#')) {
+        (Some(margin), true) => {
+            let line = line.trim_end();
+            let comma = if line.trim_start().starts_with(',') { "" } else { "," };
+            (format!("{comma}{line}{newline}{margin}"), close[close.find('\n').unwrap_or(0)..].to_owned())
+        }
+        _ => {
+            let rest = close.trim_start_matches([' ', '\t']).strip_prefix(',').unwrap_or(close);
+            (usual.to_owned(), rest.to_owned())
+        }
+    }
+}
