@@ -139,8 +139,9 @@ impl Splicer<'_> {
             let dash = self.dash(look, column, region.end).filter(|_| dashes.is_empty() || look > tree.span.start);
             let dash = dash.ok_or_else(|| Unfit::because("a list is laid out in a way that is not edited"))?;
             dashes.push(dash);
-            let own = item.span.end > item.span.start && item.span.start > dash;
-            look = self.text.next(if own { item.span.end } else { dash });
+            let written = self.text.written(item);
+            let own = written.end > written.start && written.start > dash;
+            look = self.text.next(if own { written.end } else { dash });
         }
         let mut chunks: Vec<Span> = Vec::new();
         for (at, (item, dash)) in items.iter().zip(&dashes).enumerate() {
@@ -187,12 +188,11 @@ impl Splicer<'_> {
 
     /// Where the lines of a value end, with the deeper comments below it.
     fn end_of(&self, value: &Tree, after: usize, column: usize, limit: usize) -> usize {
-        let own = value.span.end > value.span.start && value.span.start >= after && value.span.end <= limit;
-        let content = if own { value.span.end } else { after };
-        let line = self.text.next(content).min(limit);
+        let written = self.text.written(value);
+        let own = written.end > written.start && written.start >= after && written.end <= limit;
+        let line = self.text.next(if own { written.end } else { after }).min(limit);
         // Blank lines at the end of a text that keeps them belong to it.
-        let line =
-            if own && keeps_blanks(self.text.of(value.span)) { self.text.blank_lines(line, limit) } else { line };
+        let line = if own && keeps_blanks(self.text.of(written)) { self.text.blank_lines(line, limit) } else { line };
         self.text.deeper_comments(line, column, limit)
     }
 
@@ -205,7 +205,7 @@ impl Splicer<'_> {
     fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, Unfit> {
         let margin = " ".repeat(self.text.column(slot.chunk.start));
         let present = self.present(slot)?;
-        if present == slot.value.span {
+        if present.start == slot.value.span.start && present.end > present.start {
             let region = Span { start: slot.after, end: slot.chunk.end };
             if let Some(patch) = self.patch(slot.value, wanted, region)? {
                 return Ok(margin + &patch.applied(self.text.0, slot.chunk));
@@ -216,7 +216,7 @@ impl Splicer<'_> {
 
     /// Where the value of a slot is written: an alias stands for one that is written elsewhere, and nothing is nowhere.
     fn present(&self, slot: &Slot<'_>) -> Result<Span, Unfit> {
-        let span = slot.value.span;
+        let span = self.text.written(slot.value);
         if span.start >= slot.after && span.end <= slot.chunk.end && span.end > span.start {
             return Ok(span);
         }
@@ -253,13 +253,13 @@ impl Splicer<'_> {
         };
         // A comment behind the value stays on its line: within the new lines it would be part of a text.
         let is_block = self.text.of(present).starts_with(['|', '>']);
-        let rest = self.text.0[present.end..line_end].trim();
-        let comment = if is_block || rest.is_empty() { String::new() } else { format!(" {rest}") };
+        let rest = self.text.0[present.end..line_end].trim_end();
+        let comment = if is_block { "" } else { rest };
         let own_line = present.start > self.text.next(slot.after) && self.text.begins_line(present.start);
         if own_line {
             // What stands between the key and its value stays there.
             let between = &self.text.0[chunk.start..self.text.start(present.start)];
-            let first = match (head, comment.as_str()) {
+            let first = match (head, comment) {
                 ("", "") => String::new(),
                 ("", comment) => format!("{}{}{newline}", " ".repeat(child), comment.trim_start()),
                 (head, comment) => format!("{}{head}{comment}{newline}", " ".repeat(child)),
@@ -271,7 +271,7 @@ impl Splicer<'_> {
             return [before, &body[slot.column + 1..], below].concat();
         }
         let head = if head.is_empty() { String::new() } else { format!(" {head}") };
-        [before, &head, &comment, newline, &body, below].concat()
+        [before, &head, comment, newline, &body, below].concat()
     }
 
     /// The members one after the other, in the place of all of them.
@@ -289,7 +289,11 @@ impl Splicer<'_> {
         let kept: Vec<usize> = members.iter().filter_map(|(at, _)| *at).collect();
         let mut pieces: Vec<Piece> = Vec::new();
         for (at, text) in members {
-            let gap = at.filter(|at| at + 1 < chunks.len()).map_or_else(|| usual.to_owned(), gap);
+            let mut gap = at.filter(|at| at + 1 < chunks.len()).map_or_else(|| usual.to_owned(), gap);
+            if let (None, Some(before)) = (at, pieces.last_mut()) {
+                // What is new stands right behind the member that it follows.
+                gap = std::mem::replace(&mut before.gap, usual.to_owned());
+            }
             pieces.push(Piece { text, gap });
         }
         self.keep_comments(&kept, chunks.len(), &gap, &mut pieces);

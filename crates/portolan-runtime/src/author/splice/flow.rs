@@ -20,9 +20,10 @@ impl Splicer<'_> {
         wanted: &Map<String, Value>,
     ) -> Result<Patch, Unfit> {
         let mut parts: Vec<(&str, Part<'_>)> = Vec::new();
-        let mut floor = tree.span.start;
+        let whole = self.text.written(tree);
+        let mut floor = whole.start;
         for entry in entries {
-            if entry.key.span.start < floor || entry.key.span.end > tree.span.end {
+            if entry.key.span.start < floor || entry.key.span.end > whole.end {
                 let name = &entry.key.value;
                 return Err(Unfit::because(format!(
                     "`{name}` is brought along by a merge key, and cannot be changed here"
@@ -31,7 +32,7 @@ impl Splicer<'_> {
             if parts.iter().any(|(name, _)| *name == entry.key.value) {
                 return Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value)));
             }
-            let end = self.flow_end(entry, tree)?;
+            let end = self.flow_end(entry, whole)?;
             floor = end;
             let span = Span { start: entry.key.span.start, end };
             parts.push((&entry.key.value, Part { span, value: &entry.value }));
@@ -58,12 +59,13 @@ impl Splicer<'_> {
     }
 
     pub(super) fn flow_array(&self, tree: &Tree, items: &[Tree], wanted: &[Value]) -> Result<Patch, Unfit> {
-        let mut floor = tree.span.start;
+        let Span { start: mut floor, end } = self.text.written(tree);
         for item in items {
-            if item.span.start < floor || item.span.end > tree.span.end || item.span.end == item.span.start {
+            let written = self.text.written(item);
+            if written.start < floor || written.end > end || written.end == written.start {
                 return Err(Unfit::because("a list in brackets has an alias, or nothing, among its items"));
             }
-            floor = item.span.end;
+            floor = written.end;
         }
         let margin = self.margin(tree, items.first().map_or(tree.span.start, |item| item.span.start));
         let present: Vec<Value> = items.iter().map(Tree::value).collect();
@@ -71,14 +73,14 @@ impl Splicer<'_> {
         for (place, value) in aligned(&present, wanted).into_iter().zip(wanted) {
             let text = match place {
                 Some(at) => {
-                    let part = Part { span: items[at].span, value: &items[at] };
+                    let part = Part { span: self.text.written(&items[at]), value: &items[at] };
                     self.flow_part(&part, value, margin.as_deref())?
                 }
                 None => self.style.braces(value, margin.as_deref()),
             };
             members.push((place, text));
         }
-        let parts: Vec<Span> = items.iter().map(|item| item.span).collect();
+        let parts: Vec<Span> = items.iter().map(|item| self.text.written(item)).collect();
         Ok(self.flowed(tree, &parts, members, margin.as_deref()))
     }
 
@@ -89,12 +91,12 @@ impl Splicer<'_> {
     }
 
     /// Where an entry ends.
-    fn flow_end(&self, entry: &Entry, tree: &Tree) -> Result<usize, Unfit> {
-        let (key, value) = (entry.key.span, entry.value.span);
-        if value.start >= key.end && value.end > value.start && value.end <= tree.span.end {
+    fn flow_end(&self, entry: &Entry, tree: Span) -> Result<usize, Unfit> {
+        let (key, value) = (entry.key.span, self.text.written(&entry.value));
+        if value.start >= key.end && value.end > value.start && value.end <= tree.end {
             return Ok(value.end);
         }
-        let rest = &self.text.0[key.end..tree.span.end];
+        let rest = &self.text.0[key.end..tree.end];
         let word = rest.trim_start_matches([' ', '\t', ':']);
         let at = key.end + rest.len() - word.len();
         match word.chars().next() {
@@ -109,7 +111,7 @@ impl Splicer<'_> {
         if part.value.value() == *wanted {
             return Ok(written.to_owned());
         }
-        let value = part.value.span;
+        let value = self.text.written(part.value);
         if value.start < part.span.start || value.end > part.span.end || value.end == value.start {
             // An alias, or nothing.
             let key = written.find(':').map_or(written, |colon| &written[..colon]);
@@ -130,10 +132,11 @@ impl Splicer<'_> {
         let newline = self.style.newline;
         let usual = margin.map_or_else(|| ", ".to_owned(), |margin| format!(",{newline}{margin}"));
         let between = |at: usize| parts.get(at + 1).map(|next| self.text.0[parts[at].end..next.start].to_owned());
-        let start = parts.first().map_or(tree.span.end, |part| part.start);
-        let (last, end) = (parts.len().saturating_sub(1), parts.last().map_or(tree.span.end, |part| part.end));
-        let mut close = self.text.0[end..tree.span.end].to_owned();
-        let mut text = self.text.0[tree.span.start..start].to_owned();
+        let whole = self.text.written(tree);
+        let start = parts.first().map_or(whole.end, |part| part.start);
+        let (last, end) = (parts.len().saturating_sub(1), parts.last().map_or(whole.end, |part| part.end));
+        let mut close = self.text.0[end..whole.end].to_owned();
+        let mut text = self.text.0[whole.start..start].to_owned();
         let count = members.len();
         for (nth, (at, member)) in members.into_iter().enumerate() {
             text.push_str(&member);
@@ -151,7 +154,7 @@ impl Splicer<'_> {
             }
         }
         text.push_str(&close);
-        Patch { span: tree.span, text }
+        Patch { span: whole, text }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod align;
 mod block;
+mod ends;
 mod flow;
 mod lines;
 mod style;
