@@ -11,6 +11,8 @@ use super::{Patch, Splicer, Unfit};
 
 /// A member as it will stand: whole lines, and what stands between it and the next.
 struct Piece {
+    /// Which of the present members it is.
+    at: Option<usize>,
     text: String,
     gap: String,
 }
@@ -67,8 +69,9 @@ impl Splicer<'_> {
     }
 
     pub(super) fn array(&self, tree: &Tree, items: &[Tree], wanted: &[Value], region: Span) -> Result<Patch, Unfit> {
-        let column = self.text.column(tree.span.start);
-        let (chunks, dashes) = self.item_chunks(tree, items, column, region)?;
+        let first = self.text.first_dash(tree, items).ok_or_else(odd_list)?;
+        let column = self.text.column(first);
+        let (chunks, dashes) = self.item_chunks(first, items, column, region)?;
         let present: Vec<Value> = items.iter().map(Tree::value).collect();
         let mut pieces = Vec::new();
         for (place, value) in aligned(&present, wanted).into_iter().zip(wanted) {
@@ -128,16 +131,15 @@ impl Splicer<'_> {
     /// The chunks of the items, and their dashes.
     fn item_chunks(
         &self,
-        tree: &Tree,
+        first: usize,
         items: &[Tree],
         column: usize,
         region: Span,
     ) -> Result<(Vec<Span>, Vec<usize>), Unfit> {
         let mut dashes = Vec::new();
-        let mut look = tree.span.start;
+        let mut look = first;
         for item in items {
-            let dash = self.dash(look, column, region.end).filter(|_| dashes.is_empty() || look > tree.span.start);
-            let dash = dash.ok_or_else(|| Unfit::because("a list is laid out in a way that is not edited"))?;
+            let dash = self.dash(look, column, region.end).ok_or_else(odd_list)?;
             dashes.push(dash);
             let written = self.text.written(item);
             let own = written.end > written.start && written.start > dash;
@@ -205,7 +207,7 @@ impl Splicer<'_> {
     fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, Unfit> {
         let margin = " ".repeat(self.text.column(slot.chunk.start));
         let present = self.present(slot)?;
-        if present.start == slot.value.span.start && present.end > present.start {
+        if present == self.text.written(slot.value) && present.end > present.start {
             let region = Span { start: slot.after, end: slot.chunk.end };
             if let Some(patch) = self.patch(slot.value, wanted, region)? {
                 return Ok(margin + &patch.applied(self.text.0, slot.chunk));
@@ -294,32 +296,54 @@ impl Splicer<'_> {
                 // What is new stands right behind the member that it follows.
                 gap = std::mem::replace(&mut before.gap, usual.to_owned());
             }
-            pieces.push(Piece { text, gap });
+            pieces.push(Piece { at, text, gap });
         }
-        self.keep_comments(&kept, chunks.len(), &gap, &mut pieces);
+        let lead = self.keep_comments(&kept, chunks.len(), &gap, &mut pieces);
         if let Some(piece) = pieces.last_mut().filter(|piece| piece.gap.trim().is_empty()) {
             piece.gap.clear();
         }
-        let text: String = pieces.into_iter().flat_map(|piece| [piece.text, piece.gap]).collect();
+        let lead = if self.text.column(first.start) > 0 { self.indented(&lead, column) } else { lead };
+        let pieces: String = pieces.into_iter().flat_map(|piece| [piece.text, piece.gap]).collect();
+        let text = lead + &pieces;
         // Where the first member stands behind a dash, or its indentation is not part of the region, it has none.
         let skipped = self.text.column(first.start).min(column);
         let span = Span { start: first.start, end: last.end };
         Ok(Patch { span, text: text.get(skipped..).unwrap_or_default().to_owned() })
     }
 
-    /// Comments between members stay when the member before them goes.
-    fn keep_comments(&self, kept: &[usize], count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piece]) {
+    /// Comments between members stay when the member before them goes: those before all others are returned.
+    fn keep_comments(
+        &self,
+        kept: &[usize],
+        count: usize,
+        gap: &dyn Fn(usize) -> String,
+        pieces: &mut [Piece],
+    ) -> String {
+        let mut lead = String::new();
         for at in (0..count).filter(|at| !kept.contains(at)) {
             let left = gap(at);
             if left.trim().is_empty() {
                 continue;
             }
-            let place = (0..at).rev().find_map(|before| kept.iter().position(|kept| *kept == before));
-            if let Some(piece) = pieces.get_mut(place.unwrap_or(0)) {
-                piece.gap.push_str(&left);
+            let place = (0..at).rev().find(|before| kept.contains(before));
+            let piece = place.and_then(|before| pieces.iter_mut().find(|piece| piece.at == Some(before)));
+            match piece {
+                Some(piece) => piece.gap.push_str(&left),
+                None => lead.push_str(left.trim_start_matches(['\r', '\n'])),
             }
         }
+        lead
     }
+
+    /// Comments where a member begins: the first of them stands in its column.
+    fn indented(&self, lead: &str, column: usize) -> String {
+        let rest = lead.trim_start();
+        if rest.is_empty() { String::new() } else { format!("{}{rest}", " ".repeat(column)) }
+    }
+}
+
+fn odd_list() -> Unfit {
+    Unfit::because("a list is laid out in a way that is not edited")
 }
 
 fn keeps_blanks(written: &str) -> bool {

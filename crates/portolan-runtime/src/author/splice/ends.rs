@@ -8,14 +8,31 @@ use super::lines::Lines;
 impl Lines<'_> {
     /// What is written of a value: up to its closing quote or bracket.
     pub(super) fn written(&self, tree: &Tree) -> Span {
-        Span { start: tree.span.start, end: self.end(tree) }
+        let dash = match &tree.kind {
+            TreeKind::Array(items) if !self.is_flow(tree) => self.first_dash(tree, items),
+            _ => None,
+        };
+        Span { start: dash.unwrap_or(tree.span.start), end: self.end(tree) }
+    }
+
+    /// Whether a value is a collection in braces or brackets.
+    pub(super) fn is_flow(&self, tree: &Tree) -> bool {
+        let rest = &self.0[tree.span.start..];
+        match &tree.kind {
+            TreeKind::Object(_) => rest.starts_with('{'),
+            // A list of lines may begin where the list in brackets does that is its first item.
+            TreeKind::Array(items) => {
+                rest.starts_with('[') && items.first().is_none_or(|item| item.span.start != tree.span.start)
+            }
+            _ => false,
+        }
     }
 
     fn end(&self, tree: &Tree) -> usize {
         let Span { start, end } = tree.span;
         match self.0[start..].chars().next() {
             Some('\'' | '"') if matches!(tree.kind, TreeKind::String(_)) => self.end_of_quoted(start).unwrap_or(end),
-            Some('{' | '[') if matches!(tree.kind, TreeKind::Object(_) | TreeKind::Array(_)) => {
+            Some('{' | '[') if self.is_flow(tree) => {
                 self.closing(self.last_inside(tree).unwrap_or(start + 1)).unwrap_or(end)
             }
             _ => self.last_inside(tree).unwrap_or(end),
@@ -28,16 +45,28 @@ impl Lines<'_> {
         let mut chars = self.0[start + 1..].char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             match c {
-                '\\' if quote == '"' => drop(chars.next()),
+                '\\' if quote == '"' => skip(&mut chars),
                 // Within single quotes, two of them are one.
                 c if c == quote && quote == '\'' && chars.peek().is_some_and(|(_, next)| *next == quote) => {
-                    drop(chars.next())
+                    skip(&mut chars)
                 }
                 c if c == quote => return Some(start + 1 + at + 1),
                 _ => {}
             }
         }
         None
+    }
+
+    /// The first dash of a list of lines. Where a list is not indented below its key, the tree has it begin behind that.
+    pub(super) fn first_dash(&self, tree: &Tree, items: &[Tree]) -> Option<usize> {
+        let start = tree.span.start;
+        let rest = &self.0[start..];
+        let is_dash = rest.starts_with('-') && rest[1..].starts_with([' ', '\t', '\r', '\n']);
+        if is_dash && items.first().is_some_and(|item| item.span.start != start) {
+            return Some(start);
+        }
+        let before = self.0[..start].trim_end_matches([' ', '\t']);
+        before.ends_with('-').then(|| before.len() - 1)
     }
 
     /// Where the last member ends that is written inside of a collection; what an alias stands for is elsewhere.
@@ -84,4 +113,9 @@ impl Lines<'_> {
         }
         None
     }
+}
+
+/// Passes over a character that means nothing by itself.
+fn skip(chars: &mut impl Iterator) {
+    let _passed = chars.next();
 }

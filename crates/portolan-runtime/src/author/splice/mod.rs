@@ -116,7 +116,7 @@ impl Splicer<'_> {
     /// The change inside of a collection that makes it `wanted`; nothing where it must be replaced as a whole. Lines
     /// and comments of `region` that belong to it may change with it.
     fn patch(&self, tree: &Tree, wanted: &Value, region: Span) -> Result<Option<Patch>, Unfit> {
-        let flow = self.text.0[tree.span.start..].starts_with(['{', '[']);
+        let flow = self.text.is_flow(tree);
         Ok(Some(match (&tree.kind, wanted) {
             (TreeKind::Object(entries), Value::Object(wanted)) if !entries.is_empty() && !wanted.is_empty() => {
                 if flow {

@@ -47,7 +47,7 @@ impl Style {
         let unit = first.map(|at| lines.indentation(at)).filter(|unit| !unit.is_empty()).unwrap_or("  ");
         Style {
             newline: newline(text),
-            json: text[tree.span.start..].starts_with(['{', '[']),
+            json: lines.is_flow(tree),
             unit: unit.to_owned(),
             step: found.step.unwrap_or(2),
             dash: found.dash.unwrap_or(2),
@@ -67,7 +67,7 @@ pub(super) fn newline(text: &str) -> &'static str {
 impl Found {
     fn look(&mut self, lines: Lines<'_>, tree: &Tree, left: &mut usize) {
         let complete = self.step.is_some() && self.dash.is_some() && self.width.is_some();
-        if complete || *left == 0 || lines.0[tree.span.start..].starts_with(['{', '[']) {
+        if complete || *left == 0 || lines.is_flow(tree) {
             return;
         }
         *left -= 1;
@@ -75,7 +75,12 @@ impl Found {
         match &tree.kind {
             TreeKind::Object(entries) => {
                 for entry in entries.iter().filter(|entry| entry.value.span.start > entry.key.span.end) {
-                    let (from, at) = (lines.column(entry.key.span.start), entry.value.span.start);
+                    let from = lines.column(entry.key.span.start);
+                    let at = match &entry.value.kind {
+                        TreeKind::Array(items) => lines.first_dash(&entry.value, items),
+                        _ => None,
+                    };
+                    let at = at.unwrap_or(entry.value.span.start);
                     let deeper = lines.column(at).checked_sub(from).filter(|_| lines.begins_line(at));
                     match entry.value.kind {
                         TreeKind::Object(_) => self.step = self.step.or(deeper.filter(|step| *step > 0)),
@@ -86,9 +91,10 @@ impl Found {
                 }
             }
             TreeKind::Array(items) => {
-                for item in items.iter().filter(|item| item.span.start > start) {
+                let dash = lines.first_dash(tree, items).unwrap_or(start);
+                for item in items.iter().filter(|item| item.span.start > dash) {
                     if matches!(item.kind, TreeKind::Object(_)) && !lines.begins_line(item.span.start) {
-                        let width = lines.column(item.span.start).checked_sub(lines.column(start));
+                        let width = lines.column(item.span.start).checked_sub(lines.column(dash));
                         self.width = self.width.or(width.filter(|width| (2..=8).contains(width)));
                     }
                     self.look(lines, item, left);

@@ -13,7 +13,7 @@ use crate::service::{Options, Service, StoreAt};
 
 /// A folder with a service, and an author of a file in it.
 pub(super) struct Desk {
-    pub(super) folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     pub(super) service: Service,
     pub(super) author: Arc<Author>,
     pub(super) file: PathBuf,
@@ -32,7 +32,7 @@ impl Desk {
         let service =
             Service::new(Options { store: StoreAt::Memory, trust, ..Options::of(&project) }).expect("a service");
         let author = Author::new(file.clone(), None, Strictness::Strict, PoolOptions::default()).expect("an author");
-        Desk { folder, service, author: Arc::new(author), file }
+        Desk { _folder: folder, service, author: Arc::new(author), file }
     }
 
     pub(super) fn write(&self, change: Change, revision: Option<&str>) -> Result<super::Written, Refused> {
@@ -181,3 +181,5 @@ fn what_is_written_is_what_was_sent() {
     assert_eq!(present.definition(&present.tool("one").expect("it is there")), tool("one"));
     assert_eq!(present.face()["name"], "g");
 }
+
+mod random;
