@@ -136,15 +136,8 @@ impl Splicer<'_> {
         column: usize,
         region: Span,
     ) -> Result<(Vec<Span>, Vec<usize>), Unfit> {
-        let mut dashes = Vec::new();
-        let mut look = first;
-        for item in items {
-            let dash = self.dash(look, column, region.end).ok_or_else(odd_list)?;
-            dashes.push(dash);
-            let written = self.text.written(item);
-            let own = written.end > written.start && written.start > dash;
-            look = self.text.next(if own { written.end } else { dash });
-        }
+        let placed = self.text.placed(first, items, region.end).ok_or_else(odd_list)?;
+        let dashes: Vec<usize> = placed.into_iter().map(|(dash, _)| dash).collect();
         let mut chunks: Vec<Span> = Vec::new();
         for (at, (item, dash)) in items.iter().zip(&dashes).enumerate() {
             let line = self.text.start(*dash);
@@ -161,31 +154,6 @@ impl Splicer<'_> {
 
     fn first_whole_line(&self, at: usize) -> usize {
         if self.text.column(at) == 0 { at } else { self.text.next(at) }
-    }
-
-    /// The next dash in a column: at `from` itself, or on a line below that holds no comment.
-    fn dash(&self, from: usize, column: usize, limit: usize) -> Option<usize> {
-        let is_dash = |at: usize| {
-            let rest = &self.text.0[at..];
-            rest.starts_with('-') && rest[1..].starts_with([' ', '\t', '\r', '\n'])
-        };
-        if self.text.column(from) == column && is_dash(from) {
-            return Some(from);
-        }
-        let mut line = if self.text.column(from) == 0 { from } else { self.text.next(from) };
-        while line < limit {
-            let at = line + column;
-            if at < limit
-                && self.text.0.is_char_boundary(at)
-                && self.text.begins_line(at)
-                && self.text.start(at) == line
-                && is_dash(at)
-            {
-                return Some(at);
-            }
-            line = self.text.next(line);
-        }
-        None
     }
 
     /// Where the lines of a value end, with the deeper comments below it.

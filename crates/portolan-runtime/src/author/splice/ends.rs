@@ -35,7 +35,18 @@ impl Lines<'_> {
             Some('{' | '[') if self.is_flow(tree) => {
                 self.closing(self.last_inside(tree).unwrap_or(start + 1)).unwrap_or(end)
             }
-            _ => self.last_inside(tree).unwrap_or(end),
+            _ => self.end_of_lines(tree).unwrap_or(end),
+        }
+    }
+
+    /// Where a collection ends whose members stand on lines of their own.
+    fn end_of_lines(&self, tree: &Tree) -> Option<usize> {
+        let TreeKind::Array(items) = &tree.kind else { return self.last_inside(tree) };
+        // The last items may be nothing but their dashes.
+        let placed = self.first_dash(tree, items).and_then(|first| self.placed(first, items, self.0.len()));
+        match placed {
+            Some(placed) => placed.last().map(|(_, end)| *end),
+            None => self.last_inside(tree),
         }
     }
 
@@ -65,8 +76,47 @@ impl Lines<'_> {
         if is_dash && items.first().is_some_and(|item| item.span.start != start) {
             return Some(start);
         }
-        let before = self.0[..start].trim_end_matches([' ', '\t']);
-        before.ends_with('-').then(|| before.len() - 1)
+        let dash = self.start(start) + self.indentation(start).len();
+        let behind = self.0.get(dash..start)?.strip_prefix('-')?.trim();
+        (behind.is_empty() || behind.starts_with('#')).then_some(dash)
+    }
+
+    /// The dash of each item of a list, and where what is written of the item ends.
+    pub(super) fn placed(&self, first: usize, items: &[Tree], limit: usize) -> Option<Vec<(usize, usize)>> {
+        let column = self.column(first);
+        let (mut placed, mut look) = (Vec::new(), first);
+        for item in items {
+            let dash = self.dash(look, column, limit)?;
+            let end = if self.is_filled(item, dash + 1) { self.end(item) } else { dash + 1 };
+            placed.push((dash, end));
+            look = self.next(end);
+        }
+        Some(placed)
+    }
+
+    /// The next dash in a column: at `from` itself, or on a line below that holds no comment.
+    fn dash(&self, from: usize, column: usize, limit: usize) -> Option<usize> {
+        let is_dash = |at: usize| {
+            let rest = &self.0[at..];
+            rest.starts_with('-') && rest[1..].starts_with([' ', '\t', '\r', '\n'])
+        };
+        if self.column(from) == column && is_dash(from) {
+            return Some(from);
+        }
+        let mut line = if self.column(from) == 0 { from } else { self.next(from) };
+        while line < limit {
+            let at = line + column;
+            if at < limit
+                && self.0.is_char_boundary(at)
+                && self.begins_line(at)
+                && self.start(at) == line
+                && is_dash(at)
+            {
+                return Some(at);
+            }
+            line = self.next(line);
+        }
+        None
     }
 
     /// Where the last member ends that is written inside of a collection; what an alias stands for is elsewhere.

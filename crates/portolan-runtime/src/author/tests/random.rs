@@ -69,7 +69,7 @@ fn node(chance: &mut Chance, nth: usize, depth: usize) -> Value {
 
 fn object(chance: &mut Chance, depth: usize) -> Value {
     const NAMES: [&str; 6] = ["next", "type", "with blank", "n", "a:b", "ünï"];
-    let names = NAMES.iter().filter(|_| true).take(1 + chance.below(NAMES.len()));
+    let names = NAMES.iter().take(1 + chance.below(NAMES.len()));
     Value::Object(names.map(|name| ((*name).to_owned(), any(chance, depth - 1))).collect())
 }
 
@@ -238,7 +238,7 @@ fn comments(text: &str) -> Vec<&str> {
     text.split("# c").skip(1).filter_map(|rest| rest.split(" \"'{[").next()).collect()
 }
 
-fn one(seed: u64, refused: &mut usize) {
+fn one(seed: u64) {
     let mut chance = Chance(seed);
     let value = json!({ "head": any(&mut chance, 2), "tools": [node(&mut chance, 0, 3), node(&mut chance, 1, 3)], "tail": any(&mut chance, 2) });
     let newline = if chance.one_in(3) { "\r\n" } else { "\n" };
@@ -258,9 +258,9 @@ fn one(seed: u64, refused: &mut usize) {
     if wanted == before {
         return;
     }
-    let Ok(after) = spliced(&source, &tree, &wanted) else {
-        *refused += 1;
-        return;
+    let after = match spliced(&source, &tree, &wanted) {
+        Ok(after) => after,
+        Err(unfit) => panic!("seed {seed}, {did:?} in {key}: {}\n{text}", unfit.0),
     };
     let shown = || format!("seed {seed}, {did:?} in {key}\n{text}\n=====\n{after}");
     let read = parse(&Source::new("random.yaml", &after)).0.map(|tree| tree.value());
@@ -291,10 +291,8 @@ fn one(seed: u64, refused: &mut usize) {
 
 #[test]
 fn random_changes_of_random_files_touch_nothing_else() {
-    const FILES: u64 = 3_000;
-    let mut refused = 0;
+    const FILES: u64 = 1_000;
     for seed in 0..FILES {
-        one(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15), &mut refused);
+        one(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     }
-    assert_eq!(refused, 0, "of {FILES}: what YAML can say here can be changed");
 }
