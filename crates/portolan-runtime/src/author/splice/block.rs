@@ -216,6 +216,9 @@ impl Splicer<'_> {
         let (head, body) = match (literal, style.inline(wanted)) {
             (Some((head, body)), _) => (head, body),
             (None, Some(inline)) => {
+                // A list may stand no deeper than its key; what takes its place goes behind the key.
+                let shallow = self.text.begins_line(present.start) && self.text.column(present.start) <= slot.column;
+                let before = if shallow { before.trim_end() } else { before };
                 let blank = if before.ends_with([':', '-']) { " " } else { "" };
                 return [before, blank, &inline, &self.text.0[present.end..chunk.end]].concat();
             }
