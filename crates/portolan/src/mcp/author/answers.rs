@@ -2,6 +2,7 @@
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
+use portolan_core::validate;
 use portolan_runtime::author::Refused;
 use portolan_runtime::definition::Findings;
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -47,7 +48,7 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
         "code": fault.code,
         "severity": fault.severity,
         "message": fault.message,
-        "help": fault.help.as_deref().unwrap_or_default(),
+        "help": fault.help.as_deref().unwrap_or_else(|| usual_help(fault.code)),
         "file": &*source.name,
     });
     if let Some(place) = place {
@@ -55,6 +56,11 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
         told["column"] = json!(place.column);
     }
     told
+}
+
+/// What is to be done about a fault that says nothing more of itself.
+fn usual_help(code: &str) -> &'static str {
+    validate::codes().into_iter().find(|known| known.code == code).map_or("mend it", |known| known.fix)
 }
 
 fn result(value: Value, is_error: bool) -> CallToolResult {

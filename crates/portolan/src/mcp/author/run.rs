@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
+use portolan_core::present::Redaction;
 use portolan_core::reply::{Prefer, output};
 use portolan_core::run::Fault;
 use portolan_runtime::author::{Refused, template};
@@ -56,7 +57,7 @@ pub(super) async fn graph(
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };
     let call = FunctionCall { definition, input, by: face::caller(context), how, kept: false };
-    let finished = server.service.call_function(call).await?;
+    let finished = server.service.call_function(call).await.map_err(|error| masked(error, &hidden))?;
     Ok(match finished.outcome {
         Outcome::Done(output) => {
             let mut told = Map::new();
@@ -74,6 +75,11 @@ pub(super) async fn graph(
             answers::failed(answers::error_of("waiting", &message, help), history.told())
         }
     })
+}
+
+/// What is wrong with the input may repeat what must not be shown.
+fn masked(error: ServiceError, hidden: &Redaction) -> ServiceError {
+    ServiceError { message: hidden.text(&error.message), help: hidden.text(&error.help), ..error }
 }
 
 fn failure(fault: &Fault) -> Value {

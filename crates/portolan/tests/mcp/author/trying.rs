@@ -159,7 +159,7 @@ fn a_failure_comes_with_its_history_and_without_secrets() {
     let said = answer.value.to_string();
     assert!(!said.contains("4711-0815") && !said.contains("s3cret-token"), "{said}");
     let input = json!({ "toolName": "adds", "arguments": { "a": "one" } });
-    refused(&mut wire, "runGraphTool", &input, "invalid_input");
+    refused(&mut wire, "runGraphTool", &input, "bad_input");
 }
 
 #[test]
