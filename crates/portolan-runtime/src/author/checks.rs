@@ -26,7 +26,8 @@ pub(super) struct Checked {
 pub(super) fn faulty(message: &str, findings: Findings) -> Refused {
     let faults: Findings = findings.into_iter().filter(|(_, fault)| fault.is_error()).collect();
     let help = "mend every fault that is listed, then call again";
-    Refused { error: ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help), faults }
+    let error = ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help);
+    Refused { faults, ..error.into() }
 }
 
 impl Author {

@@ -43,7 +43,7 @@ pub struct Author {
 #[derive(Debug)]
 pub struct Refused {
     /// Why, and what to do.
-    pub error: ServiceError,
+    pub error: Box<ServiceError>,
     /// What is wrong with the definition, where that is why.
     pub faults: Findings,
 }
@@ -56,7 +56,7 @@ impl Refused {
 
 impl From<ServiceError> for Refused {
     fn from(error: ServiceError) -> Refused {
-        Refused { error, faults: Vec::new() }
+        Refused { error: Box::new(error), faults: Vec::new() }
     }
 }
 

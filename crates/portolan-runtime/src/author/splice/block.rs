@@ -39,7 +39,7 @@ impl Splicer<'_> {
         let (own, brought): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| self.is_own(entry, tree, column));
         distinct(&own)?;
-        for entry in brought.iter().filter(|entry| !wanted.contains_key(&entry.key.value)) {
+        if let Some(entry) = brought.iter().find(|entry| !wanted.contains_key(&entry.key.value)) {
             let name = &entry.key.value;
             return Err(Unfit::because(format!(
                 "`{name}` is brought along by a merge key, and cannot be taken out here"
