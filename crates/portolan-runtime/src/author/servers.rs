@@ -29,6 +29,8 @@ pub struct Known {
     pub hidden: Redaction,
     /// Which of them the file brings along.
     brought: Vec<String>,
+    /// Which are the person's own.
+    own: Vec<String>,
     /// Why those may not be started.
     untrusted: Option<ServiceError>,
 }
@@ -45,9 +47,14 @@ impl Known {
         }
     }
 
-    /// Whether the server comes with the file.
-    pub fn is_brought(&self, server: &str) -> bool {
-        self.brought.iter().any(|name| name == server)
+    /// Who defines a server: the `graph`, the `person`, or nobody, so that it is `builtin`.
+    pub fn defined_in(&self, server: &str) -> &'static str {
+        let among = |names: &[String]| names.iter().any(|name| name == server);
+        match (among(&self.brought), among(&self.own)) {
+            (true, _) => "graph",
+            (false, true) => "person",
+            (false, false) => "builtin",
+        }
     }
 }
 
@@ -63,7 +70,8 @@ impl Author {
         let untrusted = if brought.is_empty() { None } else { self.untrusted(service, &present, &servers) };
         let setups = self.setups(service, &present)?;
         let hidden = Redaction::default().hiding(graphs::setups(&setups).iter().flat_map(Setup::confidential));
-        Ok(Known { servers, hidden, brought, untrusted })
+        let own = self.own()?.into_iter().map(|setup| setup.server.name).collect();
+        Ok(Known { servers, hidden, brought, own, untrusted })
     }
 
     /// The pool of the servers that can be called: the one there was, as long as they are the same.
@@ -88,11 +96,7 @@ impl Author {
 
     fn setups(&self, service: &Service, present: &Present) -> Result<Vec<(Server, PathBuf)>, Refused> {
         let mut setups = self.brought(present);
-        let own = match &self.mcp {
-            Some(path) => own_servers(path)?,
-            None => Vec::new(),
-        };
-        let own = own.into_iter().map(|setup| (setup.server, setup.folder));
+        let own = self.own()?.into_iter().map(|setup| (setup.server, setup.folder));
         let ours = ["filesystem", "echo"].into_iter().filter_map(|name| {
             let server = builtin(&Spanned { value: name.to_owned(), span: Span::default() })?;
             Some((server, service.project().to_owned()))
@@ -103,6 +107,13 @@ impl Author {
             }
         }
         Ok(setups)
+    }
+
+    fn own(&self) -> Result<Vec<Setup>, Refused> {
+        Ok(match &self.mcp {
+            Some(path) => own_servers(path)?,
+            None => Vec::new(),
+        })
     }
 
     /// The servers of the file, as far as they can be understood.

@@ -1,8 +1,9 @@
-//! Which items of a list are the same ones before and after: by their `id` or `name`, or else by their place.
+//! What is the same before and after: members of objects by their names, items of lists by their `id` or `name`, or else
+//! by their place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// For each wanted item, the present one that becomes it.
 pub(super) fn aligned(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>> {
@@ -11,6 +12,34 @@ pub(super) fn aligned(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>>
         Some((present, wanted)) => by_key(&present, &wanted),
         None => by_place(present, wanted),
     }
+}
+
+/// A member of an object as it will stand, and which of the present ones it is.
+pub(super) type Member<'w> = (Option<usize>, &'w str, &'w Value);
+
+/// The members of an object: the present ones stay where they are, and each new one stands behind the one that it follows
+/// in `wanted`. Those that are `brought` from elsewhere are not written here.
+pub(super) fn ordered<'w>(
+    present: &[&str],
+    wanted: &'w Map<String, Value>,
+    brought: &BTreeSet<&str>,
+) -> Vec<Member<'w>> {
+    let places: BTreeMap<&str, usize> = present.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+    let mut behind: BTreeMap<Option<usize>, Vec<Member<'w>>> = BTreeMap::new();
+    let mut before = None;
+    for (name, value) in wanted {
+        match places.get(name.as_str()) {
+            Some(at) => {
+                before = Some(*at);
+                behind.entry(before).or_default().insert(0, (before, name, value));
+            }
+            None if brought.contains(name.as_str()) => {}
+            None => behind.entry(before).or_default().push((None, name, value)),
+        }
+    }
+    // What follows nothing that is there comes last.
+    let last = behind.remove(&None).unwrap_or_default();
+    behind.into_values().flatten().chain(last).collect()
 }
 
 /// The keys of all items, when each has one of its own.

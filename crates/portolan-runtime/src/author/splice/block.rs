@@ -3,10 +3,12 @@
 //! A member owns its lines, the comments right above it in its own column, and deeper ones below it. What stands
 //! between members (blank lines, other comments) goes with the member before it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use portolan_core::source::{Entry, Span, Tree};
 use serde_json::{Map, Value};
 
-use super::align::aligned;
+use super::align::{aligned, ordered};
 use super::{Patch, Splicer, Unfit};
 
 /// A member as it will stand: whole lines, and what stands between it and the next.
@@ -46,25 +48,17 @@ impl Splicer<'_> {
             )));
         }
         let chunks = self.entry_chunks(start, column, &own, region.end)?;
-        let mut pieces: Vec<(&str, Option<usize>, String)> = Vec::new();
-        for (at, entry) in own.iter().enumerate() {
-            if let Some(value) = wanted.get(&entry.key.value) {
-                pieces.push((&entry.key.value, Some(at), self.entry_text(entry, chunks[at], column, value)?));
-            }
+        let same = |entry: &&Entry| wanted.get(&entry.key.value) == Some(&entry.value.value());
+        let brought: BTreeSet<&str> = brought.into_iter().filter(same).map(|entry| entry.key.value.as_str()).collect();
+        let names: Vec<&str> = own.iter().map(|entry| entry.key.value.as_str()).collect();
+        let mut pieces = Vec::new();
+        for (at, name, value) in ordered(&names, wanted, &brought) {
+            let text = match at {
+                Some(at) => self.entry_text(own[at], chunks[at], column, value)?,
+                None => self.style.entry(name, value, column),
+            };
+            pieces.push((at, text));
         }
-        let mut before: Option<&str> = None;
-        for (name, value) in wanted {
-            let is_brought = brought.iter().any(|entry| entry.key.value == *name && entry.value.value() == *value);
-            if !is_brought && !own.iter().any(|entry| entry.key.value == *name) {
-                let margin = " ".repeat(column);
-                let key = super::write::word(name, super::write::Around::Block);
-                let text = format!("{margin}{key}:{}", self.style.after_key(value, column));
-                let place = pieces.iter().position(|(known, ..)| Some(*known) == before);
-                pieces.insert(place.map_or(pieces.len(), |place| place + 1), (name, None, text));
-            }
-            before = Some(name);
-        }
-        let pieces = pieces.into_iter().map(|(_, at, text)| (at, text)).collect();
         self.assembled(&chunks, pieces, column)
     }
 
@@ -259,7 +253,6 @@ impl Splicer<'_> {
         let spaced =
             chunks.len() > 1 && (0..chunks.len() - 1).all(|at| gap(at).lines().any(|line| line.trim().is_empty()));
         let usual = if spaced { self.style.newline } else { "" };
-        let kept: Vec<usize> = members.iter().filter_map(|(at, _)| *at).collect();
         let mut pieces: Vec<Piece> = Vec::new();
         for (at, text) in members {
             let mut gap = at.filter(|at| at + 1 < chunks.len()).map_or_else(|| usual.to_owned(), gap);
@@ -269,7 +262,7 @@ impl Splicer<'_> {
             }
             pieces.push(Piece { at, text, gap });
         }
-        let lead = self.keep_comments(&kept, chunks.len(), &gap, &mut pieces);
+        let lead = keep_comments(chunks.len(), &gap, &mut pieces);
         if let Some(piece) = pieces.last_mut().filter(|piece| piece.gap.trim().is_empty()) {
             piece.gap.clear();
         }
@@ -282,35 +275,32 @@ impl Splicer<'_> {
         Ok(Patch { span, text: text.get(skipped..).unwrap_or_default().to_owned() })
     }
 
-    /// Comments between members stay when the member before them goes: those before all others are returned.
-    fn keep_comments(
-        &self,
-        kept: &[usize],
-        count: usize,
-        gap: &dyn Fn(usize) -> String,
-        pieces: &mut [Piece],
-    ) -> String {
-        let mut lead = String::new();
-        for at in (0..count).filter(|at| !kept.contains(at)) {
-            let left = gap(at);
-            if left.trim().is_empty() {
-                continue;
-            }
-            let place = (0..at).rev().find(|before| kept.contains(before));
-            let piece = place.and_then(|before| pieces.iter_mut().find(|piece| piece.at == Some(before)));
-            match piece {
-                Some(piece) => piece.gap.push_str(&left),
-                None => lead.push_str(left.trim_start_matches(['\r', '\n'])),
-            }
-        }
-        lead
-    }
-
     /// Comments where a member begins: the first of them stands in its column.
     fn indented(&self, lead: &str, column: usize) -> String {
         let rest = lead.trim_start();
         if rest.is_empty() { String::new() } else { format!("{}{rest}", " ".repeat(column)) }
     }
+}
+
+/// Comments between members stay when the member before them goes: those before all others are returned.
+fn keep_comments(count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piece]) -> String {
+    let kept: BTreeMap<usize, usize> =
+        pieces.iter().enumerate().filter_map(|(nth, piece)| Some((piece.at?, nth))).collect();
+    let mut lead = String::new();
+    let mut before = None;
+    for at in 0..count {
+        if let Some(nth) = kept.get(&at) {
+            before = Some(*nth);
+            continue;
+        }
+        let left = gap(at);
+        match before {
+            _ if left.trim().is_empty() => {}
+            Some(nth) => pieces[nth].gap.push_str(&left),
+            None => lead.push_str(left.trim_start_matches(['\r', '\n'])),
+        }
+    }
+    lead
 }
 
 fn odd_list() -> Unfit {
@@ -328,7 +318,7 @@ fn keeps_blanks(written: &str) -> bool {
 }
 
 fn distinct(entries: &[&Entry]) -> Result<(), Unfit> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     match entries.iter().find(|entry| !seen.insert(&entry.key.value)) {
         Some(entry) => Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value))),
         None => Ok(()),

@@ -1,9 +1,11 @@
 //! Collections in braces and brackets: JSON, and what YAML writes like it.
 
+use std::collections::BTreeSet;
+
 use portolan_core::source::{Entry, Span, Tree};
 use serde_json::{Map, Value};
 
-use super::align::aligned;
+use super::align::{aligned, ordered};
 use super::{Patch, Splicer, Unfit};
 
 /// A member as it is written.
@@ -20,6 +22,7 @@ impl Splicer<'_> {
         wanted: &Map<String, Value>,
     ) -> Result<Patch, Unfit> {
         let mut parts: Vec<(&str, Part<'_>)> = Vec::new();
+        let mut names = BTreeSet::new();
         let whole = self.text.written(tree);
         let mut floor = whole.start;
         for entry in entries {
@@ -29,7 +32,7 @@ impl Splicer<'_> {
                     "`{name}` is brought along by a merge key, and cannot be changed here"
                 )));
             }
-            if parts.iter().any(|(name, _)| *name == entry.key.value) {
+            if !names.insert(entry.key.value.as_str()) {
                 return Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value)));
             }
             let end = self.flow_end(entry, whole)?;
@@ -38,22 +41,15 @@ impl Splicer<'_> {
             parts.push((&entry.key.value, Part { span, value: &entry.value }));
         }
         let margin = self.margin(tree, parts.first().map_or(tree.span.start, |(_, part)| part.span.start));
-        let mut members: Vec<(&str, Option<usize>, String)> = Vec::new();
-        for (at, (name, part)) in parts.iter().enumerate() {
-            if let Some(value) = wanted.get(*name) {
-                members.push((name, Some(at), self.flow_part(part, value, margin.as_deref())?));
-            }
+        let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+        let mut members = Vec::new();
+        for (at, name, value) in ordered(&names, wanted, &BTreeSet::new()) {
+            let text = match at {
+                Some(at) => self.flow_part(&parts[at].1, value, margin.as_deref())?,
+                None => format!("{}: {}", self.style.name(name), self.style.braces(value, margin.as_deref())),
+            };
+            members.push((at, text));
         }
-        let mut before: Option<&str> = None;
-        for (name, value) in wanted {
-            if !parts.iter().any(|(known, _)| known == name) {
-                let text = format!("{}: {}", self.style.name(name), self.style.braces(value, margin.as_deref()));
-                let place = members.iter().position(|(known, ..)| Some(*known) == before);
-                members.insert(place.map_or(members.len(), |place| place + 1), (name, None, text));
-            }
-            before = Some(name);
-        }
-        let members = members.into_iter().map(|(_, at, text)| (at, text)).collect();
         let parts: Vec<Span> = parts.iter().map(|(_, part)| part.span).collect();
         Ok(self.flowed(tree, &parts, members, margin.as_deref()))
     }

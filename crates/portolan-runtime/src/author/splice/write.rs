@@ -8,7 +8,7 @@ use super::style::Style;
 
 /// Where a text stands: within braces, commas and brackets mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+enum Around {
     Block,
     Braces,
 }
@@ -34,11 +34,7 @@ impl Style {
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
-                    lines.push_str(&format!(
-                        "{margin}{}:{}",
-                        word(name, Around::Block),
-                        self.after_key(member, column)
-                    ));
+                    lines.push_str(&self.entry(name, member, column));
                 }
             }
             Value::Array(items) => {
@@ -51,8 +47,13 @@ impl Style {
         lines
     }
 
+    /// The lines of a member of an object that stands in `column`.
+    pub(super) fn entry(&self, name: &str, value: &Value, column: usize) -> String {
+        format!("{}{}:{}", " ".repeat(column), word(name, Around::Block), self.after_key(value, column))
+    }
+
     /// What follows the colon of a key that stands in `column`, to the end of the last line.
-    pub(super) fn after_key(&self, value: &Value, column: usize) -> String {
+    fn after_key(&self, value: &Value, column: usize) -> String {
         if let Some((header, lines)) = self.literal(value, column + self.step) {
             return format!(" {header}{}{lines}", self.newline);
         }
@@ -148,7 +149,7 @@ impl Style {
 }
 
 /// A text in one line: without quotes where nobody takes it for something else.
-pub(super) fn word(text: &str, around: Around) -> String {
+fn word(text: &str, around: Around) -> String {
     if is_plain(text, around) {
         return text.to_owned();
     }

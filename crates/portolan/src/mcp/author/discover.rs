@@ -21,23 +21,19 @@ pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<Cal
     let asked = each(&known, &names, |servers, name| async move { servers.about(&name).await }).await;
     let items = names.iter().zip(asked).map(|(name, about)| match about {
         Ok(about) => introduced(name, about, &known),
-        Err(error) => json!({ "name": name, "definedIn": place(name, &known), "error": error }),
+        Err(error) => json!({ "name": name, "definedIn": known.defined_in(name), "error": error }),
     });
     Ok(answers::done(json!({ "items": items.collect::<Vec<Value>>() })))
 }
 
 fn introduced(name: &str, about: ServerAbout, known: &Known) -> Value {
-    let mut told = json!({ "name": name, "definedIn": place(name, known) });
+    let mut told = json!({ "name": name, "definedIn": known.defined_in(name) });
     for (key, text) in [("title", about.title), ("instructions", about.instructions), ("version", about.version)] {
         if let Some(text) = text {
             told[key] = json!(text);
         }
     }
     told
-}
-
-fn place(name: &str, known: &Known) -> &'static str {
-    if known.is_brought(name) { "graph" } else { "person" }
 }
 
 pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {

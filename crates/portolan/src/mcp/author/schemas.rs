@@ -91,7 +91,7 @@ fn discovering() -> Vec<Tool> {
                     "title": text("Its name for people."),
                     "instructions": text("How it wants to be used."),
                     "version": text("Its version."),
-                    "definedIn": { "type": "string", "enum": ["graph", "person"], "description": "Whether it comes with the graph file." },
+                    "definedIn": { "type": "string", "enum": ["graph", "person", "builtin"], "description": "Whether it comes with the graph file, with the person, or with Portolan." },
                     "error": failure(),
                 }), &["name"]) }),
                 &["items"],
