@@ -296,3 +296,67 @@ fn random_changes_of_random_files_touch_nothing_else() {
         one(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     }
 }
+
+/// Files as nobody writes them: pieces of the cases, cut and put together anew.
+fn mangled(chance: &mut Chance, texts: &[String]) -> String {
+    const PIECES: [&str; 22] = [
+        "- ", "? ", ": ", "&a ", "*a", "<<: *a", "!!str ", "|\n", ">-\n", "{", "}", "[", "]", ",", "# c\n", "\n",
+        "\r\n", "  ", "\"", "'", "é", "\t",
+    ];
+    let mut text = texts[chance.below(texts.len())].clone();
+    let boundary = |chance: &mut Chance, text: &str| {
+        let at = chance.below(text.len() + 1);
+        (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    };
+    for _ in 0..1 + chance.below(4) {
+        let at = boundary(chance, &text);
+        match chance.below(3) {
+            0 => text.insert_str(at, PIECES[chance.below(PIECES.len())]),
+            1 => {
+                let to = boundary(chance, &text[at..]).min(12) + at;
+                let to = (at..=to).rev().find(|to| text.is_char_boundary(*to)).unwrap_or(at);
+                text.replace_range(at..to, "");
+            }
+            _ => {
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let moved: Vec<&str> = lines
+                    .iter()
+                    .map(|line| lines.get(chance.below(40)).filter(|_| chance.one_in(12)).unwrap_or(line))
+                    .copied()
+                    .collect();
+                text = moved.concat();
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn mangled_files_are_changed_rightly_or_not_at_all() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/author");
+    let mut texts: Vec<String> = std::fs::read_dir(folder)
+        .expect("the cases")
+        .filter_map(|case| std::fs::read_to_string(case.expect("a case").path().join("in.yaml")).ok())
+        .collect();
+    texts.sort();
+    let (mut changed, mut refused) = (0, 0);
+    for seed in 0..4_000_u64 {
+        let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let source = Source::new("mangled.yaml", mangled(&mut chance, &texts));
+        let (Some(tree), faults) = parse(&source) else { continue };
+        if faults.iter().any(portolan_core::diagnostic::Diagnostic::is_error) {
+            continue;
+        }
+        let mut wanted = tree.value();
+        change(&mut chance, &mut wanted);
+        match spliced(&source, &tree, &wanted) {
+            Ok(text) => {
+                changed += 1;
+                let read = parse(&Source::new("mangled.yaml", &text)).0.map(|tree| tree.value());
+                assert_eq!(read, Some(wanted), "seed {seed}\n{}\n=====\n{text}", source.text);
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(changed > 5 * refused && changed > 500, "{changed} changed, {refused} refused");
+}
