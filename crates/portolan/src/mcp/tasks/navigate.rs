@@ -8,9 +8,9 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
-use super::super::arguments::Arguments;
 use super::answers::{navigation, success};
 use super::{Server, ask};
+use crate::mcp::arguments::Arguments;
 
 type Answer = Result<Map<String, Value>, ServiceError>;
 
