@@ -192,7 +192,7 @@ impl Graphs {
         strictness: Strictness,
         options: PoolOptions,
     ) -> Result<Graphs, OpenError> {
-        let reading = Reading { files: &files, mcp: mcp.as_deref(), library, strictness, served: true };
+        let reading = Reading { files: &files, mcp: mcp.as_deref(), library, strictness, served: true, text: None };
         let mut seen = Seen::default();
         let read = reading.read(&mut seen)?;
         let servers = Arc::new(Servers::new(setups(&read.setups), options.clone()));
@@ -207,9 +207,26 @@ impl Graphs {
     /// The file cannot be read, or has faults.
     pub fn unserved(file: &Path, library: &Library, strictness: Strictness) -> Result<Loaded, OpenError> {
         let files = [file.to_owned()];
-        let read =
-            Reading { files: &files, mcp: None, library, strictness, served: false }.read(&mut Seen::default())?;
+        let read = Reading { files: &files, mcp: None, library, strictness, served: false, text: None }
+            .read(&mut Seen::default())?;
         Ok(read.into_loaded(Arc::new(Servers::new(Vec::new(), PoolOptions::default()))))
+    }
+
+    /// Reads a text as if it stood in a file: what would come of it, before it is written. `servers` answer its calls.
+    ///
+    /// # Errors
+    /// The text has faults, or the user's own servers cannot be read.
+    pub fn as_if(
+        file: &Path,
+        text: &Source,
+        mcp: Option<&Path>,
+        library: &Library,
+        strictness: Strictness,
+        servers: Arc<Servers>,
+    ) -> Result<Loaded, OpenError> {
+        let files = [file.to_owned()];
+        let reading = Reading { files: &files, mcp, library, strictness, served: true, text: Some(text) };
+        Ok(reading.read(&mut Seen::default())?.into_loaded(servers))
     }
 
     /// What is served now: read again first, when a file has changed and is sound.
@@ -235,7 +252,7 @@ impl Graphs {
             return false;
         }
         let (mcp, strictness) = (self.mcp.as_deref(), self.strictness);
-        let reading = Reading { files: &self.files, mcp, library, strictness, served: true };
+        let reading = Reading { files: &self.files, mcp, library, strictness, served: true, text: None };
         let mut seen = Seen::default();
         let read = reading.read(&mut seen);
         let mut state = self.state();
@@ -318,7 +335,7 @@ impl From<ServiceError> for OpenError {
 }
 
 /// Whether these are the same servers, wherever in their files they stand.
-fn same(one: &[(Server, PathBuf)], other: &[(Server, PathBuf)]) -> bool {
+pub(crate) fn same(one: &[(Server, PathBuf)], other: &[(Server, PathBuf)]) -> bool {
     let placeless = |setups: &[(Server, PathBuf)]| -> Vec<(Server, PathBuf)> {
         let placeless =
             |(server, folder): &(Server, PathBuf)| (Server { span: Span::default(), ..server.clone() }, folder.clone());
@@ -327,7 +344,7 @@ fn same(one: &[(Server, PathBuf)], other: &[(Server, PathBuf)]) -> bool {
     placeless(one) == placeless(other)
 }
 
-fn setups(setups: &[(Server, PathBuf)]) -> Vec<Setup> {
+pub(crate) fn setups(setups: &[(Server, PathBuf)]) -> Vec<Setup> {
     setups.iter().map(|(server, folder)| Setup { server: server.clone(), folder: folder.clone() }).collect()
 }
 
@@ -381,7 +398,7 @@ pub fn own_servers(path: &Path) -> Result<Vec<Setup>, ServiceError> {
 }
 
 /// The folder that a file lies in. The parent of a bare name is no path at all, and nothing can be started there.
-fn folder_around(file: &Path) -> PathBuf {
+pub(crate) fn folder_around(file: &Path) -> PathBuf {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new(".")).to_owned()
 }
@@ -407,7 +424,7 @@ pub fn review(
     strictness: Strictness,
 ) -> Result<Findings, ServiceError> {
     let files = [file.to_owned()];
-    match (Reading { files: &files, mcp, library, strictness, served: true }).read(&mut Seen::default()) {
+    match (Reading { files: &files, mcp, library, strictness, served: true, text: None }).read(&mut Seen::default()) {
         Ok(read) => Ok(read.warnings),
         Err(OpenError::Faulty(faulty)) => Ok(faulty.findings),
         Err(OpenError::Failed(error)) => Err(error),
@@ -426,14 +443,14 @@ pub fn drawable(file: &Path, library: &Library) -> Result<Vec<Workflow>, Service
         graphs.into_iter().map(|graph| Parsed { source: source.clone(), graph, faults: Vec::new() }).collect();
     let files = [file.to_owned()];
     let strictness = Strictness::Lenient;
-    let others =
-        Reading { files: &files, mcp: None, library, strictness, served: false }.others(&parsed, &mut Seen::default());
+    let others = Reading { files: &files, mcp: None, library, strictness, served: false, text: None }
+        .others(&parsed, &mut Seen::default());
     let find = |name: &str| parsed.iter().find(|one| one.graph.id.value == name).or_else(|| others.get(name));
     Ok(parsed.iter().filter_map(|one| one.check(&find, strictness).0).collect())
 }
 
 /// The server of ours that goes by a name.
-fn builtin(name: &Spanned<String>) -> Option<Server> {
+pub(crate) fn builtin(name: &Spanned<String>) -> Option<Server> {
     let builtin = match name.value.as_str() {
         "filesystem" => Builtin::Filesystem { root: ".".to_owned() },
         "echo" => Builtin::Echo,
@@ -451,6 +468,8 @@ struct Reading<'r> {
     strictness: Strictness,
     /// Whether servers are called, so that all of them must be known.
     served: bool,
+    /// What counts instead of the first file's own text.
+    text: Option<&'r Source>,
 }
 
 /// What a reading came to.
@@ -476,8 +495,11 @@ impl Reading<'_> {
         let own = self.own_servers(&mut findings)?;
         let mut parsed: Vec<Parsed> = Vec::new();
         let mut folders: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for path in self.files {
-            let source = read_definition(path)?;
+        for (nth, path) in self.files.iter().enumerate() {
+            let source = match self.text.filter(|_| nth == 0) {
+                Some(text) => text.clone(),
+                None => read_definition(path)?,
+            };
             let folder = folder_around(path);
             folders.insert(source.name.to_string(), folder);
             let dialect::File { graphs, faults } = dialect::parse(&source, self.strictness);

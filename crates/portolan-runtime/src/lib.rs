@@ -38,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod author;
 pub mod builtin;
 pub mod carrier;
 pub mod catalog;

@@ -21,8 +21,8 @@ use crate::definition::{Bundle, Definition, Parsed};
 use crate::service::{ErrorKind, ServiceError};
 
 use folder::places;
-pub(crate) use folder::plain;
 pub use folder::{Found, read_definition, workflow_files};
+pub(crate) use folder::{plain, read_text};
 
 /// Where a workflow comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

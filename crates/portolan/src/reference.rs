@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::Command;
 use expect_test::expect_file;
 use portolan_core::validate;
+use rmcp::model::Tool;
 use serde_json::Value;
 
 use crate::{cli, mcp};
@@ -36,20 +37,29 @@ fn describe(page: &mut String, command: &Command, name: &str, level: usize) {
 
 #[test]
 fn the_page_of_the_tools_is_current() {
-    let mut page = "# The MCP tools\n\nGenerated from the program: the `tasks` toolset of `portolan serve`. Every answer comes as \
-                    structured content and as the same JSON in text. An error has `isError`, a stable `error` code, a `message`, \
-                    a `help`, and where there is a run the present `situation`. What stands in bold \
-                    must be given, or is always there.\n"
+    let mut page = "# The MCP tools\n\nGenerated from the program. Every answer comes as structured content and as the same JSON in \
+                    text. What stands in bold must be given, or is always there. The `graph` toolset has the tools that its \
+                    files define: see [graphs](tool-graphs.md).\n\n## The `tasks` toolset\n\nAn error has `isError`, a stable \
+                    `error` code, a `message`, a `help`, and where there is a run the present `situation`.\n"
         .to_owned();
-    for tool in mcp::tools() {
-        let _ = write!(page, "\n## {}\n\n{}\n", tool.name, tool.description.as_deref().unwrap_or_default());
+    tools(&mut page, &mcp::tools());
+    page.push_str(
+        "\n## The `author` toolset\n\nAn error has `isError` and `error`, with a stable `code`, a `message`, a `help`, and for \
+         faults of a definition `diagnostics`, each with its place. [Writing graphs](authoring.md) tells how they go together.\n",
+    );
+    tools(&mut page, &mcp::author_tools());
+    expect_file!["../../../docs/mcp-tools.md"].assert_eq(&page);
+}
+
+fn tools(page: &mut String, tools: &[Tool]) {
+    for tool in tools {
+        let _ = write!(page, "\n### {}\n\n{}\n", tool.name, tool.description.as_deref().unwrap_or_default());
         let takes = Value::Object((*tool.input_schema).clone());
-        fields(&mut page, "argument", &takes);
+        fields(page, "argument", &takes);
         let gives = tool.output_schema.as_ref().map_or(Value::Null, |schema| Value::Object((**schema).clone()));
         // The other shape is that of an error, which is told once, above.
-        fields(&mut page, "answer", gives["anyOf"].get(0).unwrap_or(&gives));
+        fields(page, "answer", gives["anyOf"].get(0).unwrap_or(&gives));
     }
-    expect_file!["../../../docs/mcp-tools.md"].assert_eq(&page);
 }
 
 /// The fields of an object as a table.
@@ -79,7 +89,9 @@ fn kind(field: &Value) -> String {
         (Value::String(kind), Value::String(item)) => format!("{kind} of {item}s"),
         (Value::String(kind), _) => kind.clone(),
         (Value::Array(kinds), _) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-        _ => "object".to_owned(),
+        // Of a schema that stands elsewhere it is an object; one that says nothing admits any JSON.
+        _ if field.get("$ref").is_some() => "object".to_owned(),
+        _ => "any".to_owned(),
     }
 }
 

@@ -80,6 +80,11 @@ fn id_of(path: &Path) -> String {
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
+    Ok(Source::new(path.to_string_lossy().into_owned(), read_text(path)?))
+}
+
+/// The whole text of a definition, a byte order mark included.
+pub(crate) fn read_text(path: &Path) -> Result<String, ServiceError> {
     let file = open(path).map_err(|error| unreadable(path, &error))?;
     let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
     if !is_file {
@@ -93,12 +98,11 @@ pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
         let message = format!("`{}` has more than {MAX_SOURCE_BYTES} bytes", path.display());
         return Err(ServiceError::failed("too_large", message, "split it: a subflow can stand in a file of its own"));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("`{}` is not UTF-8: byte {at} begins no character", path.display());
         ServiceError::failed("not_utf8", message, "save it as UTF-8")
-    })?;
-    Ok(Source::new(path.to_string_lossy().into_owned(), text))
+    })
 }
 
 /// Never waits: opening a pipe would wait for its writer.

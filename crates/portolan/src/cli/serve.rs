@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::run::Human;
-use portolan_runtime::graphs::{Faulty, Graphs, OpenError};
+use portolan_runtime::author::Author;
+use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
 use portolan_runtime::library::read_definition;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
@@ -48,6 +49,8 @@ enum Toolset {
     Tasks,
     /// The graphs of tool calls in FILE, each a tool.
     Graph,
+    /// Thirteen tools with which an agent writes the graphs of one FILE, and tries them.
+    Author,
 }
 
 /// How long servers may take to end by themselves once the client has left, and again once they were asked to.
@@ -56,6 +59,9 @@ const GRACE: Duration = Duration::from_millis(200);
 const MAX_DRAWN: usize = 100;
 
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
+    if args.toolset == Some(Toolset::Author) {
+        return serve_author(args, common);
+    }
     let mut files = Vec::new();
     for path in &args.definitions {
         files.extend(files_at(path)?.into_iter().map(|file| file.path));
@@ -67,6 +73,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     match toolset {
         Toolset::Tasks => serve_tasks(args, files, common),
         Toolset::Graph => serve_graphs(args, files, common),
+        Toolset::Author => serve_author(args, common),
     }
 }
 
@@ -155,6 +162,46 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
     mcp::serve_graphs(Arc::new(service), graphs, Box::new(report))?;
     notes.flush();
     Ok(Exit::Done)
+}
+
+fn serve_author(args: Serve, common: &Common) -> anyhow::Result<Exit> {
+    let file = one_file(args.definitions)?;
+    let strictness = args.leniency.strictness();
+    let mut options = common.options()?;
+    options.strictness = strictness;
+    let output = common.output();
+    let service = Service::new(options)?;
+    let notes = mcp::Notes::to(std::io::stderr());
+    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    // A file of servers that cannot be read is said before a client connects.
+    if let Some(path) = &args.mcp {
+        own_servers(path)?;
+    }
+    let author = Author::new(file, args.mcp, strictness, pool)?;
+    greet(&output);
+    mcp::serve_author(Arc::new(service), author)?;
+    notes.flush();
+    Ok(Exit::Done)
+}
+
+/// The one file that is written. It need not exist yet.
+fn one_file(mut named: Vec<PathBuf>) -> Result<PathBuf, ServiceError> {
+    let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
+    match (named.pop(), named.len()) {
+        (None, _) => refused(
+            "no file is named whose graphs are to be written",
+            "name one, as in `portolan serve tools.yaml --toolset author`; it need not exist yet",
+        ),
+        (Some(file), 0) if file.is_dir() => refused(
+            &format!("`{}` is a folder, and one file of graphs is written", file.display()),
+            "name the file; it need not exist yet",
+        ),
+        (Some(file), 0) => Ok(file),
+        (Some(_), others) => refused(
+            &format!("{} files are named, and one file of graphs is written", others + 1),
+            "name one file; serve each of the others by a server of its own",
+        ),
+    }
 }
 
 fn greet(output: &Output) {

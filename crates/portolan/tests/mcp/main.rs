@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 mod adversary;
+mod author;
 mod crash;
 mod endings;
 mod graph;

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Durability, Task, TaskFile, TaskFileError, load, merge, write};
@@ -11,7 +11,7 @@ use super::{Durability, Task, TaskFile, TaskFileError, load, merge, write};
 pub const LOCK_FILE: &str = ".portolan.lock";
 
 /// How long a turn is waited for.
-pub(super) const WAIT: Duration = Duration::from_secs(10);
+pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
 /// A task file whose turn it is. Dropping it gives the turn to the next.
 #[derive(Debug)]
@@ -105,20 +105,36 @@ fn is_same(before: &Metadata, now: &Metadata) -> bool {
 }
 
 async fn acquire(file: &TaskFile, patience: Duration) -> Result<File, TaskFileError> {
-    let path = file.folder().join(LOCK_FILE);
-    let failed = |error| TaskFileError::unwritable(&file.given, error);
-    let lock = open(&path).map_err(failed)?;
+    turn(file.folder(), patience).await.map_err(|why| match why {
+        NoTurn::Failed(error) => TaskFileError::unwritable(&file.given, error),
+        NoTurn::Late(path) => TaskFileError::busy(&file.given, &path),
+    })
+}
+
+/// Why no turn came.
+#[derive(Debug)]
+pub(crate) enum NoTurn {
+    /// The lock file cannot be used.
+    Failed(io::Error),
+    /// Somebody else keeps this lock file.
+    Late(PathBuf),
+}
+
+/// Waits for the turn to write in a folder; it is over when the file is dropped.
+pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
+    let path = folder.join(LOCK_FILE);
+    let lock = open(&path).map_err(NoTurn::Failed)?;
     match lock.try_lock() {
         Ok(()) => return Ok(lock),
         Err(TryLockError::WouldBlock) => {}
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
+        Err(TryLockError::Error(error)) => return Err(NoTurn::Failed(error)),
     }
     // Waiting blocks a thread, so not one of the executor's. Should the turn come too late, that thread gives it back.
     let waiting = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
     match tokio::time::timeout(patience, waiting).await {
-        Ok(Ok(locked)) => locked.map_err(failed),
-        Ok(Err(stopped)) => Err(failed(io::Error::other(stopped))),
-        Err(_elapsed) => Err(TaskFileError::busy(&file.given, &path)),
+        Ok(Ok(locked)) => locked.map_err(NoTurn::Failed),
+        Ok(Err(stopped)) => Err(NoTurn::Failed(io::Error::other(stopped))),
+        Err(_elapsed) => Err(NoTurn::Late(path)),
     }
 }
 

@@ -18,8 +18,10 @@ use serde_json::Value;
 
 pub use error::{Fault, TaskFileError};
 pub use lock::{LOCK_FILE, Locked};
+pub(crate) use lock::{NoTurn, WAIT, turn};
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::Durability;
+pub(crate) use write::exchange;
 
 /// The largest task file that is read or written.
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;

@@ -32,18 +32,29 @@ pub(super) fn replace(
     if bytes.len() as u64 > MAX_BYTES {
         return Err(TaskFileError::too_large(&file.given));
     }
-    let temporary = file.folder().join(TEMPORARY);
+    exchange(file.folder(), &file.target, &bytes, like, durability).map_err(failed)
+}
+
+/// Replaces what stands at `target`, in `folder`, by these bytes, with the rights of `like`. The caller has the folder's
+/// turn.
+pub(crate) fn exchange(
+    folder: &Path,
+    target: &Path,
+    bytes: &[u8],
+    like: Option<&Metadata>,
+    durability: Durability,
+) -> io::Result<Metadata> {
+    let temporary = folder.join(TEMPORARY);
     let written = create(&temporary, like)
-        .and_then(|fresh| fill(fresh, &bytes, like, durability))
-        .and_then(|meta| fs::rename(&temporary, &file.target).map(|()| meta));
-    let meta = written.map_err(|error| {
+        .and_then(|fresh| fill(fresh, bytes, like, durability))
+        .and_then(|meta| fs::rename(&temporary, target).map(|()| meta));
+    let meta = written.inspect_err(|_| {
         // Best effort: the next write removes it too.
         let _ = fs::remove_file(&temporary);
-        failed(error)
     })?;
     if durability == Durability::Fsync {
         // The new file is in place, whatever becomes of this: only a power cut could still undo it.
-        let _ = sync_folder(file.folder());
+        let _ = sync_folder(folder);
     }
     Ok(meta)
 }

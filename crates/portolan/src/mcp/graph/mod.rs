@@ -33,13 +33,14 @@ use listing::{Entry, Listing};
 use progress::Progress;
 
 pub(crate) use notes::Notes;
+pub(super) use progress::word;
 
 /// How often the files are looked at while nobody calls.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long servers are waited for at the end; whatever is left of them then is killed.
-const CLOSING: Duration = Duration::from_millis(700);
+pub(super) const CLOSING: Duration = Duration::from_millis(700);
 /// An expression keeps its thread for up to its second, and the others go on meanwhile.
-const MIN_WORKERS: usize = 4;
+pub(super) const MIN_WORKERS: usize = 4;
 
 /// Is told what is wrong with files that were changed.
 pub(crate) type Report = Box<dyn Fn(&Faulty) + Send + Sync>;
@@ -187,7 +188,7 @@ impl Toolset for Server {
 }
 
 /// Where the run stands in a trace: within the caller's, if that has one.
-fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
+pub(super) fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
     let meta: &Map<String, Value> = &context.meta;
     let protocol = context.protocol_version().map(|version| version.as_str().to_owned());
     let request = Request { id: context.id.to_string(), session: None, protocol, transport: Over::Pipe };

@@ -79,7 +79,7 @@ impl News {
 }
 
 /// What a file of graphs calls a kind of node.
-fn word(kind: &Kind) -> &'static str {
+pub(in crate::mcp) fn word(kind: &Kind) -> &'static str {
     match kind {
         Kind::Start => "entry",
         Kind::End { .. } => "exit",

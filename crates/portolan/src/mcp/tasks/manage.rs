@@ -10,7 +10,7 @@ use portolan_runtime::library::{Listed, Origin, is_plain};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
-use super::arguments::Arguments;
+use crate::mcp::arguments::Arguments;
 
 type Answer = Result<Map<String, Value>, ServiceError>;
 

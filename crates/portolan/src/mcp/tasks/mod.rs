@@ -1,7 +1,6 @@
 //! The `tasks` toolset: an agent is led through workflows by Navigator's eleven tools.
 
 mod answers;
-mod arguments;
 mod ask;
 mod manage;
 mod navigate;
@@ -18,10 +17,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
 
+use super::arguments::Arguments;
 use super::connection::serve_stdio;
 use super::face::{self, Toolset};
 use super::transport::Bounds;
-use arguments::Arguments;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;

@@ -9,8 +9,8 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
 use super::answers::{navigation, success};
-use super::arguments::Arguments;
 use super::{Server, ask};
+use crate::mcp::arguments::Arguments;
 
 type Answer = Result<Map<String, Value>, ServiceError>;
 

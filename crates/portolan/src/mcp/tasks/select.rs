@@ -4,8 +4,8 @@ use portolan_runtime::library::{Listed, Origin};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
-use super::arguments::Arguments;
 use super::manage::listed;
+use crate::mcp::arguments::Arguments;
 
 /// What a panel may hold.
 const MAX_OPTIONS: usize = 4;

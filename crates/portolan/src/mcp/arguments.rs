@@ -56,6 +56,37 @@ impl Arguments {
         value.unwrap_or_default()
     }
 
+    /// Any JSON, `null` too.
+    pub(super) fn any(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.given.remove(name)
+    }
+
+    /// Any JSON that must be there.
+    pub(super) fn required_any(&mut self, name: &'static str) -> Value {
+        self.any(name).unwrap_or_else(|| {
+            self.faults.push(format!("`{name}` is missing"));
+            Value::Null
+        })
+    }
+
+    pub(super) fn object(&mut self, name: &'static str) -> Option<Map<String, Value>> {
+        match self.take(name)? {
+            Value::Object(members) => Some(members),
+            other => self.wrong(name, "an object", describe(&other)),
+        }
+    }
+
+    /// An object that must be there.
+    pub(super) fn required_object(&mut self, name: &'static str) -> Map<String, Value> {
+        let before = self.faults.len();
+        let value = self.object(name);
+        if value.is_none() && self.faults.len() == before {
+            self.faults.push(format!("`{name}` is missing"));
+        }
+        value.unwrap_or_default()
+    }
+
     pub(super) fn number(&mut self, name: &'static str) -> Option<u64> {
         let value = self.take(name)?;
         match value.as_u64() {

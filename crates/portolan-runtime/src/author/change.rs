@@ -1,0 +1,333 @@
+//! The tools of a file, and what a change makes of it.
+
+use std::path::Path;
+
+use portolan_core::diagnostic::{Diagnostic, clip, closest, list};
+use portolan_core::source::{self, Source, Span, Tree, TreeKind};
+use serde_json::{Map, Value, json};
+
+use super::splice::{Unfit, appended, spliced};
+use super::{Refused, checks};
+use crate::digest::Digest;
+
+/// What is to be done to a file.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A tool is appended.
+    Add(Value),
+    /// A tool becomes another one, perhaps of another name.
+    Update(String, Value),
+    /// A tool goes.
+    Delete(String),
+}
+
+/// A file as it is.
+pub struct Present {
+    pub(super) source: Source,
+    /// What the text begins with that no reader counts.
+    mark: &'static str,
+    exists: bool,
+    tree: Option<Tree>,
+}
+
+/// A tool of a file.
+pub struct Named<'p> {
+    /// Its name.
+    pub name: &'p str,
+    /// What it does.
+    pub description: &'p str,
+    at: usize,
+}
+
+/// A file as it would become.
+pub(super) struct Planned {
+    /// The text, without a mark before it.
+    pub(super) text: String,
+    /// The tool that the change is about, by the name that it has afterwards.
+    pub(super) name: String,
+    /// Where it would stand.
+    pub(super) span: Option<Span>,
+}
+
+/// How many digits of a digest tell two versions of a tool apart.
+const REVISION_DIGITS: usize = 16;
+
+impl Present {
+    pub(super) fn of(file: &Path, text: Option<&str>) -> Result<Present, Refused> {
+        let mark = if text.is_some_and(|text| text.starts_with('\u{feff}')) { "\u{feff}" } else { "" };
+        let source = Source::new(file.to_string_lossy().into_owned(), text.unwrap_or_default());
+        let exists = text.is_some();
+        if is_blank(&source.text) {
+            return Ok(Present { source, mark, exists, tree: None });
+        }
+        let (tree, faults) = source::parse(&source);
+        if faults.iter().any(Diagnostic::is_error) {
+            let message = format!("`{}` cannot be read, and is not touched", source.name);
+            let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
+            return Err(checks::faulty(&message, findings));
+        }
+        // The document may hold nothing but its marks.
+        let tree = tree.filter(|tree| tree.span.end > tree.span.start || !matches!(tree.kind, TreeKind::Null));
+        let present = Present { source, mark, exists, tree };
+        present.is_of_graphs()?;
+        Ok(present)
+    }
+
+    fn is_of_graphs(&self) -> Result<(), Refused> {
+        let Some(tree) = &self.tree else { return Ok(()) };
+        let name = &self.source.name;
+        let refused = |what: &str| {
+            let message = format!("`{name}` {what}, and is not touched");
+            Refused::because("not_graphs", message, "name a file of graphs, or one that does not exist yet")
+        };
+        if tree.entries().is_none() {
+            return Err(refused(&format!("is {}", tree.describe())));
+        }
+        let led = tree.get("edges").is_some() || tree.get("nodes").is_some_and(|nodes| nodes.entries().is_some());
+        if led && tree.get("tools").is_none() {
+            return Err(refused("holds a workflow that an agent is led through"));
+        }
+        match tree.get("tools").map(|tools| &tools.kind) {
+            None | Some(TreeKind::Array(_) | TreeKind::Null) => Ok(()),
+            Some(_) => Err(refused("has `tools` that are no list")),
+        }
+    }
+
+    /// Whether there is a file.
+    pub fn exists(&self) -> bool {
+        self.exists
+    }
+
+    /// What the file says of itself: its `server`.
+    pub fn face(&self) -> Map<String, Value> {
+        let server = self.tree.as_ref().and_then(|tree| tree.get("server")).map(Tree::value);
+        server.and_then(|server| server.as_object().cloned()).unwrap_or_default()
+    }
+
+    /// What the file says under `key`.
+    pub(super) fn field(&self, key: &str) -> Option<Value> {
+        self.tree.as_ref().and_then(|tree| tree.get(key)).map(Tree::value)
+    }
+
+    fn items(&self) -> &[Tree] {
+        match self.tree.as_ref().and_then(|tree| tree.get("tools")).map(|tools| &tools.kind) {
+            Some(TreeKind::Array(items)) => items,
+            _ => &[],
+        }
+    }
+
+    /// The tools, in the order written. What has no name is none yet.
+    pub fn tools(&self) -> Vec<Named<'_>> {
+        let tools = self.items().iter().enumerate().filter_map(|(at, item)| {
+            let name = item.get("name")?.as_str()?;
+            let description = item.get("description").and_then(Tree::as_str).unwrap_or_default();
+            Some(Named { name, description, at })
+        });
+        tools.collect()
+    }
+
+    /// The tool called `name`.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn tool(&self, name: &str) -> Result<Named<'_>, Refused> {
+        let tools = self.tools();
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        let help = match closest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "the file has no tools yet; addGraphTool adds one".to_owned(),
+            None => format!("there are {}", list(&names)),
+        };
+        let unknown = || Refused::because("unknown_tool", format!("there is no tool `{}`", clip(name)), help);
+        tools.into_iter().find(|tool| tool.name == name).ok_or_else(unknown)
+    }
+
+    /// The definition of a tool, with its nodes wherever they stand.
+    pub fn definition(&self, tool: &Named<'_>) -> Value {
+        let mut definition = self.items()[tool.at].value();
+        if let (Some(nodes), Some(fields), 1) = (self.beside(), definition.as_object_mut(), self.items().len()) {
+            fields.insert("nodes".to_owned(), nodes.value());
+        }
+        definition
+    }
+
+    /// What the text of a tool is known by: it changes with every byte of it.
+    pub fn revision(&self, tool: &Named<'_>) -> Option<String> {
+        let text = |tree: &Tree| self.source.text.get(tree.span.start..tree.span.end).unwrap_or_default().as_bytes();
+        let own = self.items().get(tool.at)?;
+        let value = own.value().to_string();
+        let parts = [Some(text(own)), self.beside().map(text), Some(value.as_bytes())];
+        let digest = Digest::of_parts(parts.into_iter().flatten());
+        Some(digest.as_str()[..REVISION_DIGITS].to_owned())
+    }
+
+    /// The nodes beside the tools, in the shape of the design document.
+    fn beside(&self) -> Option<&Tree> {
+        self.tree.as_ref().and_then(|tree| tree.get("nodes"))
+    }
+
+    /// The text with the mark that the file begins with.
+    pub(super) fn whole(&self, text: &str) -> String {
+        [self.mark, text].concat()
+    }
+
+    /// Whether a tool is still what its caller knows.
+    pub(super) fn expect(&self, change: &Change, revision: Option<&str>) -> Result<(), Refused> {
+        let (Change::Update(name, _) | Change::Delete(name), Some(known)) = (change, revision) else { return Ok(()) };
+        if self.revision(&self.tool(name)?).as_deref() == Some(known) {
+            return Ok(());
+        }
+        let message = format!("the tool `{}` is no more what it was at revision `{}`", clip(name), clip(known));
+        Err(Refused::because("stale", message, "look at it again with getGraphTool, and change what is there now"))
+    }
+
+    /// The text that a change makes of the file.
+    pub(super) fn planned(&self, change: &Change) -> Result<Planned, Refused> {
+        let (wanted, name) = self.wanted(change)?;
+        let text = self.written(&wanted).map_err(|unfit| {
+            let message =
+                format!("`{}` cannot be changed in place: {}; nothing was written", self.source.name, unfit.0);
+            Refused::because("not_editable", message, "a person has to make this change, in an editor")
+        })?;
+        let (tree, _) = source::parse(&Source::new(&*self.source.name, &text));
+        let after = Present { source: Source::new(&*self.source.name, &text), mark: self.mark, exists: true, tree };
+        let item = after.tool(&name).ok().map(|tool| after.items()[tool.at].span);
+        // Nodes beside the tools are the changed tool's own.
+        let span = after.beside().and(after.tree.as_ref()).map(|tree| tree.span).or(item);
+        Ok(Planned { text, name, span })
+    }
+
+    /// The text of the file with another value.
+    pub(super) fn written(&self, wanted: &Value) -> Result<String, Unfit> {
+        match &self.tree {
+            Some(tree) => spliced(&self.source, tree, wanted),
+            None => appended(&self.source, wanted),
+        }
+    }
+
+    /// The value that a change makes of the file, and the name of the tool afterwards.
+    fn wanted(&self, change: &Change) -> Result<(Value, String), Refused> {
+        let mut file = self.value();
+        let name = match change {
+            Change::Add(tool) => self.add(&mut file, tool)?,
+            Change::Update(name, tool) => self.update(&mut file, name, tool)?,
+            Change::Delete(name) => {
+                let at = self.tool(name)?.at;
+                if self.items().len() == 1 {
+                    let message = format!("`{}` is the only tool of `{}`", clip(name), self.source.name);
+                    let help = "a file without tools cannot be served: add another tool first, or have a person delete the file";
+                    return Err(Refused::because("last_tool", message, help));
+                }
+                tools(&mut file).remove(at);
+                name.clone()
+            }
+        };
+        Ok((file, name))
+    }
+
+    /// The value of the file; of one that does not exist, what it begins with.
+    pub(super) fn value(&self) -> Value {
+        match &self.tree {
+            Some(tree) => tree.value(),
+            None => {
+                let name = self.source.stem().unwrap_or("graphs");
+                json!({ "version": "1.0", "server": { "name": name, "version": "1.0.0" }, "tools": [] })
+            }
+        }
+    }
+
+    fn add(&self, file: &mut Value, tool: &Value) -> Result<String, Refused> {
+        let name = name_of(tool)?.ok_or_else(|| {
+            Refused::because("bad_tool", "the tool has no `name`", "give it one: clients call it by that")
+        })?;
+        if self.tools().iter().any(|known| known.name == name) {
+            let message = format!("there is a tool `{}` already", clip(&name));
+            return Err(Refused::because(
+                "duplicate_tool",
+                message,
+                "change it with updateGraphTool, or give the new one another name",
+            ));
+        }
+        if self.beside().is_some() {
+            let message = format!("`{}` has its nodes beside its tool, and cannot hold a second one", self.source.name);
+            let help = "have a person move the nodes inside the tool, under its `nodes`; or serve another file for the new tool";
+            return Err(Refused::because("one_tool", message, help));
+        }
+        tools(file).push(tool.clone());
+        Ok(name)
+    }
+
+    fn update(&self, file: &mut Value, name: &str, tool: &Value) -> Result<String, Refused> {
+        let at = self.tool(name)?.at;
+        let mut tool = tool.clone();
+        let new = match name_of(&tool)? {
+            Some(new) => new,
+            None => {
+                if let Some(fields) = tool.as_object_mut() {
+                    fields.shift_insert(0, "name".to_owned(), json!(name));
+                }
+                name.to_owned()
+            }
+        };
+        if new != name && self.tools().iter().any(|known| known.name == new) {
+            let message = format!("there is a tool `{}` already", clip(&new));
+            return Err(Refused::because(
+                "duplicate_tool",
+                message,
+                "give it another name, or delete the other one first",
+            ));
+        }
+        if self.beside().is_some() {
+            self.spread(file, &mut tool)?;
+        }
+        tools(file)[at] = tool;
+        Ok(new)
+    }
+
+    /// Puts the nodes of a definition where the file has them: beside its tool.
+    fn spread(&self, file: &mut Value, tool: &mut Value) -> Result<(), Refused> {
+        let nodes = tool.as_object_mut().and_then(|fields| fields.shift_remove("nodes"));
+        match (nodes, self.items().len()) {
+            (None, _) => Ok(()),
+            (Some(nodes), 1) => {
+                file["nodes"] = nodes;
+                Ok(())
+            }
+            (Some(_), _) => {
+                let message =
+                    format!("the nodes of `{}` stand beside its tools, and several tools use them", self.source.name);
+                let help =
+                    "leave `nodes` out to change the rest of the tool; a person has to change the nodes, in an editor";
+                Err(Refused::because("shared_nodes", message, help))
+            }
+        }
+    }
+}
+
+/// The list of tools, made where there is none.
+pub(super) fn tools(file: &mut Value) -> &mut Vec<Value> {
+    if !file["tools"].is_array() {
+        file["tools"] = json!([]);
+    }
+    file["tools"].as_array_mut().expect("it was made one")
+}
+
+/// The name of a definition; nothing where it has none.
+pub(super) fn name_of(tool: &Value) -> Result<Option<String>, Refused> {
+    let Some(fields) = tool.as_object() else {
+        let help = "send an object with `name`, `description`, `inputSchema`, `outputSchema` and `nodes`";
+        return Err(Refused::because("bad_tool", "the definition of a tool is an object", help));
+    };
+    match fields.get("name") {
+        None => Ok(None),
+        Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
+        Some(_) => {
+            Err(Refused::because("bad_tool", "the `name` of a tool is a text", "give it one: clients call it by that"))
+        }
+    }
+}
+
+/// Whether a text holds nothing but comments.
+fn is_blank(text: &str) -> bool {
+    text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
+}

@@ -1,0 +1,82 @@
+//! What a change brings: it is refused with every error that was not there before.
+
+use std::collections::BTreeMap;
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::source::{Source, Span};
+
+use super::change::{Planned, Present};
+use super::{Author, Refused};
+use crate::definition::Findings;
+use crate::graphs::{Graphs, OpenError};
+use crate::library::Library;
+use crate::servers::{PoolOptions, Servers};
+use crate::service::{ErrorKind, ServiceError};
+
+/// Warnings of texts that another tool of the file made something else of.
+const READ_OTHERWISE: [&str; 2] = ["literal-expression", "old-spelling"];
+
+/// What is found in a file as it would become.
+pub(super) struct Checked {
+    pub(super) findings: Findings,
+    pub(super) sound: bool,
+}
+
+/// A refusal for faults of a definition.
+pub(super) fn faulty(message: &str, findings: Findings) -> Refused {
+    let faults: Findings = findings.into_iter().filter(|(_, fault)| fault.is_error()).collect();
+    let help = "mend every fault that is listed, then call again";
+    let error = ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help);
+    Refused { faults, ..error.into() }
+}
+
+impl Author {
+    /// Checks the file as it would become.
+    pub(super) fn checked(&self, library: &Library, present: &Present, planned: &Planned) -> Result<Checked, Refused> {
+        let source = Source::new(&*present.source.name, &planned.text);
+        let (findings, sound) = self.found(library, &source)?;
+        let before = if present.exists() { self.found(library, &present.source)?.0 } else { Vec::new() };
+        let new = brought(&before, &findings);
+        let errors: Findings = new.iter().filter(|(_, fault)| fault.is_error()).cloned().collect();
+        if !errors.is_empty() {
+            return Err(faulty(
+                "the change was not written: the file would have faults that it does not have now",
+                errors,
+            ));
+        }
+        if let Some(other) = new.into_iter().find(|(_, fault)| reads_otherwise(fault, planned.span)) {
+            let message = "the change was not written: texts with `$` in other tools would be read otherwise than now";
+            let help = "write the expressions in their `args` as `{ expr: \"…\" }` first, with updateGraphTool";
+            return Err(Refused { faults: vec![other], ..Refused::because("changes_others", message, help) });
+        }
+        Ok(Checked { findings, sound })
+    }
+
+    fn found(&self, library: &Library, source: &Source) -> Result<(Findings, bool), Refused> {
+        let nobody = std::sync::Arc::new(Servers::new(Vec::new(), PoolOptions::default()));
+        match Graphs::as_if(&self.file, source, self.mcp.as_deref(), library, self.strictness, nobody) {
+            Ok(loaded) => Ok((loaded.warnings, true)),
+            Err(OpenError::Faulty(faulty)) => Ok((faulty.findings, false)),
+            Err(OpenError::Failed(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether the rest of the file changes its meaning: whether `$…` is an expression depends on all tools of the file.
+fn reads_otherwise(fault: &Diagnostic, changed: Option<Span>) -> bool {
+    let inside = |span: Span| changed.is_some_and(|tool| tool.start <= span.start && span.end <= tool.end);
+    READ_OTHERWISE.contains(&fault.code) && fault.message.contains("`$") && !fault.span.is_some_and(inside)
+}
+
+/// The findings that were not there before. Places move, so that they are known by what they say.
+fn brought(before: &Findings, after: &Findings) -> Findings {
+    let mut known: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for (_, fault) in before {
+        *known.entry((fault.code, fault.message.clone())).or_default() += 1;
+    }
+    let mut is_new = |fault: &Diagnostic| {
+        let known = known.get_mut(&(fault.code, fault.message.clone())).filter(|count| **count > 0);
+        known.map(|count| *count -= 1).is_none()
+    };
+    after.iter().filter(|(_, fault)| is_new(fault)).cloned().collect()
+}

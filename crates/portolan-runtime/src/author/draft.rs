@@ -1,0 +1,55 @@
+//! Definitions that are tried out: they stand in the file only in thought.
+
+use portolan_core::source::Source;
+use serde_json::{Value, json};
+
+use super::Refused;
+use super::change::{Change, Present, name_of, tools};
+
+/// A file with a draft in it.
+pub(super) struct Draft {
+    pub(super) source: Source,
+    pub(super) name: String,
+}
+
+/// What a draft without a name is called.
+const UNNAMED: &str = "draft";
+
+impl Present {
+    /// The file with `tool` in the place of the one of its name, or behind all others.
+    pub(super) fn draft(&self, mut tool: Value) -> Result<Draft, Refused> {
+        let name = match name_of(&tool)? {
+            Some(name) => name,
+            None => {
+                tool["name"] = json!(UNNAMED);
+                UNNAMED.to_owned()
+            }
+        };
+        let text = self.with_draft(&name, &tool);
+        Ok(Draft { source: Source::new(&*self.source.name, text), name })
+    }
+
+    /// As it would be written, so that faults have the places that they would have; else in any way that says the same.
+    fn with_draft(&self, name: &str, tool: &Value) -> String {
+        let known = self.tools().iter().any(|known| known.name == name);
+        let change = match known {
+            true => Change::Update(name.to_owned(), tool.clone()),
+            false => Change::Add(tool.clone()),
+        };
+        if let Ok(planned) = self.planned(&change) {
+            return planned.text;
+        }
+        let mut file = self.value();
+        if let Some(fields) = file.as_object_mut().filter(|fields| fields.contains_key("nodes")) {
+            // Where nodes stand beside the tools there is room for one: the draft is run with the file's servers alone.
+            fields.shift_remove("nodes");
+            fields.insert("tools".to_owned(), json!([]));
+        }
+        let all = tools(&mut file);
+        match all.iter_mut().find(|known| known["name"] == name) {
+            Some(known) => *known = tool.clone(),
+            None => all.push(tool.clone()),
+        }
+        format!("{file:#}")
+    }
+}

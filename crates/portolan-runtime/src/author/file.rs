@@ -1,0 +1,127 @@
+//! The file itself: read as a whole, written as a whole, one writer at a time.
+
+use std::fs::{self, File, Metadata};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
+use crate::graphs::folder_around;
+use crate::library::{plain, read_text};
+use crate::service::ServiceError;
+
+/// How often a change is tried again because somebody who takes no lock was faster.
+const TRIES: u32 = 5;
+
+/// Where a file really lies: what a symlink leads to is what is replaced.
+///
+/// # Errors
+/// It is no file, leads nowhere, or its folder does not exist.
+pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
+    let name = file.display();
+    match fs::symlink_metadata(file) {
+        Ok(_) => {
+            let target = fs::canonicalize(file).map_err(|error| {
+                let message = format!("`{name}` cannot be followed: {}", plain(&error));
+                ServiceError::failed("unreadable", message, "name a file, or a link that leads to one")
+            })?;
+            match target.is_file() {
+                true => Ok(target),
+                false => Err(not_a_file(file)),
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let folder = folder_around(file);
+            let folder = folder.canonicalize().map_err(|_| {
+                let message = format!("`{name}` cannot be written: there is no folder `{}`", folder.display());
+                ServiceError::failed("no_folder", message, "make the folder first, or name a file in another one")
+            })?;
+            file.file_name().map(|name| folder.join(name)).ok_or_else(|| not_a_file(file))
+        }
+        Err(error) => {
+            let message = format!("`{name}` cannot be read: {}", plain(&error));
+            Err(ServiceError::failed("unreadable", message, "check the path and its permissions"))
+        }
+    }
+}
+
+fn not_a_file(file: &Path) -> ServiceError {
+    let message = format!("`{}` is not a file", file.display());
+    ServiceError::refused("not_a_file", message, "name the one file of graphs that is written; it need not exist yet")
+}
+
+/// The text of a file; nothing when it does not exist.
+pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
+    match fs::symlink_metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        _ => read_text(file).map(Some),
+    }
+}
+
+/// A file whose turn to be written it is. Dropping it gives the turn to the next.
+pub(super) struct Locked {
+    file: PathBuf,
+    target: PathBuf,
+    folder: PathBuf,
+    tries: u32,
+    _turn: File,
+}
+
+impl Locked {
+    pub(super) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
+        let target = place(file)?;
+        let folder = folder_around(&target);
+        let turn = turn(&folder, WAIT).await.map_err(|why| match why {
+            NoTurn::Failed(error) => unwritable(file, &error),
+            NoTurn::Late(lock) => {
+                let message = format!("`{}` is being written by somebody else", file.display());
+                let help = format!("call again; whoever keeps `{}` may hang", lock.display());
+                ServiceError::failed("busy", message, help)
+            }
+        })?;
+        Ok(Locked { file: file.to_owned(), target, folder, tries: 0, _turn: turn })
+    }
+
+    pub(super) fn read(&self) -> Result<Option<String>, ServiceError> {
+        read(&self.target)
+    }
+
+    /// Replaces the file by `text`; false when it is no more what was read, so that it has to be read again.
+    pub(super) fn replace(&mut self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
+        if self.read()?.as_deref() != read {
+            self.tries += 1;
+            return match self.tries < TRIES {
+                true => Ok(false),
+                false => {
+                    let message = format!("`{}` is changed by somebody else again and again", self.file.display());
+                    Err(ServiceError::failed("busy", message, "call again when it is left alone"))
+                }
+            };
+        }
+        let like = self.like()?;
+        exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), Durability::Fsync)
+            .map_err(|error| unwritable(&self.file, &error))?;
+        Ok(true)
+    }
+
+    /// What the file looks like. A rename would not mind that it is read-only, but whoever made it so meant it.
+    fn like(&self) -> Result<Option<Metadata>, ServiceError> {
+        match fs::metadata(&self.target) {
+            Ok(meta) if meta.permissions().readonly() => {
+                let message = format!("`{}` is read-only", self.file.display());
+                Err(ServiceError::failed("read_only", message, "a person has to make it writable first"))
+            }
+            Ok(meta) => Ok(Some(meta)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unwritable(&self.file, &error)),
+        }
+    }
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> ServiceError {
+    let message = format!("`{}` cannot be written: {}", file.display(), plain(error));
+    ServiceError::failed(
+        "unwritable",
+        message,
+        "check the permissions of its folder, and the space left; nothing was changed",
+    )
+}

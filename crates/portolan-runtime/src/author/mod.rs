@@ -1,0 +1,154 @@
+//! A file of graphs is written by somebody who cannot see it: an agent, one tool at a time.
+//!
+//! Every change is checked before it is written, as `portolan check` does; the file is replaced as a whole, and keeps
+//! whatever the change does not concern. What is tried out is never written. Knows files and graphs, and no protocol.
+
+mod change;
+mod checks;
+mod draft;
+mod file;
+mod servers;
+mod splice;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use portolan_core::dialect::Strictness;
+use portolan_core::source::Source;
+use serde_json::Value;
+
+use crate::definition::{Definition, Findings};
+use crate::graphs::{Graphs, Loaded, OpenError};
+use crate::library::Library;
+use crate::servers::{PoolOptions, Servers};
+use crate::service::{Service, ServiceError};
+
+pub use change::{Change, Named, Present};
+pub use servers::Known;
+pub use template::template;
+
+/// One file of graphs, and who may be called to try things out.
+pub struct Author {
+    file: PathBuf,
+    mcp: Option<PathBuf>,
+    strictness: Strictness,
+    options: PoolOptions,
+    pool: Mutex<Option<servers::Pool>>,
+}
+
+/// A request that was not done. Nothing was written.
+#[derive(Debug)]
+pub struct Refused {
+    /// Why, and what to do.
+    pub error: Box<ServiceError>,
+    /// What is wrong with the definition, where that is why.
+    pub faults: Findings,
+}
+
+impl Refused {
+    fn because(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Refused {
+        ServiceError::refused(code, message, help).into()
+    }
+}
+
+impl From<ServiceError> for Refused {
+    fn from(error: ServiceError) -> Refused {
+        Refused { error: Box::new(error), faults: Vec::new() }
+    }
+}
+
+/// A change that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// The tool.
+    pub name: String,
+    /// What its text is known by afterwards; nothing when it is gone.
+    pub revision: Option<String>,
+    /// What was found in the file that keeps nothing from being written: what the change brings, and what was there.
+    pub findings: Findings,
+    /// Whether it can be run: what was wrong with the file before may still be.
+    pub sound: bool,
+}
+
+impl Author {
+    /// The author of a file, which need not exist yet. `mcp` is the user's own file of servers.
+    ///
+    /// # Errors
+    /// What stands there is no file, or its folder does not exist.
+    pub fn new(
+        file: PathBuf,
+        mcp: Option<PathBuf>,
+        strictness: Strictness,
+        options: PoolOptions,
+    ) -> Result<Author, ServiceError> {
+        file::place(&file)?;
+        Ok(Author { file, mcp, strictness, options, pool: Mutex::default() })
+    }
+
+    /// The file as it was named.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The file as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no file of graphs.
+    pub fn present(&self) -> Result<Present, Refused> {
+        let text = file::read(&self.file)?;
+        Present::of(&self.file, text.as_deref())
+    }
+
+    /// Writes a change, when the file is sound with it. `revision` is that of the tool as the caller knows it.
+    ///
+    /// # Errors
+    /// The change cannot be made, has faults, or somebody else has changed the tool. Nothing was written.
+    pub async fn write(&self, library: &Library, change: Change, revision: Option<&str>) -> Result<Written, Refused> {
+        let mut locked = file::Locked::wait(&self.file).await?;
+        loop {
+            let text = locked.read()?;
+            let present = Present::of(&self.file, text.as_deref())?;
+            present.expect(&change, revision)?;
+            let planned = present.planned(&change)?;
+            let checked = self.checked(library, &present, &planned)?;
+            if locked.replace(text.as_deref(), &present.whole(&planned.text))? {
+                let after = Present::of(&self.file, Some(&planned.text))?;
+                let revision = after.tool(&planned.name).ok().and_then(|tool| after.revision(&tool));
+                let checks::Checked { findings, sound } = checked;
+                return Ok(Written { name: planned.name, revision, findings, sound });
+            }
+        }
+    }
+
+    /// What the file comes to as it is now.
+    ///
+    /// # Errors
+    /// It has faults.
+    pub fn loaded(&self, service: &Service) -> Result<Loaded, Refused> {
+        let present = self.present()?;
+        self.load(service.library(), &present.source, self.servers(service, &present)?)
+    }
+
+    /// What the file would come to with `tool` in it, in the place of one of the same name; and its function.
+    ///
+    /// # Errors
+    /// The draft, or the rest of the file, has faults.
+    pub fn drafted(&self, service: &Service, tool: Value) -> Result<(Loaded, Arc<Definition>), Refused> {
+        let present = self.present()?;
+        let draft = present.draft(tool)?;
+        let loaded = self.load(service.library(), &draft.source, self.servers(service, &present)?)?;
+        let definition = Arc::clone(loaded.function(Some(&draft.name))?);
+        Ok((loaded, definition))
+    }
+
+    fn load(&self, library: &Library, source: &Source, servers: Arc<Servers>) -> Result<Loaded, Refused> {
+        let mcp = self.mcp.as_deref();
+        Graphs::as_if(&self.file, source, mcp, library, self.strictness, servers).map_err(|error| match error {
+            OpenError::Failed(error) => error.into(),
+            OpenError::Faulty(faulty) => checks::faulty("the definition has faults, and was not run", faulty.findings),
+        })
+    }
+}

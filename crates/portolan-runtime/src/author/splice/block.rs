@@ -1,0 +1,326 @@
+//! Blocks of YAML: objects and lists whose members stand on lines of their own.
+//!
+//! A member owns its lines, the comments right above it in its own column, and deeper ones below it. What stands
+//! between members (blank lines, other comments) goes with the member before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use portolan_core::source::{Entry, Span, Tree};
+use serde_json::{Map, Value};
+
+use super::align::{aligned, ordered};
+use super::{Patch, Splicer, Unfit};
+
+/// A member as it will stand: whole lines, and what stands between it and the next.
+struct Piece {
+    /// Which of the present members it is.
+    at: Option<usize>,
+    text: String,
+    gap: String,
+}
+
+/// A place for a value: behind a colon or a dash that stands in `column`.
+struct Slot<'s> {
+    chunk: Span,
+    after: usize,
+    column: usize,
+    value: &'s Tree,
+    is_item: bool,
+}
+
+impl Splicer<'_> {
+    pub(super) fn object(
+        &self,
+        tree: &Tree,
+        entries: &[Entry],
+        wanted: &Map<String, Value>,
+        region: Span,
+    ) -> Result<Patch, Unfit> {
+        let start = tree.span.start;
+        let column = self.text.column(start);
+        let (own, brought): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().partition(|entry| self.is_own(entry, tree, column));
+        distinct(&own)?;
+        if let Some(entry) = brought.iter().find(|entry| !wanted.contains_key(&entry.key.value)) {
+            let name = &entry.key.value;
+            return Err(Unfit::because(format!(
+                "`{name}` is brought along by a merge key, and cannot be taken out here"
+            )));
+        }
+        let chunks = self.entry_chunks(start, column, &own, region.end)?;
+        let same = |entry: &&Entry| wanted.get(&entry.key.value) == Some(&entry.value.value());
+        let brought: BTreeSet<&str> = brought.into_iter().filter(same).map(|entry| entry.key.value.as_str()).collect();
+        let names: Vec<&str> = own.iter().map(|entry| entry.key.value.as_str()).collect();
+        let mut pieces = Vec::new();
+        for (at, name, value) in ordered(&names, wanted, &brought) {
+            let text = match at {
+                Some(at) => self.entry_text(own[at], chunks[at], column, value)?,
+                None => self.style.entry(name, value, column),
+            };
+            pieces.push((at, text));
+        }
+        self.assembled(&chunks, pieces, column)
+    }
+
+    pub(super) fn array(&self, tree: &Tree, items: &[Tree], wanted: &[Value], region: Span) -> Result<Patch, Unfit> {
+        let first = self.text.first_dash(tree, items).ok_or_else(odd_list)?;
+        let column = self.text.column(first);
+        let (chunks, dashes) = self.item_chunks(first, items, column, region)?;
+        let present: Vec<Value> = items.iter().map(Tree::value).collect();
+        let mut pieces = Vec::new();
+        for (place, value) in aligned(&present, wanted).into_iter().zip(wanted) {
+            let text = match place {
+                Some(at) if present[at] == *value => self.lines_of(chunks[at]),
+                Some(at) => {
+                    let (chunk, after) = (chunks[at], dashes[at] + 1);
+                    self.revalued(&Slot { chunk, after, column, value: &items[at], is_item: true }, value)?
+                }
+                None => format!("{}-{}", " ".repeat(column), self.style.after_dash(value, column)),
+            };
+            pieces.push((place, text));
+        }
+        self.assembled(&chunks, pieces, column)
+    }
+
+    /// Whether an entry is written here, and not brought along by a merge key.
+    fn is_own(&self, entry: &Entry, tree: &Tree, column: usize) -> bool {
+        let at = entry.key.span.start;
+        let inside = tree.span.start <= at && at < tree.span.end;
+        inside && (at == tree.span.start || self.text.begins_line(at) && self.text.column(at) == column)
+    }
+
+    fn entry_text(&self, entry: &Entry, chunk: Span, column: usize, value: &Value) -> Result<String, Unfit> {
+        if entry.value.value() == *value {
+            return Ok(self.lines_of(chunk));
+        }
+        let after = self.colon(entry)?;
+        self.revalued(&Slot { chunk, after, column, value: &entry.value, is_item: false }, value)
+    }
+
+    /// The place behind the colon of an entry.
+    fn colon(&self, entry: &Entry) -> Result<usize, Unfit> {
+        let rest = &self.text.0[entry.key.span.end..];
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        match rest[blanks..].starts_with(':') {
+            true => Ok(entry.key.span.end + blanks + 1),
+            false => Err(Unfit::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+        }
+    }
+
+    fn entry_chunks(&self, start: usize, column: usize, own: &[&Entry], limit: usize) -> Result<Vec<Span>, Unfit> {
+        let mut chunks: Vec<Span> = Vec::new();
+        for (at, entry) in own.iter().enumerate() {
+            let key = entry.key.span.start;
+            let floor = chunks.last().map_or(start, |chunk| chunk.end);
+            let begin =
+                if key == start { start } else { self.text.comments_above(self.text.start(key), column, floor) };
+            let after = self.colon(entry)?;
+            let limit = own.get(at + 1).map_or(limit, |next| self.text.start(next.key.span.start));
+            let end = self.end_of(&entry.value, after, column, limit);
+            chunks.push(Span { start: begin, end });
+        }
+        Ok(chunks)
+    }
+
+    /// The chunks of the items, and their dashes.
+    fn item_chunks(
+        &self,
+        first: usize,
+        items: &[Tree],
+        column: usize,
+        region: Span,
+    ) -> Result<(Vec<Span>, Vec<usize>), Unfit> {
+        let placed = self.text.placed(first, items, region.end).ok_or_else(odd_list)?;
+        let dashes: Vec<usize> = placed.into_iter().map(|(dash, _)| dash).collect();
+        let mut chunks: Vec<Span> = Vec::new();
+        for (at, (item, dash)) in items.iter().zip(&dashes).enumerate() {
+            let line = self.text.start(*dash);
+            let begin = match chunks.last() {
+                None if !self.text.begins_line(*dash) => *dash,
+                None => self.text.comments_above(line, column, self.first_whole_line(region.start)),
+                Some(before) => self.text.comments_above(line, column, before.end),
+            };
+            let limit = dashes.get(at + 1).map_or(region.end, |next| self.text.start(*next));
+            chunks.push(Span { start: begin, end: self.end_of(item, dash + 1, column, limit) });
+        }
+        Ok((chunks, dashes))
+    }
+
+    fn first_whole_line(&self, at: usize) -> usize {
+        if self.text.column(at) == 0 { at } else { self.text.next(at) }
+    }
+
+    /// Where the lines of a value end, with the deeper comments below it.
+    fn end_of(&self, value: &Tree, after: usize, column: usize, limit: usize) -> usize {
+        let written = self.text.written(value);
+        let own = written.end > written.start && written.start >= after && written.end <= limit;
+        let line = self.text.next(if own { written.end } else { after }).min(limit);
+        // Blank lines at the end of a text that keeps them belong to it.
+        let line = if own && keeps_blanks(self.text.of(written)) { self.text.blank_lines(line, limit) } else { line };
+        self.text.deeper_comments(line, column, limit)
+    }
+
+    /// The lines of a chunk, the first with its indentation.
+    fn lines_of(&self, chunk: Span) -> String {
+        [&" ".repeat(self.text.column(chunk.start)), self.text.of(chunk)].concat()
+    }
+
+    /// The lines of a member whose value becomes another one.
+    fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, Unfit> {
+        let margin = " ".repeat(self.text.column(slot.chunk.start));
+        let present = self.present(slot)?;
+        if present == self.text.written(slot.value) && present.end > present.start {
+            let region = Span { start: slot.after, end: slot.chunk.end };
+            if let Some(patch) = self.patch(slot.value, wanted, region)? {
+                return Ok(margin + &patch.applied(self.text.0, slot.chunk));
+            }
+        }
+        Ok(margin + &self.replaced(slot, present, wanted))
+    }
+
+    /// Where the value of a slot is written: an alias stands for one that is written elsewhere, and nothing is nowhere.
+    fn present(&self, slot: &Slot<'_>) -> Result<Span, Unfit> {
+        let span = self.text.written(slot.value);
+        if span.start >= slot.after && span.end <= slot.chunk.end && span.end > span.start {
+            return Ok(span);
+        }
+        let rest = &self.text.0[slot.after..slot.chunk.end];
+        let start = slot.after + rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let rest = &self.text.0[start..slot.chunk.end];
+        match rest.chars().next() {
+            None | Some('\r' | '\n' | '#') => Ok(Span { start: slot.after, end: slot.after }),
+            Some('*') => {
+                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                Ok(Span { start, end: start + end })
+            }
+            Some(_) => Err(Unfit::because("a value is written in a way that is not edited")),
+        }
+    }
+
+    fn replaced(&self, slot: &Slot<'_>, present: Span, wanted: &Value) -> String {
+        let (chunk, style, newline) = (slot.chunk, &self.style, self.style.newline);
+        let before = &self.text.0[chunk.start..present.start];
+        let line_end = self.text.next(present.end).min(chunk.end);
+        let below = &self.text.0[line_end..chunk.end];
+        let child = match slot.is_item {
+            true => slot.column + style.width,
+            false => style.below_key(wanted, slot.column),
+        };
+        let literal = style.literal(wanted, child).filter(|_| below.trim().is_empty());
+        let (head, body) = match (literal, style.inline(wanted)) {
+            (Some((head, body)), _) => (head, body),
+            (None, Some(inline)) => {
+                // A list may stand no deeper than its key; what takes its place goes behind the key.
+                let shallow = self.text.begins_line(present.start) && self.text.column(present.start) <= slot.column;
+                let before = if shallow { before.trim_end() } else { before };
+                let blank = if before.ends_with([':', '-']) { " " } else { "" };
+                return [before, blank, &inline, &self.text.0[present.end..chunk.end]].concat();
+            }
+            (None, None) => ("", style.block(wanted, child)),
+        };
+        // A comment behind the value stays on its line: within the new lines it would be part of a text.
+        let is_block = self.text.of(present).starts_with(['|', '>']);
+        let rest = self.text.0[present.end..line_end].trim_end();
+        let comment = if is_block { "" } else { rest };
+        let own_line = present.start > self.text.next(slot.after) && self.text.begins_line(present.start);
+        if own_line {
+            // What stands between the key and its value stays there.
+            let between = &self.text.0[chunk.start..self.text.start(present.start)];
+            let first = match (head, comment) {
+                ("", "") => String::new(),
+                ("", comment) => format!("{}{}{newline}", " ".repeat(child), comment.trim_start()),
+                (head, comment) => format!("{}{head}{comment}{newline}", " ".repeat(child)),
+            };
+            return [between, &first, &body, below].concat();
+        }
+        let before = before.trim_end_matches([' ', '\t', '\r', '\n']);
+        if slot.is_item && head.is_empty() && comment.is_empty() {
+            return [before, &body[slot.column + 1..], below].concat();
+        }
+        let head = if head.is_empty() { String::new() } else { format!(" {head}") };
+        [before, &head, comment, newline, &body, below].concat()
+    }
+
+    /// The members one after the other, in the place of all of them.
+    fn assembled(&self, chunks: &[Span], members: Vec<(Option<usize>, String)>, column: usize) -> Result<Patch, Unfit> {
+        let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else {
+            return Err(Unfit::because("a collection is laid out in a way that is not edited"));
+        };
+        let gap = |at: usize| match chunks.get(at + 1) {
+            Some(next) => self.text.0[chunks[at].end..next.start].to_owned(),
+            None => String::new(),
+        };
+        let spaced =
+            chunks.len() > 1 && (0..chunks.len() - 1).all(|at| gap(at).lines().any(|line| line.trim().is_empty()));
+        let usual = if spaced { self.style.newline } else { "" };
+        let mut pieces: Vec<Piece> = Vec::new();
+        for (at, text) in members {
+            let mut gap = at.filter(|at| at + 1 < chunks.len()).map_or_else(|| usual.to_owned(), gap);
+            if let (None, Some(before)) = (at, pieces.last_mut()) {
+                // What is new stands right behind the member that it follows.
+                gap = std::mem::replace(&mut before.gap, usual.to_owned());
+            }
+            pieces.push(Piece { at, text, gap });
+        }
+        let lead = keep_comments(chunks.len(), &gap, &mut pieces);
+        if let Some(piece) = pieces.last_mut().filter(|piece| piece.gap.trim().is_empty()) {
+            piece.gap.clear();
+        }
+        let lead = if self.text.column(first.start) > 0 { self.indented(&lead, column) } else { lead };
+        let pieces: String = pieces.into_iter().flat_map(|piece| [piece.text, piece.gap]).collect();
+        let text = lead + &pieces;
+        // Where the first member stands behind a dash, or its indentation is not part of the region, it has none.
+        let skipped = self.text.column(first.start).min(column);
+        let span = Span { start: first.start, end: last.end };
+        Ok(Patch { span, text: text.get(skipped..).unwrap_or_default().to_owned() })
+    }
+
+    /// Comments where a member begins: the first of them stands in its column.
+    fn indented(&self, lead: &str, column: usize) -> String {
+        let rest = lead.trim_start();
+        if rest.is_empty() { String::new() } else { format!("{}{rest}", " ".repeat(column)) }
+    }
+}
+
+/// Comments between members stay when the member before them goes: those before all others are returned.
+fn keep_comments(count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piece]) -> String {
+    let kept: BTreeMap<usize, usize> =
+        pieces.iter().enumerate().filter_map(|(nth, piece)| Some((piece.at?, nth))).collect();
+    let mut lead = String::new();
+    let mut before = None;
+    for at in 0..count {
+        if let Some(nth) = kept.get(&at) {
+            before = Some(*nth);
+            continue;
+        }
+        let left = gap(at);
+        match before {
+            _ if left.trim().is_empty() => {}
+            Some(nth) => pieces[nth].gap.push_str(&left),
+            None => lead.push_str(left.trim_start_matches(['\r', '\n'])),
+        }
+    }
+    lead
+}
+
+fn odd_list() -> Unfit {
+    Unfit::because("a list is laid out in a way that is not edited")
+}
+
+fn keeps_blanks(written: &str) -> bool {
+    // The last text of the value may be the one that keeps them.
+    let header = |line: &str| {
+        let words = line.split(" #").next().unwrap_or_default().trim_end();
+        let mark = words.rsplit(' ').next().unwrap_or_default();
+        mark.starts_with(['|', '>']) && mark.contains('+')
+    };
+    written.lines().any(header)
+}
+
+fn distinct(entries: &[&Entry]) -> Result<(), Unfit> {
+    let mut seen = BTreeSet::new();
+    match entries.iter().find(|entry| !seen.insert(&entry.key.value)) {
+        Some(entry) => Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value))),
+        None => Ok(()),
+    }
+}

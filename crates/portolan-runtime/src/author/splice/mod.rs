@@ -1,0 +1,138 @@
+//! A text is given another value, and keeps everything of itself that the value does not change: comments, layout,
+//! order of keys, quotes, line ends.
+//!
+//! Both values are compared; what stays is copied as it stands, and only what is new or changed is written anew. In the
+//! end the text is read again: it says exactly what was meant, or it is refused. Knows YAML and JSON, and no graphs.
+
+mod align;
+mod block;
+mod ends;
+mod flow;
+mod lines;
+mod style;
+mod write;
+
+use portolan_core::source::{self, Source, Span, Tree, TreeKind};
+use serde_json::Value;
+
+use lines::Lines;
+use style::Style;
+
+/// Why a text cannot be changed in place: one lower-case sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unfit(pub(super) String);
+
+impl Unfit {
+    fn because(why: impl Into<String>) -> Unfit {
+        Unfit(why.into())
+    }
+}
+
+/// The text of `source`, whose value is `tree`, with the value `wanted` instead.
+pub(super) fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, Unfit> {
+    let text = &*source.text;
+    if tree.value() == *wanted {
+        return Ok(text.to_owned());
+    }
+    let style = Style::of(text, tree);
+    // Everything below works on whole lines.
+    let ends = text.ends_with('\n');
+    let padded = if ends { text.to_owned() } else { format!("{text}{}", style.newline) };
+    let newline = style.newline;
+    let splicer = Splicer { text: Lines(&padded), style };
+    let region = Span { start: 0, end: padded.len() };
+    let patch = splicer.patch(tree, wanted, region)?;
+    let patch = patch.ok_or_else(|| Unfit::because(format!("the file is {}, and no object", tree.describe())))?;
+    let whole = patch.applied(&padded, region);
+    let bare = whole.strip_suffix(newline).filter(|_| !ends).map(str::to_owned);
+    let sound = bare.into_iter().chain([whole]).find(|text| says(source, text, wanted));
+    sound.ok_or_else(|| Unfit::because(misread(tree, text)))
+}
+
+/// A text that says nothing yet, with a value after its comments.
+pub(super) fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit> {
+    let text = &*source.text;
+    let style = Style::new(style::newline(text));
+    let is_json = source.name.to_ascii_lowercase().ends_with(".json");
+    let value = match is_json {
+        true => format!("{:#}{}", wanted, style.newline),
+        false => style.block(wanted, 0),
+    };
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { style.newline };
+    let whole = [text, gap, &value].concat();
+    match says(source, &whole, wanted) {
+        true => Ok(whole),
+        false => Err(Unfit::because("it holds something that cannot be added to")),
+    }
+}
+
+/// Whether a text says exactly this.
+fn says(source: &Source, text: &str, wanted: &Value) -> bool {
+    let (tree, faults) = source::parse(&Source::new(&*source.name, text));
+    let sound = !faults.iter().any(portolan_core::diagnostic::Diagnostic::is_error);
+    sound && tree.is_some_and(|tree| tree.value() == *wanted)
+}
+
+fn misread(tree: &Tree, text: &str) -> String {
+    if has_anchors(tree, text) {
+        return "what is to be changed hangs together with other places by an anchor, an alias or a merge key"
+            .to_owned();
+    }
+    "the changed text would not say what was meant".to_owned()
+}
+
+/// Whether a value stands elsewhere than where it is used, or may.
+fn has_anchors(tree: &Tree, text: &str) -> bool {
+    let marked =
+        |at: usize| text[..at].trim_end().split([' ', '\t', '\n']).next_back().is_some_and(|w| w.starts_with('&'));
+    let within = |child: &Tree| child.span.start < tree.span.start || child.span.end > tree.span.end;
+    let check = |child: &Tree| within(child) || marked(child.span.start) || has_anchors(child, text);
+    match &tree.kind {
+        TreeKind::Object(entries) => entries.iter().any(|entry| check(&entry.value)),
+        TreeKind::Array(items) => items.iter().any(check),
+        _ => false,
+    }
+}
+
+struct Splicer<'t> {
+    text: Lines<'t>,
+    style: Style,
+}
+
+/// What takes the place of a stretch of the text.
+struct Patch {
+    span: Span,
+    text: String,
+}
+
+impl Patch {
+    /// The text of `region` with it.
+    fn applied(&self, text: &str, region: Span) -> String {
+        [&text[region.start..self.span.start], &self.text, &text[self.span.end..region.end]].concat()
+    }
+}
+
+impl Splicer<'_> {
+    /// The change inside of a collection that makes it `wanted`; nothing where it must be replaced as a whole. Lines
+    /// and comments of `region` that belong to it may change with it.
+    fn patch(&self, tree: &Tree, wanted: &Value, region: Span) -> Result<Option<Patch>, Unfit> {
+        let flow = self.text.is_flow(tree);
+        Ok(Some(match (&tree.kind, wanted) {
+            (TreeKind::Object(entries), Value::Object(wanted)) if !entries.is_empty() && !wanted.is_empty() => {
+                if flow {
+                    self.flow_object(tree, entries, wanted)?
+                } else {
+                    self.object(tree, entries, wanted, region)?
+                }
+            }
+            (TreeKind::Array(items), Value::Array(wanted)) if !items.is_empty() && !wanted.is_empty() => {
+                if flow {
+                    self.flow_array(tree, items, wanted)?
+                } else {
+                    self.array(tree, items, wanted, region)?
+                }
+            }
+            _ => return Ok(None),
+        }))
+    }
+}

@@ -1,0 +1,106 @@
+//! How a file is laid out, so that what is new in it looks like its neighbours.
+
+use portolan_core::source::{Tree, TreeKind};
+
+use super::lines::Lines;
+
+/// The layout of a file, by the first place that shows it.
+#[derive(Clone, Debug)]
+pub(super) struct Style {
+    /// How lines end.
+    pub(super) newline: &'static str,
+    /// Whether it is JSON from its first brace on.
+    pub(super) json: bool,
+    /// One step of indentation inside of braces.
+    pub(super) unit: String,
+    /// By how many blanks an object stands deeper than its key.
+    pub(super) step: usize,
+    /// By how many blanks a list stands deeper than its key.
+    pub(super) dash: usize,
+    /// How far an item stands from the place of its dash.
+    pub(super) width: usize,
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Found {
+    step: Option<usize>,
+    dash: Option<usize>,
+    width: Option<usize>,
+}
+
+/// The most values that are looked at.
+const MAX_LOOKED_AT: usize = 10_000;
+
+impl Style {
+    /// The usual layout.
+    pub(super) fn new(newline: &'static str) -> Style {
+        Style { newline, json: false, unit: "  ".to_owned(), step: 2, dash: 2, width: 2 }
+    }
+
+    pub(super) fn of(text: &str, tree: &Tree) -> Style {
+        let lines = Lines(text);
+        let mut found = Found::default();
+        let mut left = MAX_LOOKED_AT;
+        found.look(lines, tree, &mut left);
+        let first = tree.entries().and_then(|entries| entries.first()).map(|entry| entry.key.span.start);
+        let unit = first.map(|at| lines.indentation(at)).filter(|unit| !unit.is_empty()).unwrap_or("  ");
+        Style {
+            newline: newline(text),
+            json: lines.is_flow(tree),
+            unit: unit.to_owned(),
+            step: found.step.unwrap_or(2),
+            dash: found.dash.unwrap_or(2),
+            width: found.width.unwrap_or(2),
+        }
+    }
+}
+
+/// How the first line of a text ends.
+pub(super) fn newline(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+impl Found {
+    fn look(&mut self, lines: Lines<'_>, tree: &Tree, left: &mut usize) {
+        let complete = self.step.is_some() && self.dash.is_some() && self.width.is_some();
+        if complete || *left == 0 || lines.is_flow(tree) {
+            return;
+        }
+        *left -= 1;
+        let start = tree.span.start;
+        match &tree.kind {
+            TreeKind::Object(entries) => {
+                for entry in entries.iter().filter(|entry| entry.value.span.start > entry.key.span.end) {
+                    let from = lines.column(entry.key.span.start);
+                    let at = match &entry.value.kind {
+                        TreeKind::Array(items) => lines.first_dash(&entry.value, items),
+                        _ => None,
+                    };
+                    let at = at.unwrap_or(entry.value.span.start);
+                    let deeper = lines.column(at).checked_sub(from).filter(|_| lines.begins_line(at));
+                    match entry.value.kind {
+                        TreeKind::Object(_) => self.step = self.step.or(deeper.filter(|step| *step > 0)),
+                        TreeKind::Array(_) => self.dash = self.dash.or(deeper),
+                        _ => {}
+                    }
+                    self.look(lines, &entry.value, left);
+                }
+            }
+            TreeKind::Array(items) => {
+                let dash = lines.first_dash(tree, items).unwrap_or(start);
+                for item in items.iter().filter(|item| item.span.start > dash) {
+                    if matches!(item.kind, TreeKind::Object(_)) && !lines.begins_line(item.span.start) {
+                        let width = lines.column(item.span.start).checked_sub(lines.column(dash));
+                        self.width = self.width.or(width.filter(|width| (2..=8).contains(width)));
+                    }
+                    self.look(lines, item, left);
+                }
+            }
+            _ => {}
+        }
+    }
+}

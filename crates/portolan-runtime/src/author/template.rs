@@ -1,0 +1,52 @@
+//! Arguments as a node has them: a value, in which `{expr: …}` stands for what it comes to.
+
+use portolan_core::expr::{Expr, Jsonata, ParseFault};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How deep arguments may nest.
+const MAX_DEPTH: usize = 128;
+
+/// The template that a value is, and whether there is anything in it to evaluate.
+///
+/// # Errors
+/// An expression cannot be read, or stands beside other members.
+pub fn template(value: &Value) -> Result<(Expr, bool), ParseFault> {
+    read(value, 0)
+}
+
+fn read(value: &Value, depth: usize) -> Result<(Expr, bool), ParseFault> {
+    if depth > MAX_DEPTH {
+        return Err(fault(format!("the arguments nest deeper than {MAX_DEPTH} levels"), "make them flatter"));
+    }
+    match value {
+        Value::Object(members) if members.contains_key("expr") => match (&members["expr"], members.len()) {
+            (Value::String(text), 1) => Ok((Expr::Jsonata(Jsonata::parse(text)?), true)),
+            (Value::String(_), _) => Err(fault(
+                "an object in the arguments has `expr` and other fields beside it",
+                "an object with `expr` is replaced by its value: move the rest elsewhere",
+            )),
+            _ => Err(fault("`expr` in the arguments is no text", "write it as JSONata, in quotes")),
+        },
+        Value::Object(members) => {
+            let mut used = false;
+            let mut read_members = Vec::new();
+            for (name, member) in members {
+                let (expr, uses) = read(member, depth + 1)?;
+                used |= uses;
+                read_members.push((name.clone(), expr));
+            }
+            Ok((Expr::Object(read_members), used))
+        }
+        Value::Array(items) => {
+            let items: Vec<(Expr, bool)> = items.iter().map(|item| read(item, depth + 1)).collect::<Result<_, _>>()?;
+            let used = items.iter().any(|(_, uses)| *uses);
+            Ok((Expr::Array(items.into_iter().map(|(expr, _)| expr).collect()), used))
+        }
+        other => Ok((Expr::Literal(Arc::new(other.clone())), false)),
+    }
+}
+
+fn fault(message: impl Into<String>, help: &str) -> ParseFault {
+    ParseFault { message: message.into(), help: Some(help.to_owned()), offset: None, code: None }
+}

@@ -1,0 +1,71 @@
+//! Answers: structured content, and the same as text for clients that read only that.
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::source::Source;
+use portolan_core::validate;
+use portolan_runtime::author::Refused;
+use portolan_runtime::definition::Findings;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+/// The most findings that are told at once: nobody reads on.
+const MAX_FINDINGS: usize = 100;
+
+pub(super) fn done(value: Value) -> CallToolResult {
+    result(value, false)
+}
+
+/// A call that failed with more to tell than why.
+pub(super) fn failed(error: Value, more: Map<String, Value>) -> CallToolResult {
+    let mut value = Map::new();
+    value.insert("error".to_owned(), error);
+    value.extend(more);
+    result(Value::Object(value), true)
+}
+
+/// A call that was not done.
+pub(super) fn refused(refused: &Refused) -> CallToolResult {
+    let Refused { error, faults } = refused;
+    let mut told = error_of(error.code, &error.message, &error.help);
+    if !faults.is_empty() {
+        told["diagnostics"] = findings(faults);
+    }
+    failed(told, Map::new())
+}
+
+pub(super) fn error_of(code: &str, message: &str, help: &str) -> Value {
+    json!({ "code": code, "message": message, "help": help })
+}
+
+/// What was found in a definition, each with its place.
+pub(super) fn findings(findings: &Findings) -> Value {
+    findings.iter().take(MAX_FINDINGS).map(|(source, fault)| finding(source, fault)).collect()
+}
+
+fn finding(source: &Source, fault: &Diagnostic) -> Value {
+    let place = fault.span.map(|span| source.location(span.start));
+    let mut told = json!({
+        "code": fault.code,
+        "severity": fault.severity,
+        "message": fault.message,
+        "help": fault.help.as_deref().unwrap_or_else(|| usual_help(fault.code)),
+        "file": &*source.name,
+    });
+    if let Some(place) = place {
+        told["line"] = json!(place.line);
+        told["column"] = json!(place.column);
+    }
+    told
+}
+
+/// What is to be done about a fault that says nothing more of itself.
+fn usual_help(code: &str) -> &'static str {
+    validate::codes().into_iter().find(|known| known.code == code).map_or("mend it", |known| known.fix)
+}
+
+fn result(value: Value, is_error: bool) -> CallToolResult {
+    let text = vec![ContentBlock::text(value.to_string())];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(value);
+    result
+}

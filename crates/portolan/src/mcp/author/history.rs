@@ -1,0 +1,133 @@
+//! What the nodes of a run did, as mcpGraph tells it, without what must not be shown.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use portolan_core::present::{Redaction, way};
+use portolan_runtime::clock::{Clock, rfc3339};
+use portolan_runtime::drive::{Began, Ended, Watch};
+use serde_json::{Map, Value, json};
+
+use crate::mcp::graph::word;
+
+/// The most nodes that are told; of a longer run the last ones.
+const MAX_ROWS: usize = 1_000;
+/// The most lines of a log.
+const MAX_LINES: usize = 2_000;
+/// The largest value that a row shows, in bytes of JSON; and all of them together.
+const MAX_SHOWN: usize = 64 << 10;
+const MAX_ALL: usize = 4 << 20;
+
+/// The history of a run. All clones are the same one.
+#[derive(Clone)]
+pub(super) struct History(Arc<Shared>);
+
+struct Shared {
+    hidden: Redaction,
+    logging: bool,
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    rows: VecDeque<Value>,
+    dropped: u64,
+    shown: usize,
+    lines: VecDeque<Value>,
+}
+
+impl History {
+    pub(super) fn new(hidden: Redaction, logging: bool) -> History {
+        History(Arc::new(Shared { hidden, logging, told: Mutex::default() }))
+    }
+
+    pub(super) fn watch(&self) -> Watch {
+        let (begins, ends) = (self.clone(), self.clone());
+        Watch::new(move |began| begins.began(began), move |ended| ends.ended(ended))
+    }
+
+    /// The members of an answer that tell of it.
+    pub(super) fn told(&self) -> Map<String, Value> {
+        let told = std::mem::take(&mut *self.lock());
+        let mut members = Map::new();
+        members.insert("executionHistory".to_owned(), Value::Array(told.rows.into()));
+        if told.dropped > 0 {
+            members.insert("executionsLeftOut".to_owned(), json!(told.dropped));
+        }
+        if self.0.logging {
+            members.insert("logging".to_owned(), Value::Array(told.lines.into()));
+        }
+        members
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn began(&self, began: &Began<'_>) {
+        if self.0.logging {
+            let arguments = began.arguments.map(|value| self.0.hidden.value(value));
+            let text = format!("{} ({}) begins", way(began.path, began.node), began.kind);
+            self.line("debug", &text, arguments);
+        }
+    }
+
+    fn ended(&self, ended: &Ended<'_>) {
+        let hidden = &self.0.hidden;
+        let took = i64::try_from(ended.took.as_millis()).unwrap_or(i64::MAX);
+        let node = way(ended.path, &ended.node.id);
+        let mut row = json!({
+            "executionIndex": ended.index,
+            "nodeId": node,
+            "nodeType": word(&ended.node.kind),
+            "startTime": ended.at.0.saturating_sub(took),
+            "endTime": ended.at.0,
+            "duration": took,
+        });
+        let fault = ended.fault.map(|fault| hidden.fault(fault));
+        let mut told = self.lock();
+        if let Some(input) = ended.input {
+            row["input"] = told.shown(hidden.value(input));
+        }
+        row["output"] = told.shown(ended.output.map_or(Value::Null, |output| hidden.value(output)));
+        if let Some(fault) = &fault {
+            row["error"] = json!({ "code": fault.code, "message": fault.message, "detail": fault.detail });
+        }
+        told.rows.push_back(row);
+        if told.rows.len() > MAX_ROWS {
+            told.rows.pop_front();
+            told.dropped += 1;
+        }
+        drop(told);
+        if self.0.logging {
+            match fault {
+                Some(fault) => self.line("error", &format!("{node} failed: {}", fault.message), None),
+                None => self.line("info", &format!("{node} is done after {took} ms"), None),
+            }
+        }
+    }
+
+    fn line(&self, level: &str, message: &str, arguments: Option<Value>) {
+        let mut line = json!({ "level": level, "message": message, "timestamp": rfc3339(Clock::default().now()) });
+        let mut told = self.lock();
+        if let Some(arguments) = arguments {
+            line["args"] = json!([told.shown(arguments)]);
+        }
+        told.lines.push_back(line);
+        if told.lines.len() > MAX_LINES {
+            told.lines.pop_front();
+        }
+    }
+}
+
+impl Told {
+    /// A value, unless it would make the answer too long.
+    fn shown(&mut self, value: Value) -> Value {
+        let bytes = value.to_string().len();
+        if bytes > MAX_SHOWN || self.shown + bytes > MAX_ALL {
+            return json!(format!("[left out: {bytes} bytes]"));
+        }
+        self.shown += bytes;
+        value
+    }
+}

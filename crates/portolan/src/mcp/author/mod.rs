@@ -1,0 +1,126 @@
+//! The `author` toolset: an agent finds out what servers offer, tries things out, and writes the tools of one file.
+//!
+//! Thirteen tools, as mcpGraph's toolkit has them. They translate; what may be written is decided by the runtime's
+//! `author`, and what may be started by trust.
+
+mod answers;
+mod discover;
+mod edit;
+mod evaluate;
+mod history;
+mod run;
+mod schemas;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_runtime::author::{Author, Refused};
+use portolan_runtime::service::Service;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::arguments::Arguments;
+use super::connection::serve_stdio;
+use super::face::Toolset;
+use super::graph::{CLOSING, MIN_WORKERS};
+use super::transport::Bounds;
+
+#[cfg(test)]
+pub(crate) use schemas::tools;
+
+/// What a client is told once, when it connects.
+const INSTRUCTIONS: &str = "You write tools that are graphs of MCP tool calls, kept in one YAML file. First see what \
+there is: listGraphTools, listMcpServers, listMcpServerTools. Try each part: testMcpTool for a call, testJSONata and \
+testJSONLogic for an expression. Then run the whole definition with runGraphTool and `toolDefinition`, which writes \
+nothing, and add the same definition with addGraphTool. In `args` an expression is `{\"expr\": \"$.entry.name\"}`; \
+any other text stands for itself. Every write is checked first, and refused with all its faults, each with its place; \
+the file's comments and layout stay. Servers that come with the file are started only once a person has run \
+`portolan trust`.";
+
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
+/// were started end with it.
+pub(crate) fn serve(service: Arc<Service>, author: Author) -> anyhow::Result<()> {
+    let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let server = Arc::new(Server { service, author, tools: schemas::tools() });
+    let afterwards = Arc::clone(&server);
+    serve_stdio(runtime, server, async move {
+        let _left_behind = timeout(CLOSING, afterwards.author.close()).await;
+    })
+}
+
+struct Server {
+    service: Arc<Service>,
+    author: Author,
+    tools: Vec<Tool>,
+}
+
+impl Server {
+    async fn perform(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, Refused> {
+        let arguments = Arguments::new(request.arguments.clone());
+        match request.name.as_ref() {
+            "getGraphServer" => edit::server(self, arguments),
+            "listGraphTools" => edit::list(self, arguments),
+            "getGraphTool" => edit::get(self, arguments),
+            "listMcpServers" => discover::servers(self, arguments).await,
+            "listMcpServerTools" => discover::tools(self, arguments).await,
+            "getMcpServerTool" => discover::tool(self, arguments).await,
+            "addGraphTool" => edit::add(self, arguments).await,
+            "updateGraphTool" => edit::update(self, arguments).await,
+            "deleteGraphTool" => edit::delete(self, arguments).await,
+            "runGraphTool" => run::graph(self, arguments, context).await,
+            "testJSONata" => evaluate::jsonata(arguments),
+            "testJSONLogic" => evaluate::json_logic(arguments),
+            _ => run::tool(self, arguments).await,
+        }
+    }
+}
+
+impl Toolset for Server {
+    const BOUNDS: Bounds = Bounds { line: 16 << 20, values: 500_000 };
+    const PARTING: Duration = Duration::from_millis(200);
+
+    fn about(&self) -> ServerConfig {
+        let mut server = Implementation::new("portolan-author", env!("CARGO_PKG_VERSION"));
+        server.title = Some("Portolan: writing graphs".to_owned());
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(server)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !schemas::NAMES.contains(&request.name.as_ref()) {
+            return Err(unknown(&request.name));
+        }
+        let answer = self.perform(&request, &context).await;
+        Ok(answer.unwrap_or_else(|refused| answers::refused(&refused)).into())
+    }
+}
+
+fn unknown(name: &str) -> ErrorData {
+    let help = closest(name, schemas::NAMES)
+        .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
+    ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
+}

@@ -1,0 +1,402 @@
+//! What the tools of the `author` set are called, take and give. Text for models: every word of it is read.
+//!
+//! Names and members are those of mcpGraph's toolkit. Where any JSON may stand, the schema says so: clients hold
+//! answers against it.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+/// The names of the tools, in the order in which they are listed.
+pub(crate) const NAMES: [&str; 13] = [
+    "getGraphServer",
+    "listGraphTools",
+    "getGraphTool",
+    "listMcpServers",
+    "listMcpServerTools",
+    "getMcpServerTool",
+    "addGraphTool",
+    "updateGraphTool",
+    "deleteGraphTool",
+    "runGraphTool",
+    "testJSONata",
+    "testJSONLogic",
+    "testMcpTool",
+];
+
+/// The tools.
+pub(crate) fn tools() -> Vec<Tool> {
+    [looking(), discovering(), writing(), trying()].concat()
+}
+
+fn looking() -> Vec<Tool> {
+    vec![
+        tool(
+            NAMES[0],
+            "How the graph file introduces itself to MCP clients, and which file it is.",
+            takes(json!({}), &[]),
+            gives(
+                json!({
+                    "name": text("Its name."),
+                    "version": text("Its version."),
+                    "title": text("Its name for people."),
+                    "instructions": text("What clients are told."),
+                    "file": text("The file that is written."),
+                    "exists": flag("Whether there is such a file yet."),
+                }),
+                &["name", "version", "title", "file", "exists"],
+            ),
+            LOOKS,
+        ),
+        tool(
+            NAMES[1],
+            "The tools of the graph file.",
+            takes(json!({}), &[]),
+            gives(
+                json!({ "items": items(json!({ "name": text(""), "description": text("") }), &["name"]) }),
+                &["items"],
+            ),
+            LOOKS,
+        ),
+        tool(
+            NAMES[2],
+            "The whole definition of a tool of the graph file, with its nodes.",
+            takes(json!({ "toolName": text("The name of the tool.") }), &["toolName"]),
+            gives(
+                json!({
+                    "name": text("Its name."),
+                    "description": text("What it does."),
+                    "inputSchema": any("The JSON Schema of its arguments."),
+                    "outputSchema": any("The JSON Schema of its result."),
+                    "nodes": { "type": "array", "items": { "type": "object" }, "description": "Its nodes." },
+                    "revision": text("Which version of its text this is: sent back with a change, it keeps somebody else's change from being lost."),
+                }),
+                &["name", "revision"],
+            ),
+            LOOKS,
+        ),
+    ]
+}
+
+fn discovering() -> Vec<Tool> {
+    vec![
+        tool(
+            NAMES[3],
+            "The MCP servers that graphs can call: those of the graph file, the person's own, and `filesystem` and `echo`, which are built in. Each is started; one that cannot be is listed with its error.",
+            takes(json!({}), &[]),
+            gives(
+                json!({ "items": items(json!({
+                    "name": text("What `server` of a node calls it."),
+                    "title": text("Its name for people."),
+                    "instructions": text("How it wants to be used."),
+                    "version": text("Its version."),
+                    "definedIn": { "type": "string", "enum": ["graph", "person", "builtin"], "description": "Whether it comes with the graph file, with the person, or with Portolan." },
+                    "error": failure(),
+                }), &["name"]) }),
+                &["items"],
+            ),
+            ASKS,
+        ),
+        tool(
+            NAMES[4],
+            "The tools that MCP servers offer.",
+            takes(json!({ "serverName": text("Only those of this server.") }), &[]),
+            gives(
+                json!({
+                    "items": items(json!({ "name": text(""), "description": text(""), "server": text("") }), &["name", "description", "server"]),
+                    "errors": items(failed_members(json!({ "server": text("") })), &["server", "code", "message"]),
+                }),
+                &["items"],
+            ),
+            ASKS,
+        ),
+        tool(
+            NAMES[5],
+            "What a tool of an MCP server takes and gives.",
+            takes(
+                json!({ "serverName": text("The server."), "toolName": text("Its tool.") }),
+                &["serverName", "toolName"],
+            ),
+            gives(
+                json!({
+                    "name": text("Its name."),
+                    "description": text("What it does."),
+                    "inputSchema": any("The JSON Schema of its arguments."),
+                    "outputSchema": any("The JSON Schema of its structured answer."),
+                    "annotations": any("Hints about its behaviour."),
+                }),
+                &["name", "description", "inputSchema"],
+            ),
+            ASKS,
+        ),
+    ]
+}
+
+fn writing() -> Vec<Tool> {
+    vec![
+        tool(
+            NAMES[6],
+            "Add a tool to the graph file. It is checked first, and nothing is written when it has faults. Try it with runGraphTool before.",
+            takes(json!({ "tool": definition() }), &["tool"]),
+            written(),
+            Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
+        ),
+        tool(
+            NAMES[7],
+            "Replace a tool of the graph file by another definition, which may have another name. What does not change keeps its comments and its layout. It is checked first, and nothing is written when it has faults.",
+            takes(
+                json!({ "toolName": text("The tool as it is called now."), "tool": definition(), "revision": revision() }),
+                &["toolName", "tool"],
+            ),
+            written(),
+            Hints { read_only: false, destructive: true, idempotent: true, open_world: false },
+        ),
+        tool(
+            NAMES[8],
+            "Delete a tool from the graph file. Refused where another tool calls it, and for the last one.",
+            takes(json!({ "toolName": text("The tool."), "revision": revision() }), &["toolName"]),
+            written(),
+            Hints { read_only: false, destructive: true, idempotent: false, open_world: false },
+        ),
+    ]
+}
+
+fn trying() -> Vec<Tool> {
+    vec![
+        tool(
+            NAMES[9],
+            "Run a tool of the graph file, or a draft that is not in it: what it comes to, and what each node did. A draft is run as given, beside the file's other tools and with its servers, and is never written. Give either `toolName` or `toolDefinition`.",
+            takes(
+                json!({
+                    "arguments": { "type": "object", "description": "What it is given." },
+                    "toolName": text("A tool of the file."),
+                    "toolDefinition": definition(),
+                    "logging": flag("Also tell when each node began and ended."),
+                }),
+                &["arguments"],
+            ),
+            ran(),
+            CALLS,
+        ),
+        tool(
+            NAMES[10],
+            "Evaluate a JSONata expression over a context, as a node would. Without `result`, and with `undefined`, it has no value.",
+            takes(
+                json!({ "expression": text("The expression."), "context": any("What it sees as `$`: an object from node id to output. Without it, an empty one.") }),
+                &["expression"],
+            ),
+            gives(
+                json!({ "result": any("What it comes to: any JSON."), "undefined": flag("It comes to nothing."), "error": tried() }),
+                &[],
+            ),
+            LOOKS,
+        ),
+        tool(
+            NAMES[11],
+            "Evaluate a JSON Logic rule over a context, as a switch would: whether it holds. What `var` names is JSONata.",
+            takes(
+                json!({ "expression": any("The rule: any JSON."), "context": any("What it sees: an object from node id to output. Without it, an empty one.") }),
+                &["expression"],
+            ),
+            gives(json!({ "result": any("Whether it holds; null where it failed."), "error": tried() }), &["result"]),
+            LOOKS,
+        ),
+        tool(
+            NAMES[12],
+            "Call a tool of an MCP server as an mcp node would: what the node's output would be.",
+            takes(
+                json!({
+                    "server": text("The server."),
+                    "tool": text("Its tool."),
+                    "args": { "type": "object", "description": "What it is given; `{\"expr\": \"…\"}` in it is evaluated over the context." },
+                    "context": any("What expressions see: an object from node id to output."),
+                }),
+                &["server", "tool", "args"],
+            ),
+            called(),
+            CALLS,
+        ),
+    ]
+}
+
+fn definition() -> Value {
+    json!({
+        "type": "object",
+        "description": "`name`, `description`, `inputSchema`, `outputSchema`, and `nodes`: one `entry`, one `exit`, and between them `mcp`, `transform`, `switch` and others, each with `id`, `type` and `next`.",
+    })
+}
+
+fn revision() -> Value {
+    text("The revision that getGraphTool gave: where the tool was changed since, the call is refused as stale.")
+}
+
+fn written() -> Value {
+    gives(
+        json!({
+            "success": flag("It was written."),
+            "message": text("What was done."),
+            "revision": text("Which version of the tool's text this is."),
+            "diagnostics": diagnostics(),
+        }),
+        &["success", "message"],
+    )
+}
+
+fn ran() -> Value {
+    let history = items(
+        json!({
+            "executionIndex": { "type": "integer" },
+            "nodeId": text(""),
+            "nodeType": text(""),
+            "startTime": { "type": "integer" },
+            "endTime": { "type": "integer" },
+            "duration": { "type": "integer" },
+            "input": any("The arguments of a call."),
+            "output": any("What it came to."),
+            "error": { "type": "object" },
+        }),
+        &["executionIndex", "nodeId", "nodeType", "startTime", "endTime", "duration", "output"],
+    );
+    let more = json!({
+        "executionHistory": history,
+        "executionsLeftOut": { "type": "integer", "description": "How many nodes were executed before those that are told." },
+        "logging": { "type": "array", "items": { "type": "object" }, "description": "When each node began and ended." },
+    });
+    let result = json!({ "result": any("What it comes to: any JSON.") });
+    either(joined(result, &more), &["result", "executionHistory"], more)
+}
+
+fn called() -> Value {
+    let more = json!({
+        "evaluatedArgs": { "type": "object", "description": "The arguments after evaluation, where there was something to evaluate." },
+        "executionTime": { "type": "integer", "description": "How long the call took, in milliseconds." },
+    });
+    let output = json!({ "output": any("What the node's output would be: any JSON.") });
+    either(joined(output, &more), &["output", "executionTime"], more)
+}
+
+fn joined(mut members: Value, more: &Value) -> Value {
+    for (name, member) in more.as_object().into_iter().flatten() {
+        members[name] = member.clone();
+    }
+    members
+}
+
+/// Why an expression has no value.
+fn tried() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "message": text(""), "details": { "type": "object" } },
+        "required": ["message"],
+        "description": "Why it has no value.",
+    })
+}
+
+fn diagnostics() -> Value {
+    let members = json!({
+        "code": text(""), "severity": text(""), "message": text(""), "help": text(""), "file": text(""),
+        "line": { "type": "integer" }, "column": { "type": "integer" },
+    });
+    let mut list = items(members, &["code", "severity", "message", "help"]);
+    list["description"] = json!("What was found in the definition.");
+    list
+}
+
+fn failed_members(more: Value) -> Value {
+    let members = json!({
+        "code": text("A stable word."),
+        "message": text("What is wrong."),
+        "help": text("What to do."),
+        "stderr": text("The last words of a server."),
+        "node": text("The node that failed."),
+        "detail": text(""),
+        "details": { "type": "object" },
+        "diagnostics": diagnostics(),
+    });
+    joined(members, &more)
+}
+
+fn failure() -> Value {
+    json!({
+        "type": "object",
+        "properties": failed_members(json!({})),
+        "required": ["code", "message", "help"],
+        "description": "Why it failed.",
+    })
+}
+
+/// What a tool answers: this, or an error.
+fn gives(properties: Value, required: &[&str]) -> Value {
+    either(properties, required, json!({}))
+}
+
+/// The same, where an error tells more.
+fn either(properties: Value, required: &[&str], more: Value) -> Value {
+    let error = joined(json!({ "error": failure() }), &more);
+    json!({
+        "type": "object",
+        "anyOf": [
+            { "properties": properties, "required": required },
+            { "properties": error, "required": ["error"] },
+        ],
+    })
+}
+
+fn takes(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn items(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "array", "items": { "type": "object", "properties": properties, "required": required } })
+}
+
+fn text(description: &str) -> Value {
+    described(json!({ "type": "string" }), description)
+}
+
+fn flag(description: &str) -> Value {
+    described(json!({ "type": "boolean" }), description)
+}
+
+fn any(description: &str) -> Value {
+    described(json!({}), description)
+}
+
+fn described(mut schema: Value, description: &str) -> Value {
+    if !description.is_empty() {
+        schema["description"] = json!(description);
+    }
+    schema
+}
+
+/// What a client may think of a tool before it is called.
+#[derive(Clone, Copy)]
+struct Hints {
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    open_world: bool,
+}
+
+const LOOKS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+const ASKS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: true };
+const CALLS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: true };
+
+fn tool(name: &'static str, description: &'static str, input: Value, output: Value, hints: Hints) -> Tool {
+    let annotations = ToolAnnotations::new()
+        .read_only(hints.read_only)
+        .destructive(hints.destructive)
+        .idempotent(hints.idempotent)
+        .open_world(hints.open_world);
+    Tool::new(name, description, object(input))
+        .with_raw_output_schema(Arc::new(object(output)))
+        .with_annotations(annotations)
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
