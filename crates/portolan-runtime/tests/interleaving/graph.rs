@@ -58,21 +58,12 @@ pub(crate) fn blocks() -> impl Strategy<Value = Vec<Block>> {
 /// The graph as a file, whose tools are at `url`.
 pub(crate) fn text(blocks: &[Block], url: &str) -> String {
     let mut writer = Writer::default();
-    writer.function(ROOT, blocks, Within::default());
+    writer.function(ROOT, blocks, false);
     let tools = writer.tools.join("");
     format!(
         "version: \"1.0\"\nserver: {{name: t, version: \"1\"}}\n\
          mcpServers: {{web: {{type: http, url: \"{url}\"}}}}\ntools:\n{tools}"
     )
-}
-
-/// Where a stretch stands.
-#[derive(Clone, Copy, Default)]
-struct Within {
-    /// Something goes on beside it.
-    at_once: bool,
-    /// It is in a parallel branch of its own flow, in which no other opens.
-    branch: bool,
 }
 
 #[derive(Default)]
@@ -84,13 +75,14 @@ struct Writer {
 /// A flow that is being written, from its exit backwards: a node names the next.
 struct Flow<'n> {
     nodes: &'n mut Vec<String>,
-    within: Within,
+    /// Something goes on beside it.
+    at_once: bool,
 }
 
 impl Writer {
-    fn function(&mut self, name: &str, blocks: &[Block], within: Within) {
+    fn function(&mut self, name: &str, blocks: &[Block], at_once: bool) {
         let mut nodes = Vec::new();
-        let first = self.stretch(blocks, "result", &["entry"], &mut Flow { nodes: &mut nodes, within });
+        let first = self.stretch(blocks, "result", &["entry"], &mut Flow { nodes: &mut nodes, at_once });
         let known = known(&nodes);
         let result = mix(&known.iter().map(String::as_str).collect::<Vec<_>>(), 1);
         nodes.push(format!("{{id: entry, type: entry, next: {first}}}"));
@@ -151,18 +143,10 @@ impl Writer {
                     "{{id: {again}, type: switch, conditions: [{{rule: {rule}, next: {id}}}], next: {next}}}"
                 ));
             }
-            Block::Parallel(branches) if !flow.within.branch => return self.parallel(branches, id, next, &seen, flow),
-            // A branch opens no branches: they are one after the other.
-            Block::Parallel(branches) => {
-                let all: Vec<Block> = branches.concat();
-                let first = self.stretch(&all, next, &seen, flow);
-                let expr = mix(&seen, 5);
-                flow.nodes.push(format!("{{id: {id}, type: transform, transform: {{expr: '{expr}'}}, next: {first}}}"));
-            }
+            Block::Parallel(branches) => return self.parallel(branches, id, next, &seen, flow),
             Block::Each { items, concurrency, body } => {
                 let (name, sum) = (format!("f{}", self.id('n')), self.id('t'));
-                let within = Within { at_once: flow.within.at_once || *concurrency > 1, branch: false };
-                self.function(&name, body, within);
+                self.function(&name, body, flow.at_once || *concurrency > 1);
                 let items = format!("[1..{items}].{{\"v\": $ + $$.{}.v}}", seen.last().unwrap_or(&"entry"));
                 let args = format!(
                     "{{who: {{expr: $.entry.who}}, v: {{expr: $item.v}}, path: {{expr: '$.entry.path & \"/{id}.\" & $index'}}}}"
@@ -176,7 +160,7 @@ impl Writer {
             }
             Block::Call(body) => {
                 let name = format!("f{}", self.id('n'));
-                self.function(&name, body, Within { branch: false, ..flow.within });
+                self.function(&name, body, flow.at_once);
                 let args = format!(
                     "{{who: {{expr: $.entry.who}}, v: {{expr: '{reckoned}.v'}}, path: {{expr: '$.entry.path & \"/{id}\"'}}}}"
                 );
@@ -195,12 +179,11 @@ impl Writer {
         flow: &mut Flow<'_>,
     ) -> String {
         let (join, sum) = (self.id('j'), self.id('t'));
-        let within = Within { at_once: true, branch: true };
         let mut firsts = Vec::new();
         for branch in branches {
             // What a branch comes to is its last output, which may be any node's.
             let last = self.id('t');
-            let mut inner = Flow { nodes: &mut *flow.nodes, within };
+            let mut inner = Flow { nodes: &mut *flow.nodes, at_once: true };
             let from = inner.nodes.len();
             firsts.push(self.stretch(branch, &last, seen, &mut inner));
             let known = known(&inner.nodes[from..]);
@@ -236,7 +219,7 @@ fn initial(block: &Block) -> char {
 }
 
 fn tool(fate: Fate, id: &str, next: &str, reckoned: &str, flow: &mut Flow<'_>) {
-    let fate = if fate == Fate::Down && flow.within.at_once { Fate::Caught } else { fate };
+    let fate = if fate == Fate::Down && flow.at_once { Fate::Caught } else { fate };
     let (word, more) = match fate {
         Fate::Fine => ("fine", String::new()),
         Fate::Flaky => ("flaky", ", retry: {max: 2, backoff: 1ms}".to_owned()),
