@@ -11,7 +11,7 @@ use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::graphs::Graphs;
+use portolan_runtime::graphs::{Graphs, OpenError};
 use portolan_runtime::service::{FunctionCall, How, Interrupted};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
@@ -315,4 +315,67 @@ fn an_item_that_fails_fails_the_node_and_calls_the_others_off() {
             r#"{"came":{"error":{"node":"led/1/failed","code":"workflow-failed","message":"the workflow that `led` runs ended as failure"}},"count":1}"#
         ]],
     );
+}
+
+/// A file of two functions, of which the other one comes first; `second` calls it.
+const TWO: &str = r#"{"version": "1.0", "server": {"name": "t", "version": "1"}, "tools": [
+  {"name": "first", "description": "d", "inputSchema": {"type": "object"}, "outputSchema": {}, "nodes": [
+    {"id": "entry", "type": "entry", "next": "say"},
+    {"id": "say", "type": "transform", "transform": {"expr": "\"the first\""}, "next": "exit"},
+    {"id": "exit", "type": "exit"}]},
+  {"name": "second", "description": "d", "inputSchema": {"type": "object"}, "outputSchema": {}, "nodes": [
+    {"id": "entry", "type": "entry", "next": "ask"},
+    {"id": "ask", "type": "call", "tool": "first", "next": "say"},
+    {"id": "say", "type": "transform", "transform": {"expr": "\"the second, after \" & $.ask"}, "next": "exit"},
+    {"id": "exit", "type": "exit"}]}]}"#;
+
+#[test]
+fn a_function_of_several_in_a_file_is_the_one_that_is_named() {
+    let world = World::new();
+    world.write(".flow/workflows/second.json", TWO);
+    let (run, _) = call(&world, "type: call, workflow: second");
+    ended(&world, &run, expect![[r#"{"came":"the second, after the first","count":1}"#]]);
+}
+
+#[test]
+fn an_agents_workflow_runs_the_function_that_it_names() {
+    let world =
+        World::with("led", "start -> get; get: runs second; get -passed-> work; get -failed-> failed; work -> done");
+    world.write(".flow/workflows/second.json", TWO);
+    let run = world.open("led");
+    world.start(&run).expect("it starts");
+    let history = world.history(&run);
+    assert!(history.contains("executed `ask`, `say` in `get`"), "{history}");
+    let (service, listed) = (world.service(), "second");
+    let library = service.library();
+    let one = library.definition(listed).expect("it is sound");
+    assert_eq!(one.workflow.root().steps.len(), 4, "not the first of the file");
+    assert!(Arc::ptr_eq(&one, &library.definition(listed).expect("it is sound")), "it is not read again for nothing");
+    let line = library.list().into_iter().find(|line| line.id == listed).expect("it is listed");
+    assert_eq!((line.name.as_str(), line.steps), ("second", 4));
+    assert!(library.review(listed).expect("it is there").faults.is_empty());
+}
+
+#[test]
+fn functions_of_one_name_in_two_files_are_not_mistaken_for_each_other() {
+    let world = World::new();
+    let third = TWO.replace("second", "third").replace("the first", "another first");
+    let calls =
+        |workflow: &str| format!(r#"    {{"id": "say", "type": "call", "workflow": "{workflow}", "next": "exit"}},"#);
+    let say = r#"    {"id": "say", "type": "transform", "transform": {"expr": "\"the second, after \" & $.ask"}, "next": "exit"},"#;
+    world.write(".flow/workflows/second.json", TWO.replace(say, &calls("third")));
+    world.write(".flow/workflows/third.json", &third);
+    let error = world.service().library().definition("second").map(drop).expect_err("`first` is both");
+    let shown = error.to_string().replace(&world.project().display().to_string(), "project");
+    expect!["`project/.flow/workflows/second.json` and `project/.flow/workflows/third.json` both define the tool `first`; rename one of them"].assert_eq(&shown);
+    let own = graph("type: call, workflow: third").replace("name: outer", "name: first");
+    world.write("graph.yaml", own);
+    let opened = Graphs::unserved(&world.path("graph.yaml"), world.service().library(), Strictness::Strict);
+    let Err(OpenError::Faulty(faulty)) = opened else { panic!("`first` is both") };
+    let told: Vec<&str> = faulty.findings.iter().map(|(_, fault)| fault.message.as_str()).collect();
+    let told = told.join("\n").replace(&world.project().display().to_string(), "project");
+    expect![[r#"
+        `project/graph.yaml` and `project/.flow/workflows/third.json` both define the tool `first`
+        `led` runs a workflow that runs itself: `first` → `third` → `first`"#]]
+    .assert_eq(&told);
 }
