@@ -17,6 +17,7 @@ use rmcp::{ClientHandler, Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use super::bounded;
 use super::error::said;
 use super::http::reason;
 use super::message::{TOO_LARGE, untyped};
@@ -226,9 +227,8 @@ impl Connection {
     }
 }
 
-/// rmcp keeps the bounds of its HTTP transport, and says so in words only.
 fn is_too_large(error: &DynamicTransportError) -> bool {
-    error.error.to_string().contains("exceeded the maximum size")
+    bounded::is_too_large(&error.error.to_string())
 }
 
 /// Tells the server, when dropped, that nobody waits for the request any more.

@@ -8,6 +8,7 @@
 //! end of the runtime. When Portolan is killed without a word (`kill -9`), the system closes the server's standard
 //! input, which ends every server that keeps to the protocol; one that ignores it lives on.
 
+mod bounded;
 mod connection;
 mod environment;
 mod error;
