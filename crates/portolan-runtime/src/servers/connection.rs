@@ -24,7 +24,7 @@ use super::message::{TOO_LARGE, untyped};
 #[cfg(unix)]
 use super::process::Process;
 use super::stderr::Stderr;
-use super::tools::Tool;
+use super::tools::Listed;
 use super::{CallError, CallErrorKind, ServerAbout, seconds};
 
 /// How long the end of a process is waited for, to tell how it ended.
@@ -40,7 +40,7 @@ pub(super) struct Connection {
     /// Counts how often the list of tools has changed.
     changes: Arc<AtomicU64>,
     /// The list of tools, and the count when it was asked for.
-    pub(super) listed: Mutex<Option<(u64, Arc<[Tool]>)>>,
+    pub(super) listed: Mutex<Option<Listed>>,
     answered: AtomicBool,
     gone: AtomicBool,
 }
