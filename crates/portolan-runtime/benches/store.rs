@@ -76,7 +76,7 @@ fn disk(file: &Path, time: Duration) -> Rate {
 
 /// Moves of as many runs as there are callers, each caller waiting for each of its moves.
 fn appends(file: &Path, callers: usize, time: Duration) -> Rate {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(file, Keyring::in_folder(Path::new("/nonexistent"))));
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(file, Keyring::in_folder(file)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime needs nothing");
     runtime.block_on(async {
         let mut ids = Vec::new();
