@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_runtime::store::{Digest, NewRun, Record, RunId, SqliteStore, Store};
+use portolan_runtime::store::{Digest, Keyring, NewRun, Record, RunId, SqliteStore, Store};
 use sample::Sample;
 use tempfile::TempDir;
 
@@ -76,7 +76,7 @@ fn disk(file: &Path, time: Duration) -> Rate {
 
 /// Moves of as many runs as there are callers, each caller waiting for each of its moves.
 fn appends(file: &Path, callers: usize, time: Duration) -> Rate {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(file));
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(file, Keyring::in_folder(file)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime needs nothing");
     runtime.block_on(async {
         let mut ids = Vec::new();
@@ -96,7 +96,8 @@ fn appends(file: &Path, callers: usize, time: Duration) -> Rate {
 async fn open(store: &dyn Store) -> RunId {
     let Sample { run, event, changes } = Sample::opened("mend the door");
     let (id, record) = (RunId::random(), Record { seq: 1, event, changes });
-    let new = NewRun { id: id.clone(), definition: Digest::of("{}"), definition_text: "{}".into(), run, record };
+    let new =
+        NewRun { id: id.clone(), definition: Digest::of("{}"), definition_text: "{}".into(), cover: None, run, record };
     store.create(new).await.expect("there is room");
     id
 }

@@ -103,6 +103,14 @@ impl Parsed {
         if graphs.is_empty() { Err(faults) } else { Ok(Parsed { source, graph: graphs.swap_remove(at), faults }) }
     }
 
+    /// Another function of the same file, called `id`: what a function calls stands beside it first.
+    pub fn beside(&self, id: &str, strictness: Strictness) -> Option<Parsed> {
+        self.graph.program.as_ref()?;
+        let dialect::File { graphs, faults } = dialect::parse(&self.source, strictness);
+        let graph = graphs.into_iter().find(|graph| graph.id.value == id && graph.program.is_some())?;
+        Some(Parsed { source: self.source.clone(), graph, faults })
+    }
+
     /// Everything found in it, and the workflow if it may be run.
     pub fn check<'a>(
         &'a self,

@@ -70,7 +70,7 @@ use portolan_core::source::{Source, Span, Spanned};
 use portolan_core::validate;
 
 use crate::definition::{Bundle, Definition, Findings, Parsed};
-use crate::library::{Library, read_definition};
+use crate::library::{Family, Library, bare, read_definition, subflows};
 use crate::servers::{PoolOptions, Servers, Setup};
 use crate::service::{ErrorKind, ServiceError};
 
@@ -443,8 +443,8 @@ pub fn drawable(file: &Path, library: &Library) -> Result<Vec<Workflow>, Service
         graphs.into_iter().map(|graph| Parsed { source: source.clone(), graph, faults: Vec::new() }).collect();
     let files = [file.to_owned()];
     let strictness = Strictness::Lenient;
-    let others = Reading { files: &files, mcp: None, library, strictness, served: false, text: None }
-        .others(&parsed, &mut Seen::default());
+    let reading = Reading { files: &files, mcp: None, library, strictness, served: false, text: None };
+    let others = reading.others(&parsed, &mut Seen::default()).members;
     let find = |name: &str| parsed.iter().find(|one| one.graph.id.value == name).or_else(|| others.get(name));
     Ok(parsed.iter().filter_map(|one| one.check(&find, strictness).0).collect())
 }
@@ -549,6 +549,11 @@ impl Reading<'_> {
         seen: &mut Seen,
     ) -> Result<Read, OpenError> {
         let others = self.others(&parsed, seen);
+        findings.extend(others.broken.iter().map(|error| {
+            let fault = Diagnostic::error("duplicate-id", error.message.clone()).help(error.help.clone());
+            (parsed[0].source.clone(), fault)
+        }));
+        let others = others.members;
         let find = |name: &str| parsed.iter().find(|parsed| parsed.graph.id.value == name).or_else(|| others.get(name));
         let mut functions = IndexMap::new();
         let mut setups: Vec<(Server, PathBuf)> = Vec::new();
@@ -602,14 +607,12 @@ impl Reading<'_> {
     }
 
     /// The workflows of other files that these run, and that those run.
-    fn others(&self, parsed: &[Parsed], seen: &mut Seen) -> BTreeMap<String, Parsed> {
-        let mut others: BTreeMap<String, Parsed> = BTreeMap::new();
-        let named = |one: &Parsed| -> Vec<String> {
-            one.graph.nodes.iter().filter_map(|node| node.kind.runs()).map(|name| name.value.clone()).collect()
-        };
-        let mut waiting: Vec<String> = parsed.iter().flat_map(named).collect();
+    fn others(&self, parsed: &[Parsed], seen: &mut Seen) -> Family {
+        let mut others = Family::default();
+        let mut waiting: Vec<String> = parsed.iter().flat_map(subflows).collect();
         while let Some(name) = waiting.pop() {
-            if others.contains_key(&name) || parsed.iter().any(|one| one.graph.id.value == name) {
+            let is_known = |name: &str| parsed.iter().any(|one| one.graph.id.value == name);
+            if others.members.contains_key(&name) || is_known(&name) {
                 continue;
             }
             if let Some(path) = self.library.path(&name) {
@@ -617,10 +620,11 @@ impl Reading<'_> {
             }
             // That a workflow is not known, or has faults, is said where it is named.
             let Ok((source, _)) = self.library.text(&name) else { continue };
-            let Ok(mut one) = Parsed::read(source, self.strictness) else { continue };
-            one.graph.id.value.clone_from(&name);
-            waiting.extend(named(&one));
-            others.insert(name, one);
+            let Ok(one) = Parsed::read_one(source, bare(&name), self.strictness) else { continue };
+            waiting.extend(others.add(name, one, self.strictness));
+        }
+        for one in parsed {
+            others.meets(one);
         }
         others
     }

@@ -165,11 +165,14 @@ impl Library {
 
     /// Whether every text of a bundle is still what its file says.
     fn is_current(&self, id: &str, definition: &Definition) -> bool {
-        definition
-            .bundle
-            .workflows
-            .iter()
-            .all(|(member, text)| self.member(id, member).is_ok_and(|(source, _)| *source.text == **text))
+        let texts = &definition.bundle.workflows;
+        let is_there =
+            |member: &str, text: &str| self.member(id, member).is_ok_and(|(source, _)| *source.text == *text);
+        // A function that stands beside another one has no file of its own name.
+        texts.iter().all(|(member, text)| {
+            is_there(member, text)
+                || texts.iter().any(|(other, its)| other != member && its == text && is_there(other, its))
+        })
     }
 
     /// The workflow called `id` and everything it runs, as far as it can be read.
@@ -190,12 +193,8 @@ impl Library {
                     continue;
                 }
             };
-            match Parsed::read(source.clone(), self.strictness) {
-                Ok(mut parsed) => {
-                    parsed.graph.id.value.clone_from(&name);
-                    waiting.extend(subflows(&parsed));
-                    family.members.insert(name, parsed);
-                }
+            match Parsed::read_one(source.clone(), bare(&name), self.strictness) {
+                Ok(parsed) => waiting.extend(family.add(name, parsed, self.strictness)),
                 Err(faults) if name == id => return Err(faulty(id, &source, &faults)),
                 Err(faults) => family.broken.push(faulty(&name, &source, &faults)),
             }
@@ -295,7 +294,7 @@ impl Library {
 
     fn listed(&self, id: &str, origin: Origin) -> Option<Listed> {
         let (source, found) = self.text(id).ok().filter(|(_, found)| *found == origin)?;
-        let parsed = Parsed::read(source, Strictness::Lenient).ok()?;
+        let parsed = Parsed::read_one(source, bare(id), Strictness::Lenient).ok()?;
         Some(Listed::of(id, &parsed, found))
     }
 
@@ -353,7 +352,7 @@ impl Library {
     /// It is not known, or its file cannot be read.
     pub fn review(&self, id: &str) -> Result<Reviewed, ServiceError> {
         let (source, _) = self.text(id)?;
-        let parsed = match Parsed::read(source.clone(), self.strictness) {
+        let parsed = match Parsed::read_one(source.clone(), bare(id), self.strictness) {
             Ok(parsed) => parsed,
             Err(faults) => return Ok(Reviewed { source, faults }),
         };
@@ -379,11 +378,52 @@ impl Library {
 
 /// A workflow and what it runs.
 #[derive(Default)]
-struct Family {
+pub(crate) struct Family {
     /// Those that could be read, by the name that they are run by.
-    members: BTreeMap<String, Parsed>,
+    pub(crate) members: BTreeMap<String, Parsed>,
     /// Why others could not be. They are there, so that nothing else may take their place.
-    broken: Vec<ServiceError>,
+    pub(crate) broken: Vec<ServiceError>,
+}
+
+impl Family {
+    /// Takes in a workflow with the functions of its file that it calls; the names of what else they run.
+    pub(crate) fn add(&mut self, name: String, parsed: Parsed, strictness: Strictness) -> Vec<String> {
+        let (mut elsewhere, mut waiting) = (Vec::new(), vec![(name, parsed)]);
+        while let Some((name, mut parsed)) = waiting.pop() {
+            for other in subflows(&parsed) {
+                match (parsed.beside(&other, strictness), self.members.get(&other)) {
+                    (Some(beside), Some(known)) if known.source.text != beside.source.text => {
+                        self.broken.push(ambiguous(&other, &known.source, &beside.source));
+                    }
+                    (Some(_), Some(_)) => {}
+                    (Some(beside), None) => waiting.push((other, beside)),
+                    (None, _) => elsewhere.push(other),
+                }
+            }
+            parsed.graph.id.value.clone_from(&name);
+            self.members.insert(name, parsed);
+        }
+        elsewhere
+    }
+
+    /// Sees that none of it goes by the name of one that comes before it.
+    pub(crate) fn meets(&mut self, first: &Parsed) {
+        let known = self.members.get(&first.graph.id.value).filter(|known| known.source.text != first.source.text);
+        if let Some(known) = known {
+            self.broken.push(ambiguous(&first.graph.id.value, &first.source, &known.source));
+        }
+    }
+}
+
+/// A name that means one function here and another there, in workflows that run together.
+fn ambiguous(name: &str, one: &Source, other: &Source) -> ServiceError {
+    let message = format!("`{}` and `{}` both define the tool `{name}`", one.name, other.name);
+    ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "rename one of them")
+}
+
+/// What a workflow is called in its own file.
+pub(crate) fn bare(id: &str) -> &str {
+    id.rsplit_once(':').map_or(id, |(_, name)| name)
 }
 
 /// Whether there is something that is meant to be a file. What cannot be looked at is: reading it says why.
@@ -396,7 +436,7 @@ fn stands(path: &Path) -> bool {
     }
 }
 
-fn subflows(parsed: &Parsed) -> Vec<String> {
+pub(crate) fn subflows(parsed: &Parsed) -> Vec<String> {
     let named = parsed.graph.nodes.iter().filter_map(|node| node.kind.runs());
     named.map(|workflow| workflow.value.clone()).collect()
 }

@@ -127,6 +127,7 @@ async fn cut(world: &World, definition: &Definition, records: &[Record], kept: u
         id: id.clone(),
         definition: definition.digest.clone(),
         definition_text: definition.text.clone(),
+        cover: None,
         run: fold(1),
         record: records[0].clone(),
     };

@@ -13,7 +13,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use portolan_core::run::{Actor, Run};
-use portolan_runtime::store::{Digest, ListFilter, NewRun, Record, RunId, SqliteStore, Store, StoreError};
+use portolan_runtime::store::{Digest, Keyring, ListFilter, NewRun, Record, RunId, SqliteStore, Store, StoreError};
 use sample::Sample;
 use tempfile::TempDir;
 
@@ -46,7 +46,7 @@ fn kill_while_the_file_is_made_leaves_one_that_can_be_used() {
         let told = told.iter().map(|line| line.split_once(' ').expect("a line is a run and a number"));
         let told = told.map(|(id, seq)| (id.to_owned(), seq.parse().expect("it is a number"))).collect();
         assert_whole(&home.file(), &mut { told });
-        let store = SqliteStore::at(home.file());
+        let store = self::store(&home.file());
         wait(store.create(new_run(&RunId::random(), &Sample::opened("mend the door")))).expect("it can be used");
     }
 }
@@ -55,7 +55,7 @@ fn kill_while_the_file_is_made_leaves_one_that_can_be_used() {
 fn of_two_processes_on_one_run_one_wins_each_move() {
     let home = Home::new();
     let id = RunId::random();
-    wait(SqliteStore::at(home.file()).create(new_run(&id, &Sample::opened("mend the door")))).expect("it is kept");
+    wait(store(&home.file()).create(new_run(&id, &Sample::opened("mend the door")))).expect("it is kept");
     let mut racers = ["ann", "bob"].map(|name| Process::start(name, &home.file()));
     for racer in &mut racers {
         racer.go();
@@ -68,7 +68,7 @@ fn of_two_processes_on_one_run_one_wins_each_move() {
         }
     }
     assert!(winners.keys().copied().eq(2..=LAST_SEQ), "each record was won by somebody");
-    for record in wait(SqliteStore::at(home.file()).records(&id, 1, usize::MAX)).expect("the run is known") {
+    for record in wait(store(&home.file()).records(&id, 1, usize::MAX)).expect("the run is known") {
         assert_eq!(record.event.by, Actor::Agent(winners[&record.seq].to_owned()), "record {}", record.seq);
     }
     assert_whole(&home.file(), &mut BTreeMap::from([(id.to_string(), LAST_SEQ)]));
@@ -78,7 +78,7 @@ fn of_two_processes_on_one_run_one_wins_each_move() {
 #[test]
 fn child() {
     let Some(file) = std::env::var_os("PORTOLAN_STORE_FILE") else { return };
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(file));
+    let store: Arc<dyn Store> = Arc::new(store(Path::new(&file)));
     match std::env::var("PORTOLAN_STORE_ROLE").expect("the parent sets both").as_str() {
         "write" => write_until_killed(&store),
         name => race(&*store, name),
@@ -147,7 +147,7 @@ async fn next(store: &dyn Store, id: &RunId, agent: &str) -> (u64, Sample) {
 
 /// Nothing acknowledged is missing, nothing is half there, and each snapshot is the fold of its records.
 fn assert_whole(file: &Path, told: &mut BTreeMap<String, u64>) {
-    let store = SqliteStore::at(file);
+    let store = self::store(file);
     let runs = wait(store.list(ListFilter::default())).expect("it can be read");
     let there: BTreeSet<&str> = runs.iter().map(|line| line.id.as_str()).collect();
     assert!(told.keys().all(|id| there.contains(id.as_str())), "{told:?} are all in {there:?}");
@@ -235,7 +235,12 @@ fn record(seq: u64, sample: &Sample) -> Record {
 
 fn new_run(id: &RunId, sample: &Sample) -> NewRun {
     let (definition, definition_text) = (Digest::of("{}"), "{}".into());
-    NewRun { id: id.clone(), definition, definition_text, run: sample.run.clone(), record: record(1, sample) }
+    let (cover, run) = (None, sample.run.clone());
+    NewRun { id: id.clone(), definition, definition_text, cover, run, record: record(1, sample) }
+}
+
+fn store(file: &Path) -> SqliteStore {
+    SqliteStore::at(file, Keyring::in_folder(file.parent().expect("a file has a folder")))
 }
 
 struct Home(TempDir);

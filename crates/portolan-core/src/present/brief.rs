@@ -2,9 +2,12 @@
 //! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
 
 use super::situation::{State, retries, state};
-use super::{ChildState, Viewer};
+use super::{ChildState, Redaction, Viewer};
 use crate::graph::{CheckBy, EndResult, Escalation, Kind, Node, Step, Workflow};
-use crate::run::{BranchState, Feedback, Frame, Human, Place, Run, WaitingFor, moves};
+use crate::run::{BranchState, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor, moves};
+
+/// How much is shown of what a function gives to an agent's workflow.
+const MAX_GIVEN_CHARS: usize = 8_000;
 
 /// The word for the class of a place, as Navigator's `terminal`: nothing while work is to be done.
 pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
@@ -25,7 +28,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
 }
 
 /// What to do at a place.
-pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &Viewer) -> String {
+pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, &Frame), viewer: &Viewer) -> String {
     let step = workflow.flow(&frame.flow).step(frame.place.node());
     let node = &step.node;
     let mut text = Blocks::default();
@@ -35,7 +38,7 @@ pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &View
             text.block(node.brief.description.as_deref());
             text.line("→ Call Start() to begin work.");
         }
-        Place::Ready { .. } => work(&mut text, workflow, frame, step, viewer),
+        Place::Ready { .. } => work(&mut text, workflow, (frame, step), given(workflow, run, path), viewer),
         Place::Checking { outcome, settled, .. } => {
             heading(&mut text, node);
             text.line(format!(
@@ -45,7 +48,7 @@ pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &View
             ));
             text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
         }
-        Place::Waiting { on, .. } => waiting(&mut text, workflow, run, frame, node, *on, viewer),
+        Place::Waiting { on, .. } => waiting(&mut text, workflow, run, (path, frame), node, *on, viewer),
         Place::Forked { branches, .. } => {
             let lines = branches.iter().map(|branch| (branch.name.clone(), forked(&branch.state))).collect();
             fork(&mut text, workflow, frame, step, lines);
@@ -55,6 +58,10 @@ pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &View
             let lines = viewer.children.iter().map(|child| (child.branch.clone(), gathered(&child.state))).collect();
             fork(&mut text, workflow, frame, step, lines);
             text.line("→ Create a child task for each branch, beside this task and with its id as `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that the branches earned.");
+        }
+        Place::Each { node, open, .. } if open.iter().any(|item| is_led(workflow, &item.frame)) => {
+            text.line(format!("## {node}"));
+            text.line("→ Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
         }
         Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => {
             text.line(format!("## {node}"));
@@ -72,9 +79,38 @@ pub fn instructions(workflow: &Workflow, run: &Run, frame: &Frame, viewer: &View
     text.finish()
 }
 
-fn work(text: &mut Blocks, workflow: &Workflow, frame: &Frame, step: &Step, viewer: &Viewer) {
+/// Whether an agent is led through the flow of a frame.
+fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
+    workflow.flow(&frame.flow).program.is_none()
+}
+
+/// What a function gave to the workflow that an agent is led through here, with what it hides masked.
+fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
+    let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
+    let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
+    let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).next()?;
+    let hidden = Redaction::of_workflow(workflow);
+    let hidden = match &run.opening.input {
+        Some(opening) => hidden.learning(opening),
+        None => hidden,
+    };
+    let shown = hidden.learning(input).value(input).to_string();
+    Some(match shown.char_indices().nth(MAX_GIVEN_CHARS) {
+        Some((end, _)) => format!("Given (the first {MAX_GIVEN_CHARS} characters): {}", &shown[..end]),
+        None => format!("Given: {shown}"),
+    })
+}
+
+fn work(
+    text: &mut Blocks,
+    workflow: &Workflow,
+    (frame, step): (&Frame, &Step),
+    given: Option<String>,
+    viewer: &Viewer,
+) {
     let node = &step.node;
     heading(text, node);
+    text.block(given.as_deref());
     if !node.brief.context_files.is_empty() {
         text.line(format!("Context: {}", node.brief.context_files.join(", ")));
     }
@@ -141,12 +177,13 @@ fn waiting(
     text: &mut Blocks,
     workflow: &Workflow,
     run: &Run,
-    frame: &Frame,
+    (path, frame): (&FramePath, &Frame),
     node: &Node,
     on: WaitingFor,
     viewer: &Viewer,
 ) {
     text.line("## HITL");
+    text.block(given(workflow, run, path).as_deref());
     text.block(node.brief.description.as_deref());
     match on {
         WaitingFor::Answer => {}

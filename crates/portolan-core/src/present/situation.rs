@@ -99,7 +99,7 @@ pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
     Situation {
         state: state(&frame.place),
         position: position(workflow, run, &path, frame, viewer),
-        message: instructions(workflow, run, frame, viewer),
+        message: instructions(workflow, run, (&path, frame), viewer),
         actions: actions(workflow, run, viewer),
     }
 }
@@ -129,15 +129,16 @@ pub(super) fn state(place: &Place) -> State {
     }
 }
 
-/// How a call names a position: not at all where the run has not forked.
+/// How a call names a position: not at all where the run neither has forked nor goes through items.
 pub(super) fn branch_name(run: &Run, path: &FramePath) -> Option<String> {
     let mut frame = &run.root;
-    let mut forked = matches!(frame.place, Place::Forked { .. });
+    let parts = |place: &Place| matches!(place, Place::Forked { .. } | Place::Each { .. });
+    let mut parted = parts(&frame.place);
     for name in &path.0 {
         frame = frame.inner().find(|(inner, _)| *inner == name)?.1;
-        forked |= matches!(frame.place, Place::Forked { .. });
+        parted |= parts(&frame.place);
     }
-    (forked && !path.0.is_empty()).then(|| path.text())
+    (parted && !path.0.is_empty()).then(|| path.text())
 }
 
 fn position(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, viewer: &Viewer) -> Position {
@@ -188,6 +189,15 @@ fn branches(path: &FramePath, frame: &Frame, viewer: &Viewer) -> Vec<BranchView>
                     BranchState::Open(frame) => Some(frame.place.node().to_string()),
                     _ => None,
                 },
+            })
+            .collect(),
+        // Those under way: of the others, how many there are is all that is to be said.
+        Place::Each { open, .. } => open
+            .iter()
+            .map(|item| BranchView {
+                branch: path.join(&item.name).text(),
+                state: branch_word(&BranchState::Open(item.frame.clone())),
+                step: Some(item.frame.place.node().to_string()),
             })
             .collect(),
         Place::Gathering { .. } => viewer

@@ -17,13 +17,14 @@ use rmcp::{ClientHandler, Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use super::bounded;
 use super::error::said;
 use super::http::reason;
 use super::message::{TOO_LARGE, untyped};
 #[cfg(unix)]
 use super::process::Process;
 use super::stderr::Stderr;
-use super::tools::Tool;
+use super::tools::Listed;
 use super::{CallError, CallErrorKind, ServerAbout, seconds};
 
 /// How long the end of a process is waited for, to tell how it ended.
@@ -39,7 +40,7 @@ pub(super) struct Connection {
     /// Counts how often the list of tools has changed.
     changes: Arc<AtomicU64>,
     /// The list of tools, and the count when it was asked for.
-    pub(super) listed: Mutex<Option<(u64, Arc<[Tool]>)>>,
+    pub(super) listed: Mutex<Option<Listed>>,
     answered: AtomicBool,
     gone: AtomicBool,
 }
@@ -226,9 +227,8 @@ impl Connection {
     }
 }
 
-/// rmcp keeps the bounds of its HTTP transport, and says so in words only.
 fn is_too_large(error: &DynamicTransportError) -> bool {
-    error.error.to_string().contains("exceeded the maximum size")
+    bounded::is_too_large(&error.error.to_string())
 }
 
 /// Tells the server, when dropped, that nobody waits for the request any more.

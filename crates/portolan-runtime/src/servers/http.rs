@@ -12,6 +12,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::transport::worker::WorkerQuitReason;
 
+use super::bounded::Bounded;
 use super::connection::Parts;
 use super::open::{Fault, Opening, Refusal, Texts};
 use super::sse::EventStream;
@@ -33,7 +34,7 @@ impl Opening<'_> {
             target.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<HashMap<_, _>>(),
         );
         config.max_sse_event_size = self.options.max_message;
-        let transport = StreamableHttpClientTransport::with_client(self.client()?, config);
+        let transport = StreamableHttpClientTransport::with_client(Bounded(self.client()?), config);
         match self.shake(transport, mode.clone()).await {
             Ok(parts) => Ok(parts),
             Err(Refusal::Error(error)) if either => match self.older(target, mode).await {

@@ -8,6 +8,7 @@
 //! end of the runtime. When Portolan is killed without a word (`kill -9`), the system closes the server's standard
 //! input, which ends every server that keeps to the protocol; one that ignores it lives on.
 
+mod bounded;
 mod connection;
 mod environment;
 mod error;
@@ -158,7 +159,8 @@ impl Servers {
         }
     }
 
-    /// The tools of a server. They are remembered until the server says that they changed.
+    /// The tools of a server. They are remembered until the server says that they changed, or, where it
+    /// does not, for as long as it said that they are good.
     pub async fn tools(&self, server: &str) -> Result<Arc<[Tool]>, CallError> {
         let limit = self.slot(server)?.setup.server.timeout_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
         self.connection(server).await?.tools(Duration::from_millis(limit)).await

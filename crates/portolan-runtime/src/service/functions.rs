@@ -15,7 +15,7 @@ use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Setup, TraceContext, Watch};
 use crate::graphs::{self, Loaded};
 use crate::servers::{PoolOptions, Servers};
-use crate::store::{NewRun, Record, RunId, StoreError};
+use crate::store::{Record, RunId};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
 
@@ -216,27 +216,6 @@ impl Service {
         };
         let (clock, seed) = (self.options.clock.clone(), self.seed());
         (Setup { tools, clock, seed, watch, control, trace }, tracing)
-    }
-
-    async fn create(&self, definition: &Arc<Definition>, run: &Run, record: Record) -> Result<RunId, ServiceError> {
-        loop {
-            let id = RunId::random();
-            let new = NewRun {
-                id: id.clone(),
-                definition: definition.digest.clone(),
-                definition_text: definition.text.clone(),
-                run: run.clone(),
-                record: record.clone(),
-            };
-            match self.store().create(new).await {
-                Ok(()) => {
-                    self.pinned.remember(definition.clone());
-                    return Ok(id);
-                }
-                Err(StoreError::Taken) => {}
-                Err(error) => return Err(store_error(error)),
-            }
-        }
     }
 }
 

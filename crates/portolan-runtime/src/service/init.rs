@@ -9,13 +9,13 @@ use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
 use super::children::Room;
-use super::hold::{Carrier, Held, Refused, Written, store_error, task_error};
+use super::hold::{Carrier, Held, Refused, Written, task_error};
 use super::view::View;
 use super::{Caller, Service, ServiceError};
 use crate::carrier::task_file::{Task, TaskFile};
 use crate::carrier::{Address, Parent, is_child};
 use crate::definition::Definition;
-use crate::store::{NewRun, Record, RunId, StoreError};
+use crate::store::{Record, RunId};
 use crate::tasks;
 
 /// What a run begins with.
@@ -61,30 +61,12 @@ impl Service {
         let rules = Rules { human: self.options.human, branches: Branches::Inside, is_branch: false };
         self.may_place(wanted, &definition, false)?;
         let (run, event, changes) = self.open(&definition, wanted, rules, caller)?;
-        let store = self.store();
-        loop {
-            let id = RunId::random();
-            let record = Record { seq: 1, event: event.clone(), changes: changes.clone() };
-            let new = NewRun {
-                id: id.clone(),
-                definition: definition.digest.clone(),
-                definition_text: definition.text.clone(),
-                run: run.clone(),
-                record,
-            };
-            match store.create(new).await {
-                Ok(()) => {
-                    self.pinned.remember(definition.clone());
-                    let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
-                    let mut view = self.view(&held, None, caller)?;
-                    let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
-                    view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
-                    return Ok(view);
-                }
-                Err(StoreError::Taken) => {}
-                Err(error) => return Err(store_error(error)),
-            }
-        }
+        let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
+        let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+        let mut view = self.view(&held, None, caller)?;
+        let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
+        view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
+        Ok(view)
     }
 
     async fn init_task(&self, path: &str, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {

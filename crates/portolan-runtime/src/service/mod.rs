@@ -7,6 +7,7 @@
 //! Knows tokio, stores and runners; knows no protocol and no terminal.
 
 mod children;
+mod create;
 mod error;
 mod functions;
 mod hold;
@@ -28,7 +29,7 @@ use portolan_core::run::{Actor, Human};
 use crate::carrier::TaskJournal;
 use crate::clock::Clock;
 use crate::library::Library;
-use crate::store::{Digest, MemoryStore, RunId, SqliteStore, Store};
+use crate::store::{Digest, Keyring, MemoryStore, RunId, SqliteStore, Store};
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
@@ -56,7 +57,8 @@ pub struct Options {
     pub human: Human,
     /// Where runs are kept.
     pub store: StoreAt,
-    /// Where trust is recorded; nothing means the user's data folder.
+    /// Where trust is recorded, and the keys are that runs with secrets are sealed with; nothing means the user's data
+    /// folder.
     pub trust: Option<PathBuf>,
     /// Where time comes from.
     pub clock: Clock,
@@ -138,7 +140,7 @@ impl Service {
         let pinned = pinned::Pinned::new(folder.join("definitions"));
         let store: Box<dyn Store> = match &options.store {
             StoreAt::Memory => Box::new(MemoryStore::default()),
-            StoreAt::File(path) => Box::new(SqliteStore::at(path)),
+            StoreAt::File(path) => Box::new(SqliteStore::at(path, Keyring::in_folder(&data))),
         };
         Ok(Service { options, library, trust, store, journal, pinned, pools: Mutex::default(), live: Mutex::default() })
     }

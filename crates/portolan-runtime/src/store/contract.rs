@@ -4,7 +4,9 @@ use std::any::Any;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use portolan_core::run::{Actor, Branch, BranchState, Change, Frame, FramePath, Place, Run, Verdict, WaitingFor};
+use portolan_core::run::{
+    Actor, Branch, BranchState, Change, Frame, FramePath, Opening, Place, Run, Verdict, WaitingFor,
+};
 use portolan_core::value::{Outcome, Timestamp};
 use portolan_core::{graph::EndResult, run::Feedback};
 
@@ -36,7 +38,7 @@ macro_rules! suite {
             of_many_callers_exactly_one_wins a_handle_is_taken_once the_run_that_moved_last_is_listed_first
             only_open_runs_are_listed_on_demand a_list_says_how_each_run_stands records_come_in_pages
             runs_share_definitions long_texts_are_kept any_text_is_kept unknown_names_are_not_found
-            many_runs_are_kept_apart the_snapshot_is_the_fold_of_the_records deep_runs_are_kept
+            many_runs_are_kept_apart what_has_a_cover_is_kept_whole the_snapshot_is_the_fold_of_the_records deep_runs_are_kept
         }
     };
     ($shelf:expr; $($promise:ident)*) => {
@@ -56,7 +58,7 @@ pub(super) fn record(seq: u64, sample: &Sample) -> Record {
 
 pub(super) fn new_run(id: &RunId, sample: &Sample) -> NewRun {
     let (id, run, record) = (id.clone(), sample.run.clone(), record(1, sample));
-    NewRun { id, definition: Digest::of(DEFINITION), definition_text: DEFINITION.into(), run, record }
+    NewRun { id, definition: Digest::of(DEFINITION), definition_text: DEFINITION.into(), cover: None, run, record }
 }
 
 pub(super) fn create(store: &dyn Store, sample: &Sample) -> RunId {
@@ -334,6 +336,25 @@ pub(super) fn unknown_names_are_not_found(shelf: &Shelf) {
         assert_eq!(wait(store.definition(&digest)), Err(unknown));
         create(&*store, &Sample::opened("another"));
     }
+}
+
+/// A run with secrets: all of it comes back, and lists show what may be shown.
+pub(super) fn what_has_a_cover_is_kept_whole(shelf: &Shelf) {
+    let mut sample = Sample::opened("the word is xyzzy");
+    let id = RunId::random();
+    let cover = Opening { description: Some("the word is hidden".to_owned()), ..sample.run.opening.clone() };
+    wait(shelf.store().create(NewRun { cover: Some(cover), ..new_run(&id, &sample) })).expect("a new run is kept");
+    let mut told = vec![record(1, &sample)];
+    for seq in 1..4 {
+        sample = sample.moved("agent", &format!("xyzzy-{seq}"));
+        append(&*shelf.store(), &id, seq, &sample).expect("it is the next one");
+        told.push(record(seq + 1, &sample));
+    }
+    assert_eq!(append(&*shelf.store(), &id, 1, &sample), Err(StoreError::Conflict { actual_seq: 4 }));
+    assert_eq!(wait(shelf.store().load(&id)).expect("it was created").run, sample.run);
+    assert_eq!(all_records(&*shelf.store(), &id), told);
+    let listed = wait(shelf.store().list(ListFilter::default())).expect("it lists");
+    assert_eq!((listed[0].description.as_deref(), listed[0].seq), (Some("the word is hidden"), 4));
 }
 
 pub(super) fn many_runs_are_kept_apart(shelf: &Shelf) {

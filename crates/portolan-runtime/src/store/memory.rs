@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, btree_map};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portolan_core::run::Run;
+use portolan_core::run::{Opening, Run};
 
 use super::summary::step;
 use super::{Digest, ListFilter, NewRun, Record, Reply, RunId, Status, Store, StoreError, StoredRun, Summary};
@@ -25,6 +25,8 @@ struct Journal {
     /// How many runs were there before it: decides the order of those that moved in the same millisecond.
     number: usize,
     definition: Digest,
+    /// What lists show of the opening, where that is not all of it.
+    cover: Option<Opening>,
     run: Run,
     records: Vec<Record>,
 }
@@ -70,9 +72,10 @@ impl MemoryStore {
 impl Shelf {
     fn create(&mut self, new: NewRun) -> Result<(), StoreError> {
         let number = self.runs.len();
-        let btree_map::Entry::Vacant(place) = self.runs.entry(new.id) else { return Err(StoreError::Taken) };
-        self.definitions.entry(new.definition.clone()).or_insert(new.definition_text);
-        place.insert(Journal { number, definition: new.definition, run: new.run, records: vec![new.record] });
+        let NewRun { id, definition, definition_text, cover, run, record } = new;
+        let btree_map::Entry::Vacant(place) = self.runs.entry(id) else { return Err(StoreError::Taken) };
+        self.definitions.entry(definition.clone()).or_insert(definition_text);
+        place.insert(Journal { number, definition, cover, run, records: vec![record] });
         Ok(())
     }
 
@@ -127,7 +130,7 @@ impl Journal {
     }
 
     fn summary(&self, id: &RunId) -> Summary {
-        let opening = &self.run.opening;
+        let opening = self.cover.as_ref().unwrap_or(&self.run.opening);
         Summary {
             id: id.clone(),
             workflow: opening.workflow.clone(),

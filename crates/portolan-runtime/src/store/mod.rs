@@ -13,13 +13,14 @@ mod id;
 mod memory;
 #[cfg(test)]
 mod sample;
+mod seal;
 mod sqlite;
 mod summary;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use portolan_core::run::{Change, Event, Run};
+use portolan_core::run::{Change, Event, Opening, Run};
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,7 @@ pub use crate::digest::Digest;
 pub use error::StoreError;
 pub use id::RunId;
 pub use memory::MemoryStore;
+pub use seal::Keyring;
 pub use sqlite::SqliteStore;
 pub use summary::{Status, Summary};
 
@@ -59,6 +61,7 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Sen
 ///         id: id.clone(),
 ///         definition: Digest::of("{}"),
 ///         definition_text: "{}".into(),
+///         cover: None,
 ///         run,
 ///         record: Record { seq: 1, event, changes },
 ///     }).await?;
@@ -101,6 +104,9 @@ pub struct NewRun {
     pub definition: Digest,
     /// The definition bundle: the workflow and everything that its subflows name.
     pub definition_text: Arc<str>,
+    /// What of its opening may stand readable, where the run has secrets. All else of such a run is sealed on disk,
+    /// that which is appended later included.
+    pub cover: Option<Opening>,
     /// The run, as `record` leaves it.
     pub run: Run,
     /// Its first record.

@@ -32,6 +32,7 @@ fn usual(request: &Request) -> Answer {
         "events" => Answer::events(&[progress, result]),
         "huge" => Answer::json(&reply(request, text(20_000_000))),
         "huge_events" => Answer::events(&[reply(request, text(20_000_000))]),
+        "huge_after_others" => Answer::events(&[progress, reply(request, text(20_000_000))]),
         "slow" => Answer::Silence,
         "broken" => Answer::status(500),
         "refused" => Answer::json(&json!({
@@ -78,14 +79,17 @@ fn errors_of_the_protocol_and_of_the_server_are_told_apart() {
 #[test]
 fn what_is_too_large_is_left_out() {
     block_on(async {
-        let web = Web::new(usual).await;
-        // An event is cut off on the way, and what it would have answered is not known.
-        for (tool, kind) in [("huge", CallErrorKind::TooLarge), ("huge_events", CallErrorKind::Lost)] {
-            let world = web.world(http);
-            let error = world.call(tool, nothing()).await.expect_err("too much");
-            assert_eq!(error.kind, kind, "{tool}: {}", told(&error));
-            world.call("echo", nothing()).await.expect("it is reached again");
+        let mut web = Web::new(usual).await;
+        let world = web.world(http);
+        for tool in ["huge", "huge_events", "huge_after_others"] {
+            let (huge, other) = tokio::join!(world.call(tool, nothing()), world.call("events", nothing()));
+            let error = huge.expect_err("too much");
+            assert_eq!(error.kind, CallErrorKind::TooLarge, "{tool}: {}", told(&error));
+            other.expect("one call is left out, and not those beside it");
+            world.call("echo", nothing()).await.expect("the connection stands");
         }
+        let greetings = web.seen().iter().filter(|request| request.body["method"] == "initialize").count();
+        assert_eq!(greetings, 1);
     });
 }
 

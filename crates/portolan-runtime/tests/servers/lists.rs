@@ -1,9 +1,13 @@
 //! What servers tell about themselves and their tools.
 
-use portolan_runtime::servers::CallErrorKind;
-use serde_json::json;
+use std::sync::Arc;
 
-use crate::support::{block_on, told, world};
+use portolan_core::graph::Transport;
+use portolan_runtime::servers::CallErrorKind;
+use serde_json::{Value, json};
+
+use crate::support::{World, block_on, told, world};
+use crate::web::{Answer, Request, Web, reply};
 
 #[test]
 fn all_pages_are_listed_once_until_the_list_changes() {
@@ -19,7 +23,7 @@ fn all_pages_are_listed_once_until_the_list_changes() {
             world.hears(&format!("s: tools/list {page}")).await;
         }
         let again = world.servers.tools("s").await.expect("a list");
-        assert!(std::sync::Arc::ptr_eq(&tools, &again), "it was asked for again");
+        assert!(Arc::ptr_eq(&tools, &again), "it was asked for again");
 
         world.text("change_tools", json!({})).await;
         let changed = world.servers.tools("s").await.expect("a list");
@@ -60,9 +64,74 @@ fn a_server_that_knows_no_handshake_is_reached() {
         let reply = world.call("echo", json!({"a": 1})).await.expect("a reply");
         let meta = &reply["structuredContent"]["meta"];
         assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
-        // It does not say when its list changes, so the list is asked for each time.
+        // It says neither when its list changes nor for how long that is good, so the list is asked for each time.
         world.servers.tools("s").await.expect("a list");
         world.text("change_tools", json!({})).await;
         assert_eq!(world.servers.tools("s").await.expect("a list")[0].description.as_deref(), Some("version 2"));
+    });
+}
+
+/// A server of the revision without a handshake; its list has a page for each time that one is good for.
+async fn newer(good_for: Value) -> (Web, World) {
+    let web = Web::new(move |request| answer(request, &good_for)).await;
+    let world = web.world(|url| Transport::Http { url, headers: Default::default(), either: false });
+    (web, world)
+}
+
+fn answer(request: &Request, good_for: &Value) -> Answer {
+    let result = match request.body["method"].as_str() {
+        Some("initialize") => {
+            let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
+            return Answer::json(&json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error}));
+        }
+        Some("server/discover") => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0,
+            "cacheScope": "private", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "n", "version": "1"}},
+        }),
+        Some("tools/list") => {
+            let nth = request.body["params"]["cursor"].as_str().map_or(0, |at| at.parse().expect("one of ours"));
+            let tool = json!({"name": format!("tool-{nth}"), "inputSchema": {"type": "object"}});
+            let next = good_for.get(nth + 1).map(|_| (nth + 1).to_string());
+            let mut page = json!({"resultType": "complete", "tools": [tool], "ttlMs": good_for[nth]});
+            if let Some(next) = next {
+                page["nextCursor"] = json!(next);
+            }
+            page
+        }
+        _ => return Answer::status(405),
+    };
+    Answer::json(&reply(request, result))
+}
+
+/// How many pages were asked for so far, and not counted yet.
+fn pages(web: &mut Web) -> usize {
+    web.seen().iter().filter(|request| request.body["method"] == "tools/list").count()
+}
+
+#[test]
+fn a_list_is_asked_for_again_when_the_time_is_up_that_it_was_good_for() {
+    block_on(async {
+        let (mut web, world) = newer(json!([3_600_000, 7_200_000])).await;
+        let list = world.servers.tools("s").await.expect("a list");
+        assert_eq!(list.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["tool-0", "tool-1"]);
+        assert!(Arc::ptr_eq(&list, &world.servers.tools("s").await.expect("a list")));
+        assert_eq!(pages(&mut web), 2);
+        // Nothing, and what is no time, are no time; the page that is good for least says for how long all are.
+        for none in [json!([0]), json!([-5]), json!([null]), json!(["long"]), json!([3_600_000, 0])] {
+            let (mut web, world) = newer(none.clone()).await;
+            world.servers.tools("s").await.expect("a list");
+            world.servers.tools("s").await.expect("a list");
+            assert_eq!(pages(&mut web), 2 * none.as_array().expect("pages").len(), "{none}");
+        }
+        let (mut web, world) = newer(json!([20])).await;
+        let list = world.servers.tools("s").await.expect("a list");
+        // However fast this machine is, the time is up at some point.
+        while Arc::ptr_eq(&list, &world.servers.tools("s").await.expect("a list")) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pages(&mut web), 2);
+        let (_, world) = newer(json!([u64::MAX])).await;
+        world.servers.tools("s").await.expect("a time without an end is one, too");
+        world.servers.tools("s").await.expect("a list");
     });
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::functions::too_deep;
 use super::scope::{At, Now};
-use super::walk::{Draft, MAX_DEPTH};
+use super::walk::{Draft, MAX_DEPTH, agents_frame};
 use crate::graph::{Each, MAX_ITEMS};
 use crate::run::{Change, Fault, Frame, FramePath, Place};
 use crate::value::{NodeId, WorkflowId};
@@ -65,7 +65,7 @@ fn frame(draft: &Draft<'_>, each: &Each, input: &Value) -> Result<Frame, Fault> 
         return draft.function_frame(&workflow, Some(input.clone()));
     }
     let start = draft.workflow.flow(&workflow).start.clone();
-    Ok(Frame::at(workflow, Place::Ready { node: start }))
+    Ok(agents_frame(workflow, start, Some(input.clone())))
 }
 
 impl Draft<'_> {

@@ -284,7 +284,10 @@ impl Draft<'_> {
             return self.broke(at.path, at.node(), too_deep(at.node()));
         }
         if !self.is_function(workflow) {
-            return self.descend(at.path, at.node(), workflow.clone(), None);
+            return match given {
+                Ok(input) => self.descend(at.path, at.node(), workflow.clone(), (None, input)),
+                Err(fault) => self.broke(at.path, at.node(), fault),
+            };
         }
         match given.and_then(|input| self.function_frame(workflow, input)) {
             Ok(inner) => {
@@ -296,13 +299,16 @@ impl Draft<'_> {
     }
 
     /// An agent's workflow that a function ran is over.
-    pub(super) fn led_to(&mut self, parent: &FramePath, name: &NodeId, outcome: &Outcome, word: &str) {
+    pub(super) fn led_to(&mut self, parent: &FramePath, outer: &Frame, name: &NodeId, outcome: &Outcome, word: &str) {
+        let node = outer.place.node();
         let came = if outcome.is_failed() {
-            Err(fault(name, "workflow-failed", format!("the workflow that `{name}` runs ended as {word}"), ""))
+            // An item says itself that it was in it: what is left to say is where that ended.
+            let item = outer.inner().find(|(inner, _)| *inner == name && *inner != node);
+            let at = item.map_or(node, |(_, frame)| frame.place.node());
+            Err(fault(at, "workflow-failed", format!("the workflow that `{node}` runs ended as {word}"), ""))
         } else {
             Ok(Some(Arc::new(json!({ "outcome": outcome.as_str(), "result": word }))))
         };
-        let Some(outer) = self.before.frame(parent) else { return };
         match (&outer.place, came) {
             (Place::Each { .. }, came) => self.item_done(parent, outer, name, came),
             (_, Ok(output)) => self.came_to(parent, name, output),

@@ -49,6 +49,9 @@ pub(super) fn decide(
             format!("the branches of `{node}` are tasks of their own and have not all come to an outcome"),
             "lead each of them to the join first",
         )),
+        Place::Each { node, open, .. } if open.iter().any(|item| !draft.is_function(&item.frame.flow)) => {
+            Err(open_branches(draft, node))
+        }
         Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => Err(Rejection::new(
             Why::OutOfPlace,
             format!("`{node}` is executed by the engine: nothing is to be reported of it"),

@@ -1,8 +1,12 @@
 //! The walk along the graph that every decision ends in: leave a node with an outcome, enter the next, and go on
 //! through the nodes that need nobody. Forks and joins are walked in `branches`.
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use crate::graph::{EndResult, Failing, Kind, Step, Workflow};
-use crate::run::{Change, Feedback, Frame, FramePath, Place, Run, WaitingFor};
+use crate::run::{Change, Data, Feedback, Frame, FramePath, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, WorkflowId};
 
 /// How many nodes that need nobody are passed in one decision before a person is asked. Only a leniently read
@@ -137,6 +141,10 @@ impl<'w> Draft<'w> {
     }
 
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
+        // What was to follow in a branch or an item that another one has ended meanwhile.
+        if !path.0.is_empty() && !self.is_function(flow) && self.frame(path).is_none() {
+            return;
+        }
         let kind = &self.step(flow, &node).node.kind;
         let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. });
         if self.fuel == 0 || (deepens && path.0.len() >= MAX_DEPTH) {
@@ -154,7 +162,7 @@ impl<'w> Draft<'w> {
             Kind::Fork { .. } => self.fork(path, flow, node, feedback),
             Kind::Join { .. } => self.arrive(path, &node, by, feedback),
             Kind::Subflow { workflow, .. } => {
-                self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), feedback);
+                self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, None));
             }
             // Only functions have these.
             Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => {
@@ -187,20 +195,22 @@ impl<'w> Draft<'w> {
     pub(super) fn tell_parent(&mut self, path: &FramePath, outcome: &Outcome, word: &str) {
         let Some((parent, name)) = path.split() else { return };
         let name = name.clone();
-        if let Some(outer) = self.before.frame(&parent)
-            && self.is_function(&outer.flow)
-            && matches!(outer.place, Place::Within { .. } | Place::Each { .. })
-        {
-            return self.led_to(&parent, &name, outcome, word);
+        let workflow = self.workflow;
+        // As it is now, and not as it was: a workflow that needs nobody is over in the decision that begins it.
+        let Some(outer) = self.frame(&parent) else { return };
+        let is_function = workflow.flow(&outer.flow).program.is_some();
+        if is_function && matches!(outer.place, Place::Within { .. } | Place::Each { .. }) {
+            let outer = outer.clone();
+            return self.led_to(&parent, &outer, &name, outcome, word);
         }
-        match self.frame(&parent).map(|frame| &frame.place) {
-            Some(Place::Within { node, .. }) if *node == name => {
+        match &outer.place {
+            Place::Within { node, .. } if *node == name => {
                 let note = outcome.is_failed().then(|| format!("the workflow that `{name}` runs ended as {word}"));
                 let feedback =
                     note.map(|note| Feedback { from: Some(name.clone()), failures: Vec::new(), note: Some(note) });
                 self.leave(&parent, &name, outcome, feedback);
             }
-            Some(Place::Forked { .. }) => self.branch_done(&parent, name, outcome),
+            Place::Forked { .. } => self.branch_done(&parent, name, outcome),
             _ => {}
         }
     }
@@ -210,7 +220,7 @@ impl<'w> Draft<'w> {
         path: &FramePath,
         node: &NodeId,
         workflow: WorkflowId,
-        feedback: Option<Feedback>,
+        (feedback, input): (Option<Feedback>, Option<Value>),
     ) {
         let start = self.workflow.flow(&workflow).start.clone();
         if self.is_function(&workflow) {
@@ -223,8 +233,15 @@ impl<'w> Draft<'w> {
                 }
             };
         }
-        let inner = Frame::at(workflow, Place::Ready { node: start.clone() });
+        let inner = agents_frame(workflow, start.clone(), input);
         self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
         self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
     }
+}
+
+/// The frame in which an agent's workflow begins that a function runs. It has no use for the input itself: whoever is
+/// led through it is shown it.
+pub(super) fn agents_frame(workflow: WorkflowId, start: NodeId, input: Option<Value>) -> Frame {
+    let data = input.map(|input| Box::new(Data { input: Arc::new(input), ..Data::default() }));
+    Frame { data, ..Frame::at(workflow, Place::Ready { node: start }) }
 }

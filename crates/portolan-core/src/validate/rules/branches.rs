@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "nested-fork",
-            what: "A branch comes to a fork before it has come to its join.",
+            what: "A branch of a workflow that an agent is led through comes to a fork before it has come to its join.",
             fix: "Put the inner fork into a workflow of its own and run it as a subflow.",
         },
         Code {
@@ -85,7 +85,9 @@ impl<'g> Region<'g> {
                 continue;
             }
             self.steps.insert(&node.id, (node, entry));
-            if matches!(node.kind, Kind::Join { .. } | Kind::Fork { .. } | Kind::End { .. }) {
+            let inner = self.inner_join(map, node);
+            let ends = matches!(node.kind, Kind::Join { .. } | Kind::Fork { .. } | Kind::End { .. });
+            if ends && inner.is_none() {
                 continue;
             }
             let owner = *owners.entry(&node.id).or_insert(&self.fork.id);
@@ -93,20 +95,32 @@ impl<'g> Region<'g> {
                 self.foreign.insert(&node.id, owner);
                 continue;
             }
-            for next in map.leaving(&node.id).iter().filter_map(|edge| map.node(&edge.to.value)) {
+            // What the branches of an inner fork come to is for that one to look at: this one goes on at its join.
+            let from = inner.map_or(&node.id, |join| &join.id);
+            for next in map.leaving(from).iter().filter_map(|edge| map.node(&edge.to.value)) {
                 self.before.entry(&next.id).or_default().push(&node.id);
                 waiting.push(next);
             }
         }
     }
 
+    /// The join of a fork inside a branch, where there may be one: in a function, whose engine opens branches of branches.
+    /// An agent is led through one level of them.
+    fn inner_join(&self, map: &Map<'g>, node: &'g Node) -> Option<&'g Node> {
+        let Kind::Fork { join, .. } = &node.kind else { return None };
+        let join = map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id);
+        join.filter(|_| map.graph.program.is_some())
+    }
+
     fn check(&self, map: &Map<'g>, faults: &mut Vec<Diagnostic>) {
-        for (node, entry) in self.steps.values().filter(|(node, _)| matches!(node.kind, Kind::Fork { .. })) {
+        let is_closed = |node: &'g Node| matches!(node.kind, Kind::Fork { .. }) && self.inner_join(map, node).is_none();
+        for (node, entry) in self.steps.values().filter(|(node, _)| is_closed(node)) {
             faults.push(self.nested(node, entry));
         }
         let missing = self.leading_to(|node| self.misses(node));
         let settled = self.leading_to(|node| {
-            node.id == self.join.id || matches!(node.kind, Kind::Fork { .. }) || !map.loose(&node.id).is_empty()
+            let from = self.inner_join(map, node).map_or(&node.id, |join| &join.id);
+            node.id == self.join.id || is_closed(node) || !map.loose(from).is_empty()
         });
         for entry in &self.entries {
             if let Some(&at) = missing.get(&entry.id) {
@@ -121,13 +135,12 @@ impl<'g> Region<'g> {
         match &node.kind {
             Kind::End { .. } => true,
             Kind::Join { .. } => node.id != self.join.id,
-            Kind::Fork { .. } => false,
             _ => self.foreign.contains_key(&node.id),
         }
     }
 
     /// The steps from which a step of that kind can be reached, each with the one that was found.
-    fn leading_to(&self, is_target: impl Fn(&Node) -> bool) -> BTreeMap<&'g NodeId, &'g NodeId> {
+    fn leading_to(&self, is_target: impl Fn(&'g Node) -> bool) -> BTreeMap<&'g NodeId, &'g NodeId> {
         let mut leading = BTreeMap::new();
         let targets = self.steps.values().map(|(node, _)| *node).filter(|node| is_target(node));
         let mut waiting: Vec<_> = targets.map(|node| (&node.id, &node.id)).collect();

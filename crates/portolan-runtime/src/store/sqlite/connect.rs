@@ -83,7 +83,10 @@ impl Link {
             if found.is_none() {
                 match absent {
                     Absent::Leave => return Ok(None),
-                    Absent::Create => make_home(&self.place.path)?,
+                    Absent::Create => {
+                        make_home(&self.place.path)?;
+                        make_file(&self.place.path);
+                    }
                 }
             }
             let db = open(&self.place, absent)?;
@@ -113,6 +116,15 @@ fn file_id(path: &Path) -> Option<FileId> {
 fn make_home(path: &Path) -> Result<(), StoreError> {
     let Some(home) = path.parent().filter(|home| !home.is_dir()) else { return Ok(()) };
     make_directory(home).map_err(|error| fault::of_io(home, &error))
+}
+
+/// Makes the file, empty and readable by nobody else; SQLite gives its logs the mode of their file. Where that cannot be
+/// done, SQLite makes the file, or says why not.
+fn make_file(path: &Path) {
+    let Some(home) = path.parent() else { return };
+    // Closed before it goes by its name: closing a file that SQLite has open elsewhere drops the locks on it.
+    let made = tempfile::NamedTempFile::new_in(home).map(tempfile::NamedTempFile::into_temp_path);
+    let _ = made.map(|made| made.persist_noclobber(path));
 }
 
 fn make_directory(home: &Path) -> io::Result<()> {
@@ -226,7 +238,7 @@ fn limit(db: &Connection, place: &Place) -> Result<(), Trouble> {
 const APPLICATION: i64 = 0x506f_7274;
 
 /// The schema, version by version. One that was released is never edited: add another.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// `FULL` flushes each commit; the two after it make that true on macOS, too. The file may have come with a repository,
 /// so its schema is not trusted. The page cache is small: what is read is mostly the last run that was written.

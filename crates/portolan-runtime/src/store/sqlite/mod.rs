@@ -20,7 +20,7 @@ use portolan_core::run::Run;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{Digest, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use super::{Digest, Keyring, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
 use connect::{Link, Place};
 use fault::Trouble;
 use lane::Lane;
@@ -31,6 +31,7 @@ use write::Write;
 /// Dropping it waits for what was asked to be written, and leaves all of it in the one file.
 pub struct SqliteStore {
     place: Arc<Place>,
+    keyring: Arc<Keyring>,
     writer: Lane<write::Request>,
     reader: Lane<ReadJob>,
 }
@@ -39,18 +40,22 @@ type ReadJob = Box<dyn FnOnce(&mut Link) + Send>;
 
 impl SqliteStore {
     /// The store in the file `path`, which need not exist: the first run that is kept makes it, and its directory.
+    /// Runs with secrets are sealed with the newest key of `keyring`.
     ///
     /// Nothing is opened yet, so this cannot fail; whatever is wrong with the file is the answer to the first request.
-    pub fn at(path: impl Into<PathBuf>) -> SqliteStore {
-        SqliteStore::in_place(Place::new(path.into()))
+    pub fn at(path: impl Into<PathBuf>, keyring: Keyring) -> SqliteStore {
+        SqliteStore::in_place(Place::new(path.into()), keyring)
     }
 
-    fn in_place(place: Place) -> SqliteStore {
-        let place = Arc::new(place);
-        let (to_write, to_read) = (Arc::clone(&place), Arc::clone(&place));
+    fn in_place(place: Place, keyring: Keyring) -> SqliteStore {
+        let (place, keyring) = (Arc::new(place), Arc::new(keyring));
+        let (to_write, to_read, sealing) = (Arc::clone(&place), Arc::clone(&place), Arc::clone(&keyring));
         SqliteStore {
             place,
-            writer: Lane::new("store-writer", move |requests| write::serve(&requests, Link::to(&to_write))),
+            keyring,
+            writer: Lane::new("store-writer", move |requests| {
+                write::serve(&requests, Link::to(&to_write), &sealing);
+            }),
             reader: Lane::new("store-reader", move |jobs| {
                 let mut link = Link::to(&to_read);
                 jobs.iter().for_each(|job: ReadJob| job(&mut link));
@@ -95,13 +100,13 @@ impl Store for SqliteStore {
     }
 
     fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
-        let id = id.clone();
-        Box::pin(self.read(move |db| read::load(db, &id)))
+        let (id, keyring) = (id.clone(), Arc::clone(&self.keyring));
+        Box::pin(self.read(move |db| read::load(db, &keyring, &id)))
     }
 
     fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
-        let id = id.clone();
-        Box::pin(self.read(move |db| read::records(db, &id, after_seq, limit)))
+        let (id, keyring) = (id.clone(), Arc::clone(&self.keyring));
+        Box::pin(self.read(move |db| read::records(db, &keyring, &id, after_seq, limit)))
     }
 
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {

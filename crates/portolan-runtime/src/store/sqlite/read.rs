@@ -6,10 +6,12 @@ use portolan_core::run::{Frame, Opening, Run};
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::fault::Trouble;
 use super::json;
-use crate::store::{Digest, ListFilter, Record, RunId, Status, StoreError, StoredRun, Summary};
+use crate::store::seal::{Part, Unopened};
+use crate::store::{Digest, Keyring, ListFilter, Record, RunId, Status, StoreError, StoredRun, Summary};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,18 +22,20 @@ struct Snapshot {
     root: Frame,
 }
 
-pub(super) fn load(db: Option<&Connection>, id: &RunId) -> Result<StoredRun, Trouble> {
+pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Result<StoredRun, Trouble> {
     let unknown = || Trouble::Refused(StoreError::no_run(id));
     let sql = "SELECT seq, updated_at, snapshot, opening, definition, opened_at
                FROM runs JOIN positions ON run = number WHERE id = ?1";
     let mut statement = db.ok_or_else(unknown)?.prepare_cached(sql)?;
     let mut rows = statement.query([id.as_str()])?;
     let row = rows.next()?.ok_or_else(unknown)?;
-    let Snapshot { revision, executed, root } = json::read(text(row, 2)?, || format!("the snapshot of run `{id}`"))?;
-    let opening = opening(text(row, 3)?, id)?;
+    let (seq, sealed) = (number(row, 0)?, Sealed { keyring, id });
+    let what = || format!("the snapshot of run `{id}`");
+    let Snapshot { revision, executed, root } = sealed.read(seq, Part::Snapshot, text(row, 2)?, what)?;
+    let opening = sealed.read(1, Part::Opening, text(row, 3)?, || format!("the opening of run `{id}`"))?;
     Ok(StoredRun {
         id: id.clone(),
-        seq: number(row, 0)?,
+        seq,
         run: Run { revision, opening, executed, root },
         definition: Digest::stored(text(row, 4)?),
         opened_at: Timestamp(row.get(5)?),
@@ -39,7 +43,35 @@ pub(super) fn load(db: Option<&Connection>, id: &RunId) -> Result<StoredRun, Tro
     })
 }
 
-pub(super) fn records(db: Option<&Connection>, id: &RunId, after: u64, limit: usize) -> Result<Vec<Record>, Trouble> {
+/// What reads the texts of a run, sealed or not.
+struct Sealed<'s> {
+    keyring: &'s Keyring,
+    id: &'s RunId,
+}
+
+impl Sealed<'_> {
+    fn read<T: DeserializeOwned>(
+        &self,
+        seq: u64,
+        part: Part,
+        text: &str,
+        what: impl Fn() -> String,
+    ) -> Result<T, Trouble> {
+        match self.keyring.open(self.id, seq, part, text) {
+            Ok(text) => json::read(&text, what),
+            Err(Unopened::NoKey(error)) => Err(Trouble::Refused(error)),
+            Err(Unopened::Damaged(why)) => Err(Trouble::Garbled { what: what(), why }),
+        }
+    }
+}
+
+pub(super) fn records(
+    db: Option<&Connection>,
+    keyring: &Keyring,
+    id: &RunId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Record>, Trouble> {
     let unknown = || Trouble::Refused(StoreError::no_run(id));
     let db = db.ok_or_else(unknown)?;
     let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
@@ -49,16 +81,17 @@ pub(super) fn records(db: Option<&Connection>, id: &RunId, after: u64, limit: us
     let mut rows = statement.query(params![number, bounded(after), bounded(limit)])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(record(row, id)?);
+        found.push(record(row, &Sealed { keyring, id })?);
     }
     complete(&found, id, after)?;
     Ok(found)
 }
 
-fn record(row: &Row<'_>, id: &RunId) -> Result<Record, Trouble> {
+fn record(row: &Row<'_>, sealed: &Sealed<'_>) -> Result<Record, Trouble> {
     let seq = number(row, 0)?;
-    let what = || format!("record {seq} of run `{id}`");
-    Ok(Record { seq, event: json::read(text(row, 1)?, what)?, changes: json::read(text(row, 2)?, what)? })
+    let what = || format!("record {seq} of run `{}`", sealed.id);
+    let event = sealed.read(seq, Part::Event, text(row, 1)?, what)?;
+    Ok(Record { seq, event, changes: sealed.read(seq, Part::Changes, text(row, 2)?, what)? })
 }
 
 fn complete(records: &[Record], id: &RunId, after: u64) -> Result<(), Trouble> {
@@ -82,10 +115,10 @@ pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Su
 }
 
 pub(super) fn list_sql(filter: ListFilter) -> String {
-    // The condition is written as in the schema: only then does its index serve.
+    // Lists can be had without a key: what is sealed has a cover. The condition is written as in the schema: only then does its index serve.
     let open = if filter.open_only { "WHERE status <> 'ended'" } else { "" };
     format!(
-        "SELECT id, opening, status, result, step, updated_at, seq FROM positions JOIN runs ON number = run
+        "SELECT id, coalesce(cover, opening), status, result, step, updated_at, seq FROM positions JOIN runs ON number = run
          {open} ORDER BY updated_at DESC, run DESC LIMIT ?1"
     )
 }
@@ -94,7 +127,8 @@ fn summary(row: &Row<'_>) -> Result<Summary, Trouble> {
     let garbled = |what: String, why: &str| Trouble::Garbled { what, why: why.to_owned() };
     let id = text(row, 0)?;
     let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is none"))?;
-    let Opening { workflow, description, .. } = opening(text(row, 1)?, &id)?;
+    let what = || format!("the opening of run `{id}`");
+    let Opening { workflow, description, .. } = json::read(text(row, 1)?, what)?;
     let status = Status::parse(text(row, 2)?, row.get(3)?)
         .ok_or_else(|| garbled(format!("the status of run `{id}`"), "there is no such status"))?;
     let updated_at = Timestamp(row.get(5)?);
@@ -112,10 +146,6 @@ pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc
         return Err(Trouble::Garbled { what: format!("definition `{digest}`"), why });
     }
     Ok(found)
-}
-
-fn opening(text: &str, id: &RunId) -> Result<Opening, Trouble> {
-    json::read(text, || format!("the opening of run `{id}`"))
 }
 
 /// A text where it lies, for those that are only parsed.

@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering;
 use expect_test::expect;
 use tempfile::TempDir;
 
+use portolan_core::run::Opening;
+
 use super::*;
 use crate::store::contract::{self, wait};
 use crate::store::sample::Sample;
@@ -15,8 +17,13 @@ use crate::store::sample::Sample;
 contract::suite!({
     let home = TempDir::new().expect("there is room for a directory");
     let path = home.path().join(".portolan/runs.db");
-    contract::Shelf::new(move || Arc::new(SqliteStore::at(&path)), home)
+    contract::Shelf::new(move || Arc::new(SqliteStore::at(&path, keyring_beside(&path))), home)
 });
+
+/// The keys of a user whose data folder lies around the store's.
+fn keyring_beside(path: &Path) -> Keyring {
+    Keyring::in_folder(&path.parent().and_then(Path::parent).expect("a store lies in two folders").join("data"))
+}
 
 /// A directory to keep a store in, and the path of its file.
 struct Home(TempDir);
@@ -31,7 +38,7 @@ impl Home {
     }
 
     fn store(&self) -> SqliteStore {
-        SqliteStore::at(self.path())
+        SqliteStore::at(self.path(), keyring_beside(&self.path()))
     }
 
     /// The file with something in it that is no store of this release.
@@ -91,6 +98,35 @@ fn the_directory_is_private_and_ignored_and_one_file_is_left_in_it() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn the_file_and_its_logs_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(|_| {});
+    let store = home.store();
+    contract::create(&store, &Sample::opened("mend the door"));
+    let directory = home.path().parent().expect("it has one").to_owned();
+    let names = files(&directory);
+    assert_eq!(names, ["runs.db", "runs.db-shm", "runs.db-wal"]);
+    for name in names {
+        let mode = fs::metadata(directory.join(&name)).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_store_of_the_first_version_is_taken_over() {
+    let home = Home::new();
+    let sample = Sample::opened("mend the door");
+    let id = contract::create(&home.store(), &sample);
+    let first = "ALTER TABLE runs DROP COLUMN cover; PRAGMA user_version = 1";
+    home.database().execute_batch(first).expect("it is ours");
+    let stored = wait(home.store().load(&id)).expect("it was created");
+    assert_eq!((stored.seq, stored.run), (1, sample.run.clone()));
+    contract::append(&home.store(), &id, 1, &sample.moved("agent", "a")).expect("it is the next one");
+    assert_eq!(wait(home.store().list(ListFilter::default())).expect("it lists").len(), 1);
+}
+
 #[test]
 fn a_directory_that_was_there_is_left_as_it_is() {
     let home = Home::with(|_| {});
@@ -136,7 +172,7 @@ fn a_store_of_a_newer_release_is_refused() {
     home.database().pragma_update(None, "user_version", 7).expect("it is ours");
     let error = home.refusal();
     expect![
-        "`runs.db` is a run store of version 7, and this release knows versions up to 1: use a newer release of portolan, or name another file"
+        "`runs.db` is a run store of version 7, and this release knows versions up to 2: use a newer release of portolan, or name another file"
     ]
     .assert_eq(&message(&error, &home));
     // Whoever had it open before it was migrated writes nothing into it either.
@@ -238,7 +274,7 @@ fn a_lock_that_is_never_let_go_is_told() {
     blocker.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
     let mut place = Place::new(home.path());
     place.patience = std::time::Duration::ZERO;
-    let store = SqliteStore::in_place(place);
+    let store = SqliteStore::in_place(place, keyring_beside(&home.path()));
     assert_eq!(wait(store.load(&id)).expect("reading does not wait").seq, 1);
     let moved = Sample::opened("mend the door").moved("agent", "a");
     let error = contract::append(&store, &id, 1, &moved).expect_err("it is locked");
@@ -258,7 +294,7 @@ fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
     let pages: u32 = home.database().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("it is ours");
     let place = Place::new(home.path());
     place.pages.store(pages + 20, Ordering::SeqCst);
-    let store = SqliteStore::in_place(place);
+    let store = SqliteStore::in_place(place, keyring_beside(&home.path()));
     let mut seq = 1;
     let full = loop {
         let next = sample.clone().moved("agent", &"long ".repeat(2000));
@@ -327,4 +363,85 @@ fn lists_are_read_from_an_index() {
     let [all, open] = [false, true].map(|open_only| plan(ListFilter { open_only, limit: 1 }));
     assert!(all.contains("USING INDEX positions_by_time") && !all.contains("TEMP B-TREE"), "{all}");
     assert!(open.contains("USING INDEX open_positions_by_time") && !open.contains("TEMP B-TREE"), "{open}");
+}
+
+/// A store with two sealed runs of two records each, in which a word is hidden.
+fn sealed(home: &Home) -> [RunId; 2] {
+    let store = home.store();
+    [1, 2].map(|_| {
+        let sample = Sample::opened("the word is xyzzy");
+        let cover = Opening { description: None, ..sample.run.opening.clone() };
+        let new = NewRun { cover: Some(cover), ..contract::new_run(&RunId::random(), &sample) };
+        wait(store.create(new.clone())).expect("a new run is kept");
+        contract::append(&store, &new.id, 1, &sample.moved("agent", "xyzzy")).expect("it is the next one");
+        new.id
+    })
+}
+
+#[test]
+fn of_a_sealed_run_the_file_shows_only_where_it_stands() {
+    let home = Home::new();
+    sealed(&home);
+    let bytes = fs::read(home.path()).expect("it is there");
+    assert!(!bytes.windows(12).any(|found| found == b"word is xyzz"));
+    let db = home.database();
+    let texts =
+        "SELECT event FROM records UNION ALL SELECT changes FROM records UNION ALL SELECT snapshot FROM positions
+                 UNION ALL SELECT opening FROM runs";
+    let mut statement = db.prepare(texts).expect("it is valid");
+    let texts = statement.query_map([], |row| row.get::<_, String>(0)).expect("it can be asked");
+    let texts: Vec<String> = texts.map(|text| text.expect("it can be read")).collect();
+    assert_eq!(texts.len(), 2 * (2 + 2 + 1 + 1));
+    assert!(texts.iter().all(|text| text.starts_with("sealed:")), "{texts:#?}");
+}
+
+#[test]
+fn what_is_sealed_opens_only_where_it_was() {
+    let cases = [
+        "UPDATE records SET event = (SELECT event FROM records WHERE run = 2 AND seq = 1) WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = (SELECT event FROM records WHERE run = 1 AND seq = 2) WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = changes WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = substr(event, 1, 60) WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = substr(event, 1, 12) WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = substr(event, 1, 24) WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = replace(event, substr(event, 60, 4), 'AAAA') WHERE run = 1 AND seq = 1",
+        "UPDATE records SET event = event || '!' WHERE run = 1 AND seq = 1",
+    ];
+    for damage in cases {
+        let home = Home::new();
+        let [id, other] = sealed(&home);
+        home.database().execute_batch(damage).expect("it can be done by hand");
+        let error = wait(home.store().records(&id, 0, 9)).expect_err("it does not open");
+        assert!(matches!(error, StoreError::Corrupt(_)), "{damage}: {error:?}");
+        let told = format!("record 1 of run `{id}` in `runs.db` cannot be understood");
+        assert!(message(&error, &home).starts_with(&told), "{damage}: {error}");
+        wait(home.store().records(&other, 0, 9)).expect("the other run is as it was");
+    }
+    let home = Home::new();
+    let [id, _] = sealed(&home);
+    let moved = "UPDATE positions SET snapshot = (SELECT snapshot FROM positions WHERE run = 2) WHERE run = 1";
+    home.database().execute_batch(moved).expect("it can be done by hand");
+    assert!(matches!(wait(home.store().load(&id)), Err(StoreError::Corrupt(_))));
+}
+
+#[test]
+fn without_its_key_a_run_is_listed_and_neither_read_nor_moved() {
+    let keys = |home: &Home| home.0.path().join("data/run.keys");
+    let told = |home: &Home, error: &StoreError, id: &RunId| {
+        error.to_string().replace(&home.0.path().display().to_string(), "HOME").replace(id.as_str(), "ID")
+    };
+    let home = Home::new();
+    let [id, _] = sealed(&home);
+    fs::remove_file(keys(&home)).expect("it was made");
+    let error = wait(home.store().load(&id)).expect_err("its key is gone");
+    expect!["run `ID` is sealed and the key file `HOME/data/run.keys` is missing: put it back, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
+        .assert_eq(&told(&home, &error, &id));
+    assert_eq!(wait(home.store().records(&id, 0, 9)), Err(error));
+    assert_eq!(wait(home.store().list(ListFilter::default())).expect("lists need no key").len(), 2);
+    // A new run makes a new key, which is not the one that the old runs were sealed with.
+    let [next, _] = sealed(&home);
+    wait(home.store().load(&next)).expect("its key is there");
+    let error = wait(home.store().load(&id)).expect_err("its key is gone");
+    expect!["run `ID` is sealed with a key that the key file `HOME/data/run.keys` does not hold: put back the file that the run was kept with, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
+        .assert_eq(&told(&home, &error, &id));
 }

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use super::connect::{Absent, Link, known_version};
 use super::fault::Trouble;
 use super::json;
+use crate::store::seal::{Part, Sealer};
 use crate::store::summary::step;
-use crate::store::{Digest, NewRun, Record, RunId, Status, StoreError};
+use crate::store::{Digest, Keyring, NewRun, Record, RunId, Status, StoreError};
 
 /// Something to write, and whom to tell.
 pub(super) struct Request {
@@ -23,8 +24,8 @@ pub(super) struct Request {
 
 /// Something to write, as text already: callers do that work, and the writer only writes.
 pub(super) enum Write {
-    /// A new run.
-    Create { definition: Digest, definition_text: Arc<str>, opening: String, row: Row },
+    /// A new run. With a cover, it is sealed.
+    Create { definition: Digest, definition_text: Arc<str>, opening: String, cover: Option<String>, row: Row },
     /// The next record of a run.
     Append(Row),
 }
@@ -34,10 +35,15 @@ pub(super) struct Row {
     id: RunId,
     seq: i64,
     at: i64,
-    event: String,
-    changes: String,
     status: Status,
     step: String,
+    texts: Texts,
+}
+
+/// What a row says of what its run works on.
+struct Texts {
+    event: String,
+    changes: String,
     snapshot: String,
 }
 
@@ -55,6 +61,7 @@ impl Write {
             definition: new.definition.clone(),
             definition_text: Arc::clone(&new.definition_text),
             opening: json::write(&new.run.opening),
+            cover: new.cover.as_ref().map(json::write),
             row: Row::of(&new.id, &new.record, &new.run),
         }
     }
@@ -76,22 +83,34 @@ impl Row {
             id: id.clone(),
             seq: i64::try_from(record.seq).expect("no run has 2^63 records"),
             at: record.event.at.0,
-            event: json::write(&record.event),
-            changes: json::write(&record.changes),
             status: Status::of(run),
             step: step(run),
-            snapshot: json::write(&Snapshot { revision: run.revision, executed: run.executed, root: &run.root }),
+            texts: Texts {
+                event: json::write(&record.event),
+                changes: json::write(&record.changes),
+                snapshot: json::write(&Snapshot { revision: run.revision, executed: run.executed, root: &run.root }),
+            },
         }
+    }
+
+    /// The texts as they are written where the run is sealed.
+    fn sealed(&self, sealer: &Sealer<'_>) -> Result<Texts, StoreError> {
+        let seq = self.seq.unsigned_abs();
+        Ok(Texts {
+            event: sealer.seal(seq, Part::Event, &self.texts.event)?,
+            changes: sealer.seal(seq, Part::Changes, &self.texts.changes)?,
+            snapshot: sealer.seal(seq, Part::Snapshot, &self.texts.snapshot)?,
+        })
     }
 }
 
 /// Serves requests until nobody can make any more. Whatever has queued up meanwhile shares the next transaction.
-pub(super) fn serve(requests: &Receiver<Request>, mut link: Link) {
+pub(super) fn serve(requests: &Receiver<Request>, mut link: Link, keyring: &Keyring) {
     while let Ok(first) = requests.recv() {
         let batch: Vec<Request> = iter::once(first).chain(requests.try_iter()).take(MOST_TOGETHER).collect();
         let creates = batch.iter().any(|request| matches!(request.write, Write::Create { .. }));
         let absent = if creates { Absent::Create } else { Absent::Leave };
-        let outcome = link.with(absent, |db| commit(db, &batch));
+        let outcome = link.with(absent, |db| commit(db, keyring, &batch));
         let answers = outcome.unwrap_or_else(|error| vec![Err(error); batch.len()]);
         for (request, answer) in batch.into_iter().zip(answers) {
             // Whoever asked may have gone; what was asked for is done all the same.
@@ -101,7 +120,11 @@ pub(super) fn serve(requests: &Receiver<Request>, mut link: Link) {
 }
 
 /// What became of each request, once all of it is on disk. On an error nothing of the batch is.
-fn commit(db: Option<&mut Connection>, batch: &[Request]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
+fn commit(
+    db: Option<&mut Connection>,
+    keyring: &Keyring,
+    batch: &[Request],
+) -> Result<Vec<Result<(), StoreError>>, Trouble> {
     let Some(db) = db else {
         return Ok(batch.iter().map(|request| Err(StoreError::no_run(&request.write.row().id))).collect());
     };
@@ -109,39 +132,70 @@ fn commit(db: Option<&mut Connection>, batch: &[Request]) -> Result<Vec<Result<(
     known_version(&transaction)?;
     let mut answers = Vec::with_capacity(batch.len());
     for request in batch {
-        answers.push(perform(&transaction, &request.write)?);
+        answers.push(perform(&transaction, keyring, &request.write)?);
     }
     transaction.commit()?;
     Ok(answers)
 }
 
-fn perform(db: &Connection, write: &Write) -> rusqlite::Result<Result<(), StoreError>> {
+/// Does what is asked, or refuses it and changes nothing.
+fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Result<Result<(), StoreError>> {
     match write {
-        Write::Create { definition, definition_text, opening, row } => {
-            if number(db, &row.id)?.is_some() {
+        Write::Create { definition, definition_text, opening, cover, row } => {
+            if known(db, &row.id)?.is_some() {
                 return Ok(Err(StoreError::Taken));
             }
+            let sealed = cover.is_some().then(|| sealed(keyring, row, opening)).transpose();
+            let (opening, texts) = match &sealed {
+                Ok(Some((opening, texts))) => (opening, texts),
+                Ok(None) => (opening, &row.texts),
+                Err(error) => return Ok(Err(error.clone())),
+            };
             keep_definition(db, definition, definition_text)?;
-            let number = open_run(db, definition, opening, row)?;
-            add_record(db, number, row)?;
-            set_position(db, number, row)?;
+            let number = open_run(db, (definition, opening, cover.as_deref()), row)?;
+            add_record(db, number, row, texts)?;
+            set_position(db, number, row, texts)?;
         }
         Write::Append(row) => {
-            let Some((number, seq)) = number(db, &row.id)? else { return Ok(Err(StoreError::no_run(&row.id))) };
+            let Some(Known { number, seq, is_sealed }) = known(db, &row.id)? else {
+                return Ok(Err(StoreError::no_run(&row.id)));
+            };
             if row.seq != seq + 1 {
                 return Ok(Err(StoreError::Conflict { actual_seq: seq.unsigned_abs() }));
             }
-            add_record(db, number, row)?;
-            set_position(db, number, row)?;
+            let sealed = is_sealed.then(|| keyring.sealer(&row.id).and_then(|sealer| row.sealed(&sealer))).transpose();
+            let texts = match &sealed {
+                Ok(sealed) => sealed.as_ref().unwrap_or(&row.texts),
+                Err(error) => return Ok(Err(error.clone())),
+            };
+            add_record(db, number, row, texts)?;
+            set_position(db, number, row, texts)?;
         }
     }
     Ok(Ok(()))
 }
 
-/// The number that the file knows a run by, and the number of its last record.
-fn number(db: &Connection, id: &RunId) -> rusqlite::Result<Option<(i64, i64)>> {
-    let sql = "SELECT number, seq FROM runs JOIN positions ON run = number WHERE id = ?1";
-    db.prepare_cached(sql)?.query_one([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+/// The opening and the texts of a new run that has secrets.
+fn sealed(keyring: &Keyring, row: &Row, opening: &str) -> Result<(String, Texts), StoreError> {
+    let sealer = keyring.sealer(&row.id)?;
+    let opening = sealer.seal(row.seq.unsigned_abs(), Part::Opening, opening)?;
+    Ok((opening, row.sealed(&sealer)?))
+}
+
+/// A run that is there.
+struct Known {
+    /// What the file knows it by.
+    number: i64,
+    /// The number of its last record.
+    seq: i64,
+    /// Whether it began sealed: what is appended is sealed then, too.
+    is_sealed: bool,
+}
+
+fn known(db: &Connection, id: &RunId) -> rusqlite::Result<Option<Known>> {
+    let sql = "SELECT number, seq, cover IS NOT NULL FROM runs JOIN positions ON run = number WHERE id = ?1";
+    let known = |row: &rusqlite::Row<'_>| Ok(Known { number: row.get(0)?, seq: row.get(1)?, is_sealed: row.get(2)? });
+    db.prepare_cached(sql)?.query_one([id.as_str()], known).optional()
 }
 
 fn keep_definition(db: &Connection, digest: &Digest, text: &str) -> rusqlite::Result<()> {
@@ -150,23 +204,27 @@ fn keep_definition(db: &Connection, digest: &Digest, text: &str) -> rusqlite::Re
     Ok(())
 }
 
-fn open_run(db: &Connection, definition: &Digest, opening: &str, row: &Row) -> rusqlite::Result<i64> {
-    let sql = "INSERT INTO runs (id, definition, opened_at, opening) VALUES (?1, ?2, ?3, ?4)";
-    db.prepare_cached(sql)?.insert(params![row.id.as_str(), definition.as_str(), row.at, opening])
+fn open_run(
+    db: &Connection,
+    (definition, opening, cover): (&Digest, &str, Option<&str>),
+    row: &Row,
+) -> rusqlite::Result<i64> {
+    let sql = "INSERT INTO runs (id, definition, opened_at, opening, cover) VALUES (?1, ?2, ?3, ?4, ?5)";
+    db.prepare_cached(sql)?.insert(params![row.id.as_str(), definition.as_str(), row.at, opening, cover])
 }
 
-fn add_record(db: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
+fn add_record(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::Result<()> {
     let sql = "INSERT INTO records (run, seq, event, changes) VALUES (?1, ?2, ?3, ?4)";
-    db.prepare_cached(sql)?.execute(params![run, row.seq, row.event, row.changes])?;
+    db.prepare_cached(sql)?.execute(params![run, row.seq, texts.event, texts.changes])?;
     Ok(())
 }
 
-fn set_position(db: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
+fn set_position(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::Result<()> {
     let sql = "INSERT INTO positions (run, seq, updated_at, status, result, step, snapshot)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                ON CONFLICT DO UPDATE SET seq = ?2, updated_at = ?3, status = ?4, result = ?5, step = ?6, snapshot = ?7";
     let (status, result) = (row.status.word(), row.status.result());
-    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step, row.snapshot])?;
+    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step, texts.snapshot])?;
     Ok(())
 }
 

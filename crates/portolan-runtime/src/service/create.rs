@@ -1,0 +1,68 @@
+//! A new run is kept in the store; where its workflow hides anything, sealed, but for what lists show of it.
+
+use std::sync::Arc;
+
+use portolan_core::graph::{Server, Transport, Workflow};
+use portolan_core::present::Redaction;
+use portolan_core::run::{Opening, Run};
+
+use super::{Service, ServiceError, store_error};
+use crate::definition::Definition;
+use crate::store::{NewRun, Record, RunId, StoreError};
+
+impl Service {
+    /// Keeps a run of which `record` is all that has happened.
+    pub(super) async fn create(
+        &self,
+        definition: &Arc<Definition>,
+        run: &Run,
+        record: Record,
+    ) -> Result<RunId, ServiceError> {
+        let cover = cover(&definition.workflow, &run.opening);
+        loop {
+            let id = RunId::random();
+            let new = NewRun {
+                id: id.clone(),
+                definition: definition.digest.clone(),
+                definition_text: definition.text.clone(),
+                cover: cover.clone(),
+                run: run.clone(),
+                record: record.clone(),
+            };
+            match self.store().create(new).await {
+                Ok(()) => {
+                    self.pinned.remember(definition.clone());
+                    return Ok(id);
+                }
+                Err(StoreError::Taken) => {}
+                Err(error) => return Err(store_error(error)),
+            }
+        }
+    }
+}
+
+/// What of an opening may stand readable, where the workflow hides anything.
+fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
+    let hidden = Redaction::of_workflow(workflow);
+    let mut servers = workflow.flows().filter_map(|(_, flow)| flow.program.as_deref()).flat_map(|it| &it.servers);
+    if hidden.is_empty() && !servers.any(is_confided_in) {
+        return None;
+    }
+    let hidden = match &opening.input {
+        Some(input) => hidden.learning(input),
+        None => hidden,
+    };
+    let description = opening.description.as_deref().map(|text| hidden.text(text));
+    Some(Opening { input: None, description, ..opening.clone() })
+}
+
+/// Whether a server is told anything that it might repeat: what a variable holds is known only when it is started.
+fn is_confided_in(server: &Server) -> bool {
+    match &server.transport {
+        Transport::Stdio { env, .. } => env.values().any(|text| text.contains("${")),
+        Transport::Http { headers, .. } | Transport::Sse { headers, .. } => {
+            headers.values().any(|text| text.contains("${"))
+        }
+        Transport::Builtin(_) => false,
+    }
+}
