@@ -16,7 +16,8 @@ fn every_rust_example_of_the_guide_is_run() {
     let run = ["portolan-core/src/lib.rs", "portolan-runtime/src/lib.rs", "portolan-runtime/src/graphs.rs"];
     let run: String = run.iter().map(|file| examples(&read(&format!("crates/{file}")))).collect();
     let guide = read("docs/embedding.md");
-    let shown: Vec<&str> = guide.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let shown: Vec<&str> =
+        guide.split("```rust\n").skip(1).map(|rest| rest.split("```").next().expect("a block")).collect();
     assert_eq!(shown.len(), 3);
     for example in shown {
         assert!(run.contains(example), "no front page runs this:\n{example}");

@@ -155,10 +155,9 @@ fn is_lower_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// A number that no other span has, or nothing: where the system has no chance to give, spans cannot be told apart, and
-/// a run goes on all the same.
+/// A number that no other span has. It is no secret, and the system is not asked for each of a call's ten.
 fn chance() -> u64 {
-    getrandom::u64().unwrap_or(1).max(1)
+    fastrand::u64(1..)
 }
 
 /// A node that has begun and is not done.
