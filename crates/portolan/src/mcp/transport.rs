@@ -8,7 +8,9 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    CallToolRequest, ClientRequest, ErrorData, JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -209,7 +211,22 @@ fn parse(line: &[u8], most: usize) -> Result<Message, Unread> {
         let message = format!("a message holds at most {most} values: this one was not read");
         return Err(invalid(message, id(line)));
     }
-    serde_json::from_slice(line).map_err(|error| unread(line, &error))
+    match call(line) {
+        Some(call) => Ok(call),
+        None => serde_json::from_slice(line).map_err(|error| unread(line, &error)),
+    }
+}
+
+/// The line, where it is the call of a tool, as nearly all are. rmcp tries one kind of message after the other until one
+/// fits, which takes longer than everything else that is done with a small call.
+fn call(line: &[u8]) -> Option<Message> {
+    let text = std::str::from_utf8(line).ok().filter(|text| text.contains("\"tools/call\""))?;
+    // It may be an answer as well, which rmcp refuses.
+    if text.contains("\"result\"") || text.contains("\"error\"") {
+        return None;
+    }
+    let JsonRpcRequest { jsonrpc, id, request } = serde_json::from_str::<JsonRpcRequest<CallToolRequest>>(text).ok()?;
+    Some(JsonRpcMessage::Request(JsonRpcRequest { jsonrpc, id, request: ClientRequest::CallToolRequest(request) }))
 }
 
 /// How many values a text of JSON holds, or nearly so: it is not parsed, since that is what takes the memory.
@@ -256,6 +273,34 @@ fn invalid(message: String, id: Option<RequestId>) -> Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_is_read_as_any_other_message_is() {
+        let calls = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"id":"x","params":{"arguments":{"v":[1,{"w":null}]},"name":"a"},"method":"tools/call","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7,"traceparent":"00-1"}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","more":1},"other":2}"#,
+        ];
+        for line in calls {
+            let read = call(line.as_bytes()).unwrap_or_else(|| panic!("it is a call: {line}"));
+            let general: Message = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(format!("{read:?}"), format!("{general:?}"), "{line}");
+        }
+        let others = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","result":{},"params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"name":"\"tools/call\""}}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}]"#,
+        ];
+        for line in others {
+            assert!(call(line.as_bytes()).is_none(), "{line}");
+        }
+    }
 
     #[test]
     fn values_are_counted_outside_of_strings_only() {

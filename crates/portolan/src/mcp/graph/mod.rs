@@ -121,7 +121,8 @@ impl Server {
             trace: trace(context),
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
-        let running = self.finish(listing, entry, request, face::caller(context), how);
+        // What is awaited in two places is held twice, and every call is moved to a task of its own.
+        let running = Box::pin(self.finish(listing, entry, request, face::caller(context), how));
         let finished = match &progress {
             Some(progress) => progress.told_during(running, &context.peer).await,
             None => running.await,
