@@ -11,16 +11,16 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::face::{Face, Toolset};
+use super::face::{Face, Manners, Toolset};
 use super::transport::Lines;
 
 /// How long a client that reads no more can keep the process, once its calls have been dropped.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 /// Serves the client at standard input and output until it leaves, or until a signal asks for an end; then `afterwards`.
-pub(super) fn serve_stdio<T: Toolset>(
+pub(super) fn serve_stdio(
     runtime: Runtime,
-    toolset: Arc<T>,
+    toolset: Arc<dyn Toolset>,
     afterwards: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let done = runtime.block_on(async {
@@ -58,14 +58,18 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Serves until the other side closes, or until `stop` asks for an end. Calls that are then still under way are
 /// dropped, and what they perform ends with them.
-async fn serve<T, R, W>(toolset: Arc<T>, (reader, writer): (R, W), stop: impl Future<Output = ()>) -> anyhow::Result<()>
+async fn serve<R, W>(
+    toolset: Arc<dyn Toolset>,
+    (reader, writer): (R, W),
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()>
 where
-    T: Toolset,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (end, ending) = watch::channel(false);
-    let (lines, left) = Lines::new(reader, writer, T::BOUNDS);
+    let Manners { bounds, parting } = toolset.manners();
+    let (lines, left) = Lines::new(reader, writer, bounds);
     let mut stop = pin!(stop);
     let served = tokio::select! {
         served = ServiceExt::<RoleServer>::serve(Face::new(toolset, ending), lines) => served,
@@ -81,7 +85,7 @@ where
     let mut ended = pin!(running.waiting());
     let parted = async {
         let _closed = left.await;
-        sleep(T::PARTING).await;
+        sleep(parting).await;
     };
     tokio::select! {
         ended = &mut ended => {

@@ -1,5 +1,6 @@
 //! What all toolsets answer alike: how a conversation begins, what is not there, how a call is called off.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +18,22 @@ use tokio::sync::watch;
 
 use super::transport::Bounds;
 
-/// A set of tools.
-pub(super) trait Toolset: Send + Sync + 'static {
+/// What a call comes to, when it is awaited.
+pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
+
+/// How a toolset is to be spoken with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manners {
     /// How large a message to it may be.
-    const BOUNDS: Bounds;
+    pub(super) bounds: Bounds,
     /// How long calls may go on once the client has left: a shell's pipe closes right after its last question.
-    const PARTING: Duration;
+    pub(super) parting: Duration,
+}
+
+/// A set of tools. It is used as an object: all that rmcp does for a server would be compiled anew for each type.
+pub(super) trait Toolset: Send + Sync {
+    /// How it is to be spoken with.
+    fn manners(&self) -> Manners;
 
     /// How it introduces itself.
     fn about(&self) -> ServerConfig;
@@ -34,22 +45,18 @@ pub(super) trait Toolset: Send + Sync + 'static {
     fn changes(&self) -> Option<watch::Receiver<u64>>;
 
     /// Calls a tool. Dropping the future calls it off, and what it performs ends with it.
-    fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_>;
 }
 
 /// A toolset as a client sees it.
-pub(super) struct Face<T> {
-    toolset: Arc<T>,
+pub(super) struct Face {
+    toolset: Arc<dyn Toolset>,
     /// Becomes true when calls under way are to be dropped.
     ending: watch::Receiver<bool>,
 }
 
-impl<T: Toolset> Face<T> {
-    pub(super) fn new(toolset: Arc<T>, ending: watch::Receiver<bool>) -> Face<T> {
+impl Face {
+    pub(super) fn new(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>) -> Face {
         Face { toolset, ending }
     }
 
@@ -73,7 +80,7 @@ pub(super) fn caller(context: &RequestContext<RoleServer>) -> Actor {
     Actor::Agent(context.client_info().map_or_else(|| "unknown".to_owned(), |client| clip(&client.name)))
 }
 
-impl<T: Toolset> ServerHandler for Face<T> {
+impl ServerHandler for Face {
     fn get_info(&self) -> ServerConfig {
         self.toolset.about()
     }

@@ -17,9 +17,7 @@ use std::time::Duration;
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::author::{Author, Refused};
 use portolan_runtime::service::Service;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
@@ -27,7 +25,7 @@ use tokio::time::timeout;
 
 use super::arguments::Arguments;
 use super::connection::serve_stdio;
-use super::face::Toolset;
+use super::face::{Answer, Manners, Toolset};
 use super::graph::{CLOSING, MIN_WORKERS};
 use super::transport::Bounds;
 
@@ -87,8 +85,9 @@ impl Server {
 }
 
 impl Toolset for Server {
-    const BOUNDS: Bounds = Bounds { line: 16 << 20, values: 500_000 };
-    const PARTING: Duration = Duration::from_millis(200);
+    fn manners(&self) -> Manners {
+        Manners { bounds: Bounds { line: 16 << 20, values: 500_000 }, parting: Duration::from_millis(200) }
+    }
 
     fn about(&self) -> ServerConfig {
         let mut server = Implementation::new("portolan-author", env!("CARGO_PKG_VERSION"));
@@ -106,16 +105,14 @@ impl Toolset for Server {
         None
     }
 
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if !schemas::NAMES.contains(&request.name.as_ref()) {
-            return Err(unknown(&request.name));
-        }
-        let answer = self.perform(&request, &context).await;
-        Ok(answer.unwrap_or_else(|refused| answers::refused(&refused)).into())
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            if !schemas::NAMES.contains(&request.name.as_ref()) {
+                return Err(unknown(&request.name));
+            }
+            let answer = self.perform(&request, &context).await;
+            Ok(answer.unwrap_or_else(|refused| answers::refused(&refused)).into())
+        })
     }
 }
 

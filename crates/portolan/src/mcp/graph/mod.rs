@@ -17,9 +17,7 @@ use portolan_runtime::drive::{Outcome, Over, Request, TraceContext};
 use portolan_runtime::graphs::{Faulty, Graphs};
 use portolan_runtime::service::{FunctionCall, How, Service, ServiceError};
 use portolan_runtime::tools::Tools;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
@@ -27,7 +25,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::connection::serve_stdio;
-use super::face::{self, Toolset};
+use super::face::{self, Answer, Manners, Toolset};
 use super::transport::Bounds;
 use listing::{Entry, Listing};
 use progress::Progress;
@@ -154,8 +152,9 @@ impl Server {
 }
 
 impl Toolset for Server {
-    const BOUNDS: Bounds = Bounds { line: 16 << 20, values: 500_000 };
-    const PARTING: Duration = Duration::from_millis(200);
+    fn manners(&self) -> Manners {
+        Manners { bounds: Bounds { line: 16 << 20, values: 500_000 }, parting: Duration::from_millis(200) }
+    }
 
     fn about(&self) -> ServerConfig {
         let face = self.listing().loaded.face.clone();
@@ -175,16 +174,14 @@ impl Toolset for Server {
         Some(self.changes.subscribe())
     }
 
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let listing = self.current();
-        match listing.entry(&request.name) {
-            Some(entry) => Ok(self.run(&listing, entry, request, &context).await.into()),
-            None => Err(unknown(&listing, &request.name)),
-        }
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            let listing = self.current();
+            match listing.entry(&request.name) {
+                Some(entry) => Ok(self.run(&listing, entry, request, &context).await.into()),
+                None => Err(unknown(&listing, &request.name)),
+            }
+        })
     }
 }
 

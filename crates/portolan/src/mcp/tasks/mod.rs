@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, Service, ServiceError};
+use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::connection::serve_stdio;
-use super::face::{self, Toolset};
+use super::face::{self, Answer, Manners, Toolset};
 use super::transport::Bounds;
 
 #[cfg(test)]
@@ -93,9 +93,10 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
 }
 
 impl Toolset for Server {
-    const BOUNDS: Bounds = Bounds { line: 4 << 20, values: 50_000 };
-    /// Checks that are being performed are mostly let finish.
-    const PARTING: Duration = Duration::from_secs(5);
+    fn manners(&self) -> Manners {
+        // Checks that are being performed are mostly let finish.
+        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+    }
 
     fn about(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -111,17 +112,15 @@ impl Toolset for Server {
         None
     }
 
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        match self.perform(&request, &context).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
-                let metadata = navigate::metadata(&self.service, &request, &error).await;
-                Ok(answers::failure(&request, &error, metadata).into())
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            match self.perform(&request, &context).await {
+                Ok(answer) => Ok(answer),
+                Err(error) => {
+                    let metadata = navigate::metadata(&self.service, &request, &error).await;
+                    Ok(answers::failure(&request, &error, metadata).into())
+                }
             }
-        }
+        })
     }
 }
