@@ -2,7 +2,7 @@
 //! and memory.
 //!
 //! Beside each figure stands the floor from the same run: a line through `cat`, and the downstream server called without
-//! a graph. mcpGraph is measured in turn with Portolan, call by call, when `PORTOLAN_BENCH_MCPGRAPH` holds its command
+//! a graph. mcpGraph is measured in turn with Portolan, in bursts, when `PORTOLAN_BENCH_MCPGRAPH` holds its command
 //! (words separated by spaces; `-g FILE` is added): the graph is written as both read it.
 //!
 //! ```sh
@@ -128,14 +128,16 @@ fn times(server: &mut Server, tool: &str, arguments: &Value, count: usize) -> Ve
     (0..count).map(|_| timed(|| drop(call(server, tool, arguments))).0).collect()
 }
 
-/// Call by call in turn, so that whatever else the machine does falls on both.
+/// Burst by burst in turn, so that whatever else the machine does falls on both. Not call by call: what a server does in
+/// the background after it has answered would then fall on the other one's next call.
 fn in_turn(ours: &mut Server, theirs: Option<&mut Server>, tool: &str, arguments: &Value, count: usize) {
     let (mut our_times, mut their_times) = (Vec::new(), Vec::new());
     let mut theirs = theirs;
-    for _ in 0..count {
-        our_times.extend(times(ours, tool, arguments, 1));
+    let burst = (count / 4).clamp(1, 50);
+    while our_times.len() < count {
+        our_times.extend(times(ours, tool, arguments, burst));
         if let Some(theirs) = &mut theirs {
-            their_times.extend(times(theirs, tool, arguments, 1));
+            their_times.extend(times(theirs, tool, arguments, burst));
         }
     }
     row(&format!("portolan: {tool} {arguments}"), our_times);
