@@ -216,6 +216,20 @@ fn written_answers_come_first() {
 }
 
 #[test]
+fn a_file_without_answers_is_no_mock() {
+    let project = project();
+    project.write("sum.test.yaml", "tests:\n  - {name: a, input: {a: 1, b: 2}, mock: {add: {sum: 40}}}\n");
+    project.write("empty.yaml", "mock: {}\n");
+    expect![[r#"
+        stderr: error: `sum.test.yaml` has no `mock` with answers
+        stderr: help: write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --mock sum.test.yaml"));
+    assert!(project.says("run sum.yaml a=1 b=2 --mock empty.yaml").ends_with("exit: 2\n"));
+}
+
+#[test]
 fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
     let project = project();
     let said = project.says("run sum.yaml a=1 b=2 --trace");
@@ -378,6 +392,35 @@ fn a_recording_is_a_test_that_passes() {
     assert!(project.says("run fail.yaml a=1 b=2 --record fail.test.json").ends_with("exit: 1\n"));
     let said = project.says("test fail.test.json");
     assert!(said.contains("1 passed, 0 failed") && said.ends_with("exit: 0\n"), "{said}");
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_is_refused_before_anything_is_called() {
+    let project = Project::new();
+    project.write("own.yaml", own_server(&project));
+    assert!(project.says("trust own.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        stderr: error: `nodir/own.test.yaml` cannot be written: no such file or directory
+        stderr: help: name a file in a folder that exists with `--record`; nothing was started
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run own.yaml a=1 b=2 --record nodir/own.test.yaml"));
+    assert!(!project.path().join("started").exists(), "nothing was started");
+}
+
+#[test]
+fn a_recording_that_fails_afterwards_keeps_the_result() {
+    let project = Project::new();
+    // The server takes the name that the recording was to have.
+    project.write("own.yaml", own_server(&project).replace("touch started", "touch own.test.yaml"));
+    assert!(project.says("trust own.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        stderr: error: `own.test.yaml` cannot be written: file exists
+        stderr: help: the run is over, and this is its result; name a file in a folder that exists with `--record`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run own.yaml a=1 b=2 --record own.test.yaml"));
 }
 
 #[cfg(unix)]

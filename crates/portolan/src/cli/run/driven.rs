@@ -25,7 +25,7 @@ use super::steps::steps;
 use super::{Run, folder};
 use crate::cli::output::{one_line, plain};
 use crate::cli::runs::person;
-use crate::cli::{Exit, Output, block_on};
+use crate::cli::{Exit, Output, block_on, report};
 
 /// The most nodes that are remembered for a trace.
 const MAX_ROWS: usize = 20_000;
@@ -179,12 +179,7 @@ impl Rows {
 }
 
 pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
-    if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
-        let message = format!("`{}` is there already", path.display());
-        return Err(
-            ServiceError::refused("exists", message, "name another file for `--record`; nothing was started").into()
-        );
-    }
+    args.record.as_deref().map_or(Ok(()), may_be_written)?;
     let Driven { output, service, loaded, definition, ref input, ref written, .. } = driven;
     let hidden = driven.hidden.clone().learning(input);
     let recorder = args.record.as_ref().map(|_| Recorder::default());
@@ -228,10 +223,32 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let Some(finished) = finished else { return Ok(left(output, kept.as_ref())) };
     remark_on_unused(output, written.as_deref());
     let exit = tell(output, &Told { finished: &finished, rows, hidden: &hidden })?;
-    if let (Some(recorder), Some(path)) = (&recorder, &args.record) {
-        record(&driven, recorder, path, &finished, &hidden)?;
+    if let (Some(recorder), Some(path)) = (&recorder, &args.record)
+        && let Err(error) = record(&driven, recorder, path, &finished, &hidden)
+    {
+        // What the run did is done, and how it went is what its caller acts on.
+        report(&output, &error);
     }
     Ok(exit)
+}
+
+/// Refuses a recording that could not be written, before anything is called.
+fn may_be_written(path: &Path) -> Result<(), ServiceError> {
+    let refused = |code, message, help| Err(ServiceError::refused(code, message, help));
+    if path.exists() {
+        let message = format!("`{}` is there already", path.display());
+        return refused("exists", message, "name another file for `--record`; nothing was started");
+    }
+    // Only the attempt tells: rights, a full disk, a name that the disk does not take.
+    if let Err(error) = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path)) {
+        let help = "name a file in a folder that exists with `--record`; nothing was started";
+        return refused("unwritable", unwritable(path, &error), help);
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}` cannot be written: {}", path.display(), plain(error))
 }
 
 /// A run that is kept was interrupted.
@@ -272,12 +289,12 @@ fn record(
         hidden,
     };
     let rewritten = block_on(recording.write(path, &tester))??;
-    let unwritable = |error: std::io::Error| {
-        let message = format!("`{}` cannot be written: {}", path.display(), plain(&error));
-        ServiceError::failed("unwritable", message, "name a file in a folder that exists with `--record`")
+    let failed = |error: std::io::Error| {
+        let help = "the run is over, and this is its result; name a file in a folder that exists with `--record`";
+        ServiceError::failed("unwritable", unwritable(path, &error), help)
     };
-    let mut file = std::fs::File::create_new(path).map_err(unwritable)?;
-    file.write_all(rewritten.text.as_bytes()).map_err(unwritable)?;
+    let mut file = std::fs::File::create_new(path).map_err(failed)?;
+    file.write_all(rewritten.text.as_bytes()).map_err(failed)?;
     if rewritten.redacted {
         output.remark(one_line(&format!("note: values in `{}` that must not be shown were masked", path.display())));
     }
