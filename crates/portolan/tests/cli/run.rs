@@ -251,6 +251,71 @@ fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
     assert_eq!(report["trace"][3]["expression"], r#"{"sum": $.add.sum, "size": "small"}"#);
 }
 
+/// Two branches, of which one takes a minute.
+const RACE: &str = r#"version: "1.0"
+server: {name: race, version: "1"}
+executionLimits: {maxExecutionTimeMs: 60000}
+tools:
+  - name: race
+    description: Takes what comes first
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: both}
+      - {id: both, type: parallel, branches: [many, quick], join: first}
+      - {id: many, type: forEach, items: {expr: '[1]'}, tool: sleeper, next: first}
+      - {id: quick, type: mcp, server: echo, tool: echo, args: {text: x}, next: first}
+      - {id: first, type: join, strategy: any, next: exit}
+      - {id: exit, type: exit}
+  - name: sleeper
+    description: Sleeps
+    inputSchema: {}
+    nodes:
+      - {id: entry, type: entry, next: slow}
+      - {id: slow, type: mcp, server: echo, tool: sleep, args: {ms: 60000}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+/// The number, node and kind of each row, and what became of it.
+fn rows(said: &str) -> String {
+    let rows = said.lines().filter(|line| line.contains('|')).map(|line| {
+        let words: Vec<&str> = line.trim_start_matches("stderr: ").split_whitespace().take(3).collect();
+        format!("{}{}\n", words.join(" "), line.rsplit('|').next().unwrap_or_default())
+    });
+    rows.collect()
+}
+
+#[test]
+fn the_trace_has_what_was_under_way_when_it_was_no_longer_waited_for() {
+    let project = Project::new();
+    project.write("race.yaml", RACE);
+    let said = project.says("run race.yaml --tool race --trace");
+    expect![[r#"
+        0 entry start
+        1 both fork
+        2 many/many forEach cancelled
+        3 quick/quick mcp
+        4 many/0/entry start
+        5 many/0/slow mcp cancelled
+        6 first join
+        7 exit end
+    "#]]
+    .assert_eq(&rows(&said));
+    project.write("race.yaml", RACE.replace("strategy: any", "strategy: all").replace("Ms: 60000", "Ms: 300"));
+    let said = project.says("run race.yaml --tool race --trace --durable");
+    expect![[r#"
+        0 entry start
+        1 both fork
+        2 many/many forEach cancelled
+        3 quick/quick mcp
+        4 many/0/entry start
+        5 many/0/slow mcp cancelled
+    "#]]
+    .assert_eq(&rows(&said));
+    // The journal tells the same.
+    let run = said.split_once("stderr: run ").expect("a handle").1.lines().next().expect("a handle");
+    assert_eq!(rows(&project.says(&format!("runs show --trace {run}"))), rows(&said));
+}
+
 #[test]
 fn a_person_steps_through_a_run() {
     let project = project();

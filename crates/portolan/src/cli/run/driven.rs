@@ -3,14 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
 use portolan_core::graph::Workflow;
-use portolan_core::present::{Redaction, TraceRow, expression, way};
+use portolan_core::present::{Redaction, TraceRow, way};
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Control, Ended, Outcome, Watch};
+use portolan_runtime::drive::{Control, Outcome, Watch};
 use portolan_runtime::graphs::Loaded;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
@@ -21,14 +20,12 @@ use serde_json::{Value, json};
 
 use super::outcome::{Told, tell};
 use super::progress::{Progress, TICK};
+use super::rows::Rows;
 use super::steps::steps;
 use super::{Run, folder};
 use crate::cli::output::{one_line, plain};
 use crate::cli::runs::person;
 use crate::cli::{Exit, Output, block_on, report};
-
-/// The most nodes that are remembered for a trace.
-const MAX_ROWS: usize = 20_000;
 
 /// A run that is about to be driven: everything is checked.
 pub(super) struct Driven<'d> {
@@ -46,7 +43,7 @@ pub(super) struct Driven<'d> {
 /// How a run is looked on.
 pub(in crate::cli) struct Look<'l> {
     pub(in crate::cli) output: Output,
-    pub(in crate::cli) workflow: &'l Workflow,
+    pub(in crate::cli) workflow: &'l Arc<Workflow>,
     pub(in crate::cli) hidden: &'l Redaction,
     pub(in crate::cli) control: Control,
     /// Whether a person steps through it.
@@ -76,7 +73,7 @@ pub(in crate::cli) async fn drive(
     let Look { output, workflow, hidden, control, steps: stepping, trace, kept, servers } = look;
     let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
     let progress = shown.then(Progress::default);
-    let rows = trace.then(|| Rows::new(hidden.clone()));
+    let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
     let watches = [progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
     let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
@@ -111,7 +108,9 @@ pub(in crate::cli) async fn drive(
     if let Some(servers) = servers {
         servers.close().await;
     }
-    Ok(Over { finished: finished.transpose()?, rows: rows.map(|rows| rows.take()) })
+    let finished = finished.transpose()?;
+    let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting(_)));
+    Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
 }
 
 /// Resolves when the person, or the system, asks this process to end.
@@ -130,51 +129,6 @@ async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         // Nobody can be heard: then nobody stops it.
         std::future::pending::<()>().await;
-    }
-}
-
-/// What nodes did, as they are told of.
-#[derive(Clone)]
-struct Rows {
-    began: Instant,
-    hidden: Redaction,
-    rows: Arc<Mutex<Vec<TraceRow>>>,
-}
-
-impl Rows {
-    fn new(hidden: Redaction) -> Rows {
-        Rows { began: Instant::now(), hidden, rows: Arc::default() }
-    }
-
-    fn watch(&self) -> Watch {
-        let rows = self.clone();
-        Watch::new(|_| {}, move |ended| rows.note(ended))
-    }
-
-    fn note(&self, ended: &Ended<'_>) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if rows.len() >= MAX_ROWS {
-            return;
-        }
-        let start = self.began.elapsed().saturating_sub(ended.took);
-        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        rows.push(TraceRow {
-            index: ended.index,
-            at: way(ended.path, &ended.node.id),
-            node: ended.node.id.clone(),
-            kind: ended.node.kind.word(),
-            start_us: micros(start),
-            took_us: micros(ended.took),
-            retries: u32::try_from(ended.calls.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            input: ended.input.map(|input| self.hidden.value(input)),
-            expression: expression(&ended.node.kind).map(|text| self.hidden.text(&text)),
-            output: ended.output.map(|output| self.hidden.value(output)),
-            error: ended.fault.map(|fault| self.hidden.fault(fault)),
-        });
-    }
-
-    fn take(&self) -> Vec<TraceRow> {
-        std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

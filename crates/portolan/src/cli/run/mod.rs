@@ -4,6 +4,7 @@ mod driven;
 mod input;
 mod outcome;
 mod progress;
+mod rows;
 mod steps;
 mod waterfall;
 
