@@ -460,6 +460,16 @@ fn a_recording_is_a_test_that_passes() {
 }
 
 #[test]
+fn a_recording_of_a_race_passes_too() {
+    let project = Project::new();
+    project.write("race.yaml", RACE);
+    let said = project.says("run race.yaml --tool race --record race.test.yaml");
+    assert!(said.ends_with("exit: 0\n"), "{said}");
+    let said = project.says("test race.yaml");
+    assert!(said.contains("1 passed, 0 failed"), "{said}");
+}
+
+#[test]
 fn a_recording_that_cannot_be_written_is_refused_before_anything_is_called() {
     let project = Project::new();
     project.write("own.yaml", own_server(&project));
