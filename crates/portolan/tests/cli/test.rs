@@ -98,7 +98,8 @@ fn a_call_without_an_answer_fails_its_test_whatever_comes_of_it() {
             never taken: line 20: small → exit
         3 tests: 1 passed, 2 failed; 3 of 8 edges taken
         exit: 1
-    "#]].assert_eq(&project.says("test sum.yaml"));
+    "#]]
+    .assert_eq(&project.says("test sum.yaml"));
     let said = project.says("--format json test sum.yaml");
     assert!(said.contains(r#""sum.add""#) && said.contains(r#""unanswered""#), "{said}");
 }
