@@ -22,7 +22,7 @@ pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
         Outcome::Cancelled => failed(&fault("", "cancelled", "the run was called off", ""), shape),
         Outcome::Waiting(node) => {
             let message = format!("`{node}` waits for an agent or a person, whom a call of a tool cannot wait for");
-            let help = "run it with `portolan run --durable`, or serve it with `--toolset tasks`";
+            let help = "run it with `portolan run --durable`, or serve its file with `--toolset tasks`";
             failure(&fault(&node, "waiting", &message, help), &message, shape)
         }
     }
