@@ -63,7 +63,7 @@ fn the_input_is_json_a_file_or_standard_input_too() {
     "#]]
     .assert_eq(&project.says("run sum.yaml --input [1]"));
     expect![[r#"
-        stderr: error: the input is no JSON: EOF while parsing an object at line 1 column 1
+        stderr: error: the input is no JSON: it ends too early, at line 1 column 1
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]
@@ -71,7 +71,7 @@ fn the_input_is_json_a_file_or_standard_input_too() {
     expect![[r#"
         stderr: error: `gone.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
-        exit: 2
+        exit: 1
     "#]]
     .assert_eq(&project.says("run sum.yaml --input @gone.json"));
 }
@@ -153,6 +153,19 @@ fn a_tool_is_named_where_there_are_several() {
     "#]]
     .assert_eq(&project.says("run two.yaml --tool pluss a=1 b=2"));
     assert!(project.says("run two.yaml --tool plus a=1 b=2").starts_with("{\"sum\":3"));
+    project.write("sum.yaml", SUM);
+    expect![[r#"
+        stderr: error: there is no tool `xyz`
+        stderr: help: there is `sum`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --tool xyz a=1 b=2"));
+    expect![[r#"
+        stderr: error: `.` is a folder
+        stderr: help: name the file of a graph
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run ."));
 }
 
 #[test]
@@ -160,7 +173,8 @@ fn a_dry_run_calls_nothing_and_shows_what_it_would_call() {
     let project = project();
     project.write("secret.yaml", SUM.replace("a: {expr: $.entry.a}", "a: {expr: $.entry.key}"));
     expect![[r#"
-        `add` would call add of echo with {"a":1,"b":2}
+        `add` would call `add` of `echo` with {"a":1,"b":2}
+        stderr: note: what comes after these calls depends on their answers; `--mock` gives some
         exit: 0
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run"));
@@ -356,7 +370,7 @@ fn a_person_steps_through_a_run() {
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --break smal"));
     expect![[r#"
-        stderr: error: the input is no JSON: EOF while parsing a value at line 1 column 0
+        stderr: error: the input is no JSON: it ends too early, at line 1 column 0
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]

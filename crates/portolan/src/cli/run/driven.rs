@@ -299,9 +299,15 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     }
     for call in &calls {
         let word = |key: &str| call[key].as_str().unwrap_or_default();
-        let what =
-            format!("`{}` would call {} of {} with {}", word("node"), word("tool"), word("server"), call["arguments"]);
+        let what = format!(
+            "`{}` would call `{}` of `{}` with {}",
+            word("node"),
+            word("tool"),
+            word("server"),
+            call["arguments"]
+        );
         output.line(one_line(&what))?;
     }
+    output.remark("note: what comes after these calls depends on their answers; `--mock` gives some");
     Ok(Exit::Done)
 }

@@ -81,6 +81,10 @@ pub(super) struct Run {
 
 pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
+    if args.file.is_dir() {
+        let message = format!("`{}` is a folder", args.file.display());
+        return Err(ServiceError::refused("not_a_file", message, "name the file of a graph").into());
+    }
     let options = options(args, common)?;
     let service = Service::new(options.clone())?;
     let strictness = args.leniency.strictness();
