@@ -22,7 +22,7 @@ pub struct TraceRow {
     pub at: String,
     /// The node.
     pub node: NodeId,
-    /// The word for its kind.
+    /// What a file of graphs calls its kind.
     pub kind: &'static str,
     /// When it began, in microseconds after the run did.
     pub start_us: u64,
@@ -61,6 +61,17 @@ fn is_zero(count: &u32) -> bool {
 /// The way to a node: the frames around it, then its own name.
 pub fn way(path: &FramePath, node: &NodeId) -> String {
     if path.0.is_empty() { node.to_string() } else { format!("{}/{node}", path.text()) }
+}
+
+/// What a file of graphs calls a kind of node.
+pub fn function_word(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Start => "entry",
+        Kind::End { .. } => "exit",
+        Kind::Fork { .. } => "parallel",
+        Kind::Subflow { .. } => "call",
+        kind => kind.word(),
+    }
 }
 
 /// What a node of a kind evaluates, as written; nothing for those that evaluate nothing.
@@ -189,7 +200,7 @@ impl Told<'_> {
             index: 0,
             at: way(path, node),
             node: node.clone(),
-            kind: kind.word(),
+            kind: function_word(kind),
             start_us: micros(self.since.unwrap_or(began), began),
             took_us: micros(began, at),
             retries,

@@ -46,11 +46,11 @@ fn a_run_is_gone_on_with_after_a_crash_and_asks_nothing_twice() {
     let lines: Vec<String> =
         said.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
     expect![[r#"
-        0 entry start
+        0 entry entry
         1 add mcp
         2 large switch
         3 small transform
-        4 exit end
+        4 exit exit
         {"sum":3,"size":"small"}
         5 nodes executed,
         exit: 0"#]]

@@ -251,11 +251,11 @@ fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
         said.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect();
     expect![[r#"
         {"sum":3,"size":"small"}
-        stderr: 0 entry start
+        stderr: 0 entry entry
         stderr: 1 add mcp
         stderr: 2 large switch
         stderr: 3 small transform
-        stderr: 4 exit end
+        stderr: 4 exit exit
         exit: 0"#]]
     .assert_eq(&lines.join("\n"));
     let said = project.says("--format json run sum.yaml a=1 b=2 key=hunter2 --trace");
@@ -304,24 +304,24 @@ fn the_trace_has_what_was_under_way_when_it_was_no_longer_waited_for() {
     project.write("race.yaml", RACE);
     let said = project.says("run race.yaml --tool race --trace");
     expect![[r#"
-        0 entry start
-        1 both fork
+        0 entry entry
+        1 both parallel
         2 many/many forEach cancelled
         3 quick/quick mcp
-        4 many/0/entry start
+        4 many/0/entry entry
         5 many/0/slow mcp cancelled
         6 first join
-        7 exit end
+        7 exit exit
     "#]]
     .assert_eq(&rows(&said));
     project.write("race.yaml", RACE.replace("strategy: any", "strategy: all").replace("Ms: 60000", "Ms: 300"));
     let said = project.says("run race.yaml --tool race --trace --durable");
     expect![[r#"
-        0 entry start
-        1 both fork
+        0 entry entry
+        1 both parallel
         2 many/many forEach cancelled
         3 quick/quick mcp
-        4 many/0/entry start
+        4 many/0/entry entry
         5 many/0/slow mcp cancelled
     "#]]
     .assert_eq(&rows(&said));

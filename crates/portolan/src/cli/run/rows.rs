@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::graph::{Node, Workflow};
-use portolan_core::present::{CANCELLED, Redaction, TraceRow, UNDER_WAY, expression, way};
+use portolan_core::present::{CANCELLED, Redaction, TraceRow, UNDER_WAY, expression, function_word, way};
 use portolan_core::run::FramePath;
 use portolan_runtime::drive::{Began, Ended, SpanId, Watch};
 
@@ -118,7 +118,7 @@ impl Rows {
             index: 0,
             at: way(path, &node.id),
             node: node.id.clone(),
-            kind: node.kind.word(),
+            kind: function_word(&node.kind),
             start_us: micros(start),
             took_us: 0,
             retries: 0,

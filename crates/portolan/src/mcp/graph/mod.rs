@@ -34,7 +34,6 @@ use progress::Progress;
 
 pub(crate) use listing::awaited;
 pub(crate) use notes::Notes;
-pub(super) use progress::word;
 
 /// How often the files are looked at while nobody calls.
 const LOOK: Duration = Duration::from_secs(1);
