@@ -167,6 +167,21 @@ fn what_holds() {
     );
 }
 
+/// A path hands a number on as it is; the library would make a double of it.
+#[test]
+fn whole_numbers_keep_their_digits_on_a_path_from_a_variable_too() {
+    let (item, big) = (json!({ "id": 9_007_199_254_740_993_i64, "ids": [1] }), json!(9_007_199_254_740_993_i64));
+    let scope = Scope { bindings: vec![("item", &item), ("big", &big)], ..Scope::default() };
+    let comes_to = |text: &str| Expr::Jsonata(Jsonata::parse(text).expect("it can be read")).eval(&scope);
+    assert_eq!(comes_to("$item.id"), Ok(Some(big.clone())));
+    assert_eq!(comes_to("$big"), Ok(Some(big.clone())));
+    assert_eq!(comes_to("$item"), Ok(Some(item.clone())));
+    assert_eq!(comes_to("$item.ids"), Ok(Some(json!([1]))));
+    assert_eq!(comes_to("$item.id.more"), Ok(None));
+    assert_eq!(comes_to("$nobody.id"), Ok(None));
+    assert_eq!(comes_to("[$item.id]"), Ok(Some(json!([9_007_199_254_740_992_i64]))));
+}
+
 #[test]
 fn names_and_variables_are_seen() {
     let (name, variable) = (json!({ "x": 1 }), json!([2, 3]));

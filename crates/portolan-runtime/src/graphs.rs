@@ -160,7 +160,7 @@ impl Loaded {
     /// There is none of that name, or there are several and none is named.
     pub fn function(&self, name: Option<&str>) -> Result<&Arc<Definition>, ServiceError> {
         let names: Vec<&str> = self.functions.keys().map(String::as_str).collect();
-        let listed = || format!("there are `{}`", names.join("`, `"));
+        let listed = || format!("there {} `{}`", if names.len() == 1 { "is" } else { "are" }, names.join("`, `"));
         match name {
             Some(name) => self.functions.get(name).ok_or_else(|| {
                 let help = match closest(name, names.iter().copied()) {

@@ -24,7 +24,7 @@ pub use mermaid::{diagram_markdown, mermaid};
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};
-pub use trace::{TraceRow, context, expression, trace, way};
+pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
 
 use serde_json::{Map, Value};
 

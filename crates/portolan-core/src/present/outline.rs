@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::picture::{cut, one_line};
+use super::trace::function_word;
 use crate::graph::{CheckBy, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
@@ -52,17 +53,18 @@ impl<'w> Outline<'w> {
         self.shown.insert(id);
         let flow = self.workflow.flow(id);
         for (inner, step) in walk(flow) {
-            self.step(step, depth + inner);
+            self.step(step, flow.program.is_some(), depth + inner);
         }
     }
 
-    fn step(&mut self, step: &'w Step, depth: usize) {
+    fn step(&mut self, step: &'w Step, of_function: bool, depth: usize) {
         let Step { node, exits } = step;
+        let kind = if of_function { function_word(&node.kind) } else { node.kind.word() };
         let id = format!("{}{}", "  ".repeat(depth.min(DEEPEST)), one_line(node.id.as_str()));
         // A name that only repeats the identifier or the kind says nothing.
-        let tells = node.name != node.id.as_str() && !node.name.eq_ignore_ascii_case(node.kind.word());
+        let tells = node.name != node.id.as_str() && !node.name.eq_ignore_ascii_case(kind);
         let name = if tells { cut(&one_line(&node.name), NAME) } else { String::new() };
-        self.rows.push(Row::Node { id, kind: node.kind.word(), name, leads: leads(step) });
+        self.rows.push(Row::Node { id, kind, name, leads: leads(step) });
         if !goes_one_way(step) {
             let ways = exits.on.iter().map(|(on, to)| way(on.as_str(), to));
             self.rows.extend(ways.map(Row::Detail));

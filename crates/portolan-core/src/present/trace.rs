@@ -1,29 +1,28 @@
-//! What each node of a function did, in the order in which they were done: the history of a run, with times.
+//! What each node of a function did, in the order in which they began: the history of a run, with times.
 //!
 //! A pure fold over the journal. A run that is watched while it goes is told the same rows, with finer times.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Redaction;
 use crate::graph::{Kind, Workflow};
-use crate::run::{Change, Event, Fault, FramePath, Place, Run};
+use crate::run::{BranchState, Change, Event, Fault, FramePath, Place, Run};
 use crate::value::{NodeId, Timestamp};
 
-/// One node that was executed.
+/// One node that was executed, or was under way when it was no longer waited for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceRow {
-    /// Its number in the run, from 0.
+    /// Its number among the rows, which stand in the order in which nodes began, from 0.
     pub index: u64,
     /// The way to the node: `each/2/fetch`.
     pub at: String,
     /// The node.
     pub node: NodeId,
-    /// The word for its kind.
+    /// What a file of graphs calls its kind.
     pub kind: &'static str,
     /// When it began, in microseconds after the run did.
     pub start_us: u64,
@@ -44,7 +43,15 @@ pub struct TraceRow {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
+    /// What became of it, where it was not done: [`CANCELLED`] or [`UNDER_WAY`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub became: Option<&'static str>,
 }
+
+/// A node that was under way when its branch, its loop or the whole run ended without it.
+pub const CANCELLED: &str = "cancelled";
+/// A node that is under way still, as far as is known.
+pub const UNDER_WAY: &str = "under way";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(count: &u32) -> bool {
@@ -54,6 +61,17 @@ fn is_zero(count: &u32) -> bool {
 /// The way to a node: the frames around it, then its own name.
 pub fn way(path: &FramePath, node: &NodeId) -> String {
     if path.0.is_empty() { node.to_string() } else { format!("{}/{node}", path.text()) }
+}
+
+/// What a file of graphs calls a kind of node.
+pub fn function_word(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Start => "entry",
+        Kind::End { .. } => "exit",
+        Kind::Fork { .. } => "parallel",
+        Kind::Subflow { .. } => "call",
+        kind => kind.word(),
+    }
 }
 
 /// What a node of a kind evaluates, as written; nothing for those that evaluate nothing.
@@ -68,13 +86,22 @@ pub fn trace<'r>(
     records: impl IntoIterator<Item = (&'r Event, &'r [Change])>,
     hidden: &Redaction,
 ) -> Vec<TraceRow> {
-    let mut told = Told { workflow, hidden, run: None, since: None, entered: BTreeMap::new(), rows: Vec::new() };
+    let mut told =
+        Told { workflow, hidden, run: None, since: None, entered: BTreeMap::new(), begun: 0, rows: Vec::new() };
+    let mut last = None;
     for (event, changes) in records {
+        last = Some(event.at);
         for change in changes {
             told.take(event.at, change);
         }
     }
-    told.rows
+    if let Some(at) = last {
+        told.lose(at, &FramePath::default(), UNDER_WAY);
+    }
+    let mut rows = told.rows;
+    rows.sort_by_key(|(begun, _)| *begun);
+    let rows = rows.into_iter().zip(0..);
+    rows.map(|((_, row), index)| TraceRow { index, ..row }).collect()
 }
 
 struct Told<'t> {
@@ -82,9 +109,11 @@ struct Told<'t> {
     hidden: &'t Redaction,
     run: Option<Run>,
     since: Option<Timestamp>,
-    /// When each frame came to the node at which it is.
-    entered: BTreeMap<FramePath, Timestamp>,
-    rows: Vec<TraceRow>,
+    /// When each frame came to the node at which it is, and its turn among all that began.
+    entered: BTreeMap<FramePath, (Timestamp, u64)>,
+    begun: u64,
+    /// What was done, with its turn among all that began.
+    rows: Vec<(u64, TraceRow)>,
 }
 
 impl Told<'_> {
@@ -92,21 +121,22 @@ impl Told<'_> {
         self.since.get_or_insert(at);
         match change {
             Change::Executed { frame, node, output, fault } => {
-                self.rows.extend(self.row(at, (frame, node), output.as_ref(), fault.as_ref()));
+                self.row(at, frame, Some(node), |row, hidden| TraceRow {
+                    output: output.as_ref().map(|output| hidden.value(output)),
+                    error: fault.as_ref().map(|fault| hidden.fault(fault)),
+                    ..row
+                });
                 self.entered.remove(frame);
             }
-            Change::Moved { frame, place: Place::Passing { .. }, .. } => {
-                self.entered.insert(frame.clone(), at);
+            Change::Moved { frame, place, .. } => self.moved(at, frame, place),
+            Change::Branched { frame, branch, state: BranchState::Open(_) } => {
+                let entered = self.begins(at);
+                self.entered.entry(frame.join(branch)).or_insert(entered);
             }
-            Change::Moved { frame, place: Place::Within { node, .. }, .. } => {
-                self.entered.insert(frame.join(node), at);
+            Change::Branched { frame, branch, state: BranchState::Cancelled } => {
+                self.lose(at, &frame.join(branch), CANCELLED);
             }
-            Change::Branched { frame, branch, .. } => {
-                self.entered.entry(frame.join(branch)).or_insert(at);
-            }
-            Change::ItemBegun { frame, index, .. } => {
-                self.entered.insert(frame.join(&NodeId::from(index.to_string())), at);
-            }
+            Change::ItemBegun { frame, index, .. } => self.enters(at, frame.join(&NodeId::from(index.to_string()))),
             _ => {}
         }
         match &mut self.run {
@@ -115,30 +145,72 @@ impl Told<'_> {
         }
     }
 
+    fn moved(&mut self, at: Timestamp, path: &FramePath, place: &Place) {
+        let here = self.run.as_ref().and_then(|run| run.frame(path)).map(|frame| frame.place.node());
+        // A call that is made again, or a loop that begins, is still the same visit of its node.
+        if here != Some(place.node()) || place.is_over() {
+            self.lose(at, path, CANCELLED);
+        }
+        match place {
+            Place::Passing { .. } => self.enters(at, path.clone()),
+            Place::Within { node, .. } => self.enters(at, path.join(node)),
+            _ => {}
+        }
+    }
+
+    fn begins(&mut self, at: Timestamp) -> (Timestamp, u64) {
+        self.begun += 1;
+        (at, self.begun)
+    }
+
+    fn enters(&mut self, at: Timestamp, path: FramePath) {
+        let entered = self.begins(at);
+        self.entered.insert(path, entered);
+    }
+
+    /// Nobody waits any more for the nodes that are under way in a frame and inside it.
+    fn lose(&mut self, at: Timestamp, path: &FramePath, became: &'static str) {
+        let inside = self.entered.range(path.clone()..).map(|(inner, _)| inner);
+        let lost: Vec<FramePath> = inside.take_while(|inner| inner.0.starts_with(&path.0)).cloned().collect();
+        for inner in lost {
+            let place = self.run.as_ref().and_then(|run| run.frame(&inner)).map(|frame| &frame.place);
+            // Of the others nothing had begun.
+            if matches!(place, Some(Place::Calling { .. } | Place::Each { .. } | Place::Within { .. })) {
+                self.row(at, &inner, None, |row, _| TraceRow { became: Some(became), ..row });
+            }
+            self.entered.remove(&inner);
+        }
+    }
+
+    /// Adds a row for a node of a frame: the one at which it is, or the join of its branches.
     fn row(
-        &self,
+        &mut self,
         at: Timestamp,
-        (path, node): (&FramePath, &NodeId),
-        output: Option<&Arc<Value>>,
-        fault: Option<&Fault>,
-    ) -> Option<TraceRow> {
-        let frame = self.run.as_ref()?.frame(path)?;
+        path: &FramePath,
+        node: Option<&NodeId>,
+        with: impl FnOnce(TraceRow, &Redaction) -> TraceRow,
+    ) {
+        let began = self.entered.get(path).copied();
+        let (began, turn) = began.unwrap_or_else(|| self.begins(at));
+        let Some(frame) = self.run.as_ref().and_then(|run| run.frame(path)) else { return };
+        let node = node.unwrap_or_else(|| frame.place.node());
         let kind = &self.workflow.flow(&frame.flow).step(node).node.kind;
         let (input, retries) = given(&frame.place);
-        let began = self.entered.get(path).copied().unwrap_or(at);
-        Some(TraceRow {
-            index: self.rows.len() as u64,
+        let row = TraceRow {
+            index: 0,
             at: way(path, node),
             node: node.clone(),
-            kind: kind.word(),
+            kind: function_word(kind),
             start_us: micros(self.since.unwrap_or(began), began),
             took_us: micros(began, at),
             retries,
             input: input.map(|input| self.hidden.value(&input)),
             expression: expression(kind).map(|text| self.hidden.text(&text)),
-            output: output.map(|output| self.hidden.value(output)),
-            error: fault.map(|fault| self.hidden.fault(fault)),
-        })
+            output: None,
+            error: None,
+            became: None,
+        };
+        self.rows.push((turn, with(row, self.hidden)));
     }
 }
 

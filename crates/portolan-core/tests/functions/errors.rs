@@ -134,13 +134,13 @@ tools:
         json!({}),
         "",
         expect![[r#"
-        entry = {}
-        again = 0
-        which = "again"
-        again = 1
-        which = "again"
-        failed {"node":"again","code":"limit-nodes","message":"Execution limit exceeded: maximum node executions (5) reached. Current execution count: 5"}
-    "#]],
+            entry = {}
+            again = 0
+            which = "again"
+            again = 1
+            which = "again"
+            failed {"node":"again","code":"limit-nodes","message":"the run has executed 5 nodes, and `maxNodeExecutions` is 5","detail":"mend a loop that does not end, or raise `executionLimits`"}
+        "#]],
     );
 }
 
@@ -154,10 +154,10 @@ fn the_time_of_a_run_is_limited() {
         json!({}),
         "get: {}",
         expect![[r#"
-        entry = {}
-          echo.get {}
-        get = {}
-        failed {"node":"exit","code":"limit-time","message":"Execution limit exceeded: maximum execution time (10ms) reached. Elapsed time: 10ms"}
-    "#]],
+            entry = {}
+              echo.get {}
+            get = {}
+            failed {"node":"exit","code":"limit-time","message":"the run has taken 10 ms, and `maxExecutionTimeMs` is 10","detail":"see with `--trace` which node takes its time, or raise `executionLimits`"}
+        "#]],
     );
 }

@@ -52,7 +52,7 @@ impl From<ServiceError> for SuiteError {
 /// Reads the written answers of a file, for runs of `loaded`.
 ///
 /// # Errors
-/// The file cannot be read, has faults, or answers for nodes that nobody calls.
+/// The file cannot be read, has faults, has no answers, or answers for nodes that nobody calls.
 pub fn answers(path: &Path, loaded: &Loaded) -> Result<Answers, SuiteError> {
     let source = read_definition(path)?;
     let (script, mut faults) = script::script(&source);
@@ -60,9 +60,17 @@ pub fn answers(path: &Path, loaded: &Loaded) -> Result<Answers, SuiteError> {
         faults.extend(unknown_answers(&script.answers, &words(&calls(loaded))));
     }
     match script.filter(|_| !faults.iter().any(Diagnostic::is_error)) {
+        // Whoever names a file of answers wants no server to be asked in their place.
+        Some(script) if script.answers.is_empty() => Err(no_answers(path).into()),
         Some(script) => Ok(script.answers),
         None => Err(faulty(&source, faults)),
     }
+}
+
+fn no_answers(path: &Path) -> ServiceError {
+    let message = format!("`{}` has no `mock` with answers", path.display());
+    let help = "write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started";
+    ServiceError::refused("no_answers", message, help)
 }
 
 impl Suite {

@@ -1,6 +1,7 @@
 //! A file of tests is run.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use portolan_core::dialect::script::{Answers, Case, Expected};
@@ -13,7 +14,7 @@ use super::Suite;
 use super::coverage::{Coverage, Ways};
 use crate::clock::Clock;
 use crate::definition::Definition;
-use crate::drive::Outcome;
+use crate::drive::{Began, Outcome, Watch};
 use crate::service::{FunctionCall, How, Options, Service, ServiceError, StoreAt};
 use crate::tools::{Tools, Written};
 
@@ -61,6 +62,9 @@ pub struct CaseReport {
     /// What it came to, where that was not expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub got: Option<Value>,
+    /// Calls for which no answer is written, by `function.node`: the test fails, whatever came of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
     /// Its own answers that nobody asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<String>,
@@ -102,13 +106,16 @@ impl Tester {
         let mut unused: Vec<String> = script.answers.keys().cloned().collect();
         let mut tests = Vec::new();
         for case in &script.cases {
-            let written = Arc::new(Written::of(&merged(&script.answers, &case.answers)));
+            let answers = merged(&script.answers, &case.answers);
+            let written = Arc::new(Written::of(&answers));
+            let unanswered = Unanswered::of(&answers);
             let definition = suite.loaded.function(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
-            let came = self.come_to(definition, &case.input, written.clone(), Some(&ways)).await?;
+            let watch = ways.watch().and(unanswered.watch());
+            let came = self.come_to(definition, &case.input, written.clone(), Some(watch)).await?;
             let idle: Vec<&str> = written.unused().collect();
             unused.retain(|name| case.answers.contains_key(name) || idle.contains(&name.as_str()));
             let own = case.answers.keys().filter(|name| idle.contains(&name.as_str())).cloned().collect();
-            tests.push(report(suite, case, came, own));
+            tests.push(CaseReport { unused: own, ..report(suite, case, came, unanswered.found()) });
         }
         let coverage = ways.of(&suite.loaded);
         let (all, taken) =
@@ -131,9 +138,9 @@ impl Tester {
         definition: &Arc<Definition>,
         input: &Value,
         written: Arc<Written>,
-        ways: Option<&Ways>,
+        watch: Option<Watch>,
     ) -> Result<Came, ServiceError> {
-        let how = How { watch: ways.map(Ways::watch), ..How::with(Arc::new(Tools::written(written))) };
+        let how = How { watch, ..How::with(Arc::new(Tools::written(written))) };
         let (definition, input) = (definition.clone(), input.clone());
         let limits = definition.workflow.root().program.as_ref().map(|program| program.limits).unwrap_or_default();
         let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: false };
@@ -170,15 +177,47 @@ fn merged(shared: &Answers, own: &Answers) -> Answers {
     merged
 }
 
-fn report(suite: &Suite, case: &Case, came: Came, unused: Vec<String>) -> CaseReport {
-    let passed = holds(&case.expected, &came);
+/// Looks for calls that no answer is written for. What fails for want of one could be caught by the function itself, and
+/// the test would pass without having tested anything.
+#[derive(Clone)]
+struct Unanswered {
+    answered: Arc<BTreeSet<String>>,
+    found: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Unanswered {
+    fn of(answers: &Answers) -> Unanswered {
+        Unanswered { answered: Arc::new(answers.keys().cloned().collect()), found: Arc::default() }
+    }
+
+    fn watch(&self) -> Watch {
+        let seen = self.clone();
+        Watch::new(move |began| seen.began(began), |_| {})
+    }
+
+    fn began(&self, began: &Began<'_>) {
+        let name = format!("{}.{}", began.flow, began.node);
+        let answered = self.answered.contains(&name) || self.answered.contains(began.node.as_str());
+        if began.arguments.is_some() && !answered {
+            self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+        }
+    }
+
+    fn found(&self) -> Vec<String> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+fn report(suite: &Suite, case: &Case, came: Came, unanswered: Vec<String>) -> CaseReport {
+    let holds = holds(&case.expected, &came);
     CaseReport {
         name: case.name.value.clone(),
         line: suite.source.location(case.name.span.start).line,
-        passed,
-        expected: (!passed).then(|| wanted(&case.expected)),
-        got: (!passed).then(|| told(&came)),
-        unused,
+        passed: holds && unanswered.is_empty(),
+        expected: (!holds).then(|| wanted(&case.expected)),
+        got: (!holds).then(|| told(&came)),
+        unanswered,
+        unused: Vec::new(),
     }
 }
 

@@ -17,10 +17,16 @@ pub struct Recorder(Arc<Mutex<Places>>);
 type Places = BTreeMap<String, Vec<Option<Answer>>>;
 
 impl Recorder {
-    /// What was answered so far, by `function.node`.
+    /// What was answered so far, by `function.node`. A call that nobody waited for any more stands in its turn as a
+    /// failure: without one, the calls after it would get each other's answers.
     pub fn answers(&self) -> BTreeMap<String, Vec<Answer>> {
+        let dropped = || Answer::Failure {
+            message: "the call was cancelled before it was answered".to_owned(),
+            code: Some("cancelled".to_owned()),
+        };
         let nodes = self.places().clone().into_iter();
-        nodes.map(|(name, answers)| (name, answers.into_iter().flatten().collect())).collect()
+        let answers = |places: Vec<Option<Answer>>| places.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
+        nodes.map(|(name, places)| (name, answers(places))).collect()
     }
 
     pub(super) fn place(&self, call: &ToolCall) -> usize {

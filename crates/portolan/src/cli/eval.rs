@@ -13,7 +13,7 @@ use portolan_runtime::service::ServiceError;
 use serde_json::{Map, Value};
 
 use super::check::drawn;
-use super::output::{Output, plain};
+use super::output::{Output, plain, unread};
 use super::{Common, Exit};
 
 /// The most data that is read, in bytes.
@@ -135,18 +135,19 @@ fn object_at(path: &Path) -> Result<Map<String, Value>, ServiceError> {
 
 fn json_at(path: &Path) -> Result<Value, ServiceError> {
     let name = path.display();
-    let unread = |error: &io::Error| {
+    let failed = |error: &io::Error| {
         let message = format!("`{name}` cannot be read: {}", plain(error));
         ServiceError::failed("unreadable", message, "name a file of JSON, or `-` for standard input")
     };
     let text = if path.as_os_str() == "-" { text(io::stdin().lock()) } else { File::open(path).and_then(text) };
-    let text = text.map_err(|error| unread(&error))?;
+    let text = text.map_err(|error| failed(&error))?;
     if text.len() as u64 > MAX_DATA_BYTES {
         let message = format!("`{name}` has more than {} MiB", MAX_DATA_BYTES >> 20);
         return Err(ServiceError::refused("too_large", message, "evaluate it over a part of the data"));
     }
-    serde_json::from_str(&text)
-        .map_err(|error| ServiceError::refused("bad_data", format!("`{name}` is not valid JSON: {error}"), "mend it"))
+    serde_json::from_str(&text).map_err(|error| {
+        ServiceError::refused("bad_data", format!("`{name}` is not valid JSON: {}", unread(&error)), "mend it")
+    })
 }
 
 fn text(from: impl Read) -> io::Result<String> {

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod demo;
 mod eval;
+mod kept;
 mod output;
 mod resume;
 mod run;

@@ -131,6 +131,15 @@ pub(crate) fn plain(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
+/// Why a text is no JSON.
+pub(crate) fn unread(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        format!("it ends too early, at line {} column {}", error.line(), error.column())
+    } else {
+        error.to_string()
+    }
+}
+
 /// An error of the world in one line.
 pub(super) fn told(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");

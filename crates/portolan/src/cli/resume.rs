@@ -1,10 +1,9 @@
-//! `portolan runs resume` and `portolan runs show --trace`: what is done with the kept run of a graph.
+//! `portolan runs resume`: the kept run of a graph is gone on with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use portolan_core::present::{Redaction, trace};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
@@ -12,10 +11,9 @@ use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Interrupted, Kept, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
-use serde_json::json;
 
 use super::output::Output;
-use super::run::{Look, Over, Told, drive, left, tell, waterfall, width};
+use super::run::{Look, Over, Told, drive, left, tell};
 use super::{Exit, runs};
 
 /// How a run is gone on with.
@@ -67,7 +65,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
 }
 
 /// The handle that an argument is.
-fn handle(text: &str) -> Result<RunId, ServiceError> {
+pub(super) fn handle(text: &str) -> Result<RunId, ServiceError> {
     match runs::address(text)? {
         Address::Stored(run) => Ok(run),
         Address::Task(path) => Err(ServiceError::refused(
@@ -76,22 +74,4 @@ fn handle(text: &str) -> Result<RunId, ServiceError> {
             "name the handle of a run; `portolan runs list` shows them",
         )),
     }
-}
-
-/// Everything that the nodes of a function did.
-pub(super) async fn show_trace(output: Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    let handle = handle(run)?;
-    let (definition, input) = service.function_of(&handle).await?;
-    let hidden = Redaction::of_workflow(&definition.workflow).learning(&input);
-    let records = service.records(&Address::Stored(handle)).await?;
-    let records = records.iter().map(|record| (&record.event, record.changes.as_slice()));
-    let rows = trace(&definition.workflow, records, &hidden);
-    if output.is_json() {
-        output.json(&json!({ "run": run, "trace": rows }))?;
-    } else if rows.is_empty() {
-        output.remark("no node of a graph was executed in this run");
-    } else {
-        output.line(waterfall(&rows, width()).trim_end())?;
-    }
-    Ok(Exit::Done)
 }

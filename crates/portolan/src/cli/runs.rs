@@ -12,8 +12,9 @@ use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, StoreAt, View};
 use serde_json::{Value, json};
 
+use super::kept::{Kept, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
-use super::resume::{Resume, resume, show_trace};
+use super::resume::{Resume, handle, resume};
 use super::{Common, Exit, block_on};
 
 /// Look at runs, and answer the questions that only a person may.
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     block_on(async {
         match &args.verb {
             Verb::List { all, limit } => list_runs(&output, &service, *all, *limit as usize).await,
-            Verb::Show { run, trace: true } => show_trace(output, &service, run).await,
+            Verb::Show { run, trace: true } => show_trace(output, &service, handle(run)?).await,
             Verb::Show { run, trace: false } => show(&output, &service, run).await,
             Verb::Resume(args) => resume(output, &service, args).await,
             Verb::Events { run } => events(&output, &service, run).await,
@@ -189,7 +190,11 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
 }
 
 async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    let view = service.current(&address(run)?, None, &person()).await.map_err(at_a_shell)?;
+    let address = address(run)?;
+    let view = service.current(&address, None, &person()).await.map_err(at_a_shell)?;
+    if let Some(kept) = Kept::of(service, &address).await? {
+        return kept.show(*output, as_json(&view));
+    }
     print_view(output, &view)?;
     Ok(if asks(&view.situation) { Exit::Waiting } else { Exit::Done })
 }
@@ -201,8 +206,7 @@ fn asks(situation: &Situation) -> bool {
 
 fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
     if output.is_json() {
-        return output
-            .json(&json!({ "run": view.address.to_string(), "situation": view.situation, "metadata": view.metadata }));
+        return output.json(&as_json(view));
     }
     let position = &view.situation.position;
     let state = match view.situation.state {
@@ -220,6 +224,10 @@ fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
         output.line(actions)?;
     }
     Ok(())
+}
+
+fn as_json(view: &View) -> Value {
+    json!({ "run": view.address.to_string(), "situation": view.situation, "metadata": view.metadata })
 }
 
 /// What may be done, one line each: the calls of the agent, or the answers of the person who is asked.

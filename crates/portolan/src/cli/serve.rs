@@ -15,9 +15,9 @@ use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 
 use super::check::{draw_findings, drawn, files_at, refuse};
-use super::output::Output;
+use super::output::{Output, one_line};
 use super::{Common, Exit, HumanArg, Leniency};
-use crate::mcp;
+use crate::mcp::{self, News};
 
 /// Serve workflows, or graphs of tool calls, to an agent over MCP (stdio).
 ///
@@ -155,9 +155,12 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
     };
     greet(&output);
     let reports = notes.clone();
-    let report = move |faulty: &Faulty| {
-        drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| reports.note(drawing));
-        reports.note("the tools are served as they were before, until the faults are mended".to_owned());
+    let report = move |news: News<'_>| match news {
+        News::Faulty(faulty) => {
+            drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| reports.note(drawing));
+            reports.note("the tools are served as they were before, until the faults are mended".to_owned());
+        }
+        News::LeftOut(why) => reports.note(one_line(&format!("note: {why}"))),
     };
     mcp::serve_graphs(Arc::new(service), graphs, Box::new(report))?;
     notes.flush();

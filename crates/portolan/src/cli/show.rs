@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
-use portolan_core::present::{dot, mermaid, outline};
+use portolan_core::present::{dot, function_word, mermaid, outline};
 use portolan_runtime::graphs;
 use portolan_runtime::library::Library;
 use portolan_runtime::service::{ErrorKind, ServiceError};
@@ -117,7 +117,8 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
 fn tool_json(tool: &Workflow, drawn: &str) -> Value {
     let flow = tool.root();
     let nodes = flow.steps.values();
-    let nodes = nodes.map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": step.node.kind.word() }));
+    let nodes =
+        nodes.map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": function_word(&step.node.kind) }));
     let program = flow.program.as_ref();
     let input = program.and_then(|program| program.input.as_ref()).map(|schema| schema.value.value());
     let output = program.and_then(|program| program.output.as_ref()).map(|schema| schema.value.value());

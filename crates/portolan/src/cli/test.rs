@@ -150,6 +150,10 @@ fn print(output: Output, report: &Report) -> anyhow::Result<()> {
             for line in difference(test) {
                 output.line(format!("          {}", one_line(&line)))?;
             }
+            for name in &test.unanswered {
+                let text = format!("`{name}` was called, and no answer is written for it: write one under `mock`");
+                output.line(format!("          {}", one_line(&text)))?;
+            }
         }
         unused(output, "          ", &test.unused)?;
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use portolan_core::graph::Workflow;
+use portolan_core::present::MASK;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
@@ -131,7 +132,7 @@ fn settle(
         file: Digest::of(source.text.as_bytes()),
         path: source.name.to_string(),
         at: Clock::System.now(),
-        runs: commands(workflow),
+        runs: commands(workflow).iter().map(masked).collect(),
     };
     let runs = entry.runs.clone();
     let said = if !revoke {
@@ -159,8 +160,54 @@ fn line(command: &Command) -> String {
     format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }
 
+/// A command without the values of its variables and headers, which are often secrets that a file spells out; what they
+/// are called stays, and so do the variables of the environment that fill them in.
+fn masked(command: &Command) -> Command {
+    let is_server = command.node.is_empty();
+    let argv = match command.argv.split_first() {
+        Some((first, rest)) if is_server && first == "env" => {
+            let pairs = rest.iter().take_while(|word| word.contains('=')).count();
+            let (pairs, program) = rest.split_at(pairs);
+            [std::slice::from_ref(first), &pairs.iter().map(|pair| unspoken(pair)).collect::<Vec<_>>(), program]
+                .concat()
+        }
+        Some((url, headers)) if is_server && url.contains("://") => {
+            std::iter::once(masked_url(url)).chain(headers.iter().map(|header| unspoken(header))).collect()
+        }
+        _ => command.argv.clone(),
+    };
+    Command { argv, ..command.clone() }
+}
+
+/// `NAME=[redacted]`; as it is where the value only names a variable of the environment.
+fn unspoken(pair: &str) -> String {
+    let Some((name, value)) = pair.split_once('=') else { return pair.to_owned() };
+    // `Bearer ${TOKEN}`: the word before it says what kind of a secret it is.
+    let value_alone = value.split_once(' ').map_or(value, |(word, rest)| if is_word(word) { rest } else { value });
+    let inner = value_alone.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let shown = name == "--chdir" || value.is_empty() || inner.is_some_and(is_word);
+    if shown { pair.to_owned() } else { format!("{name}={MASK}") }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// An address without what stands before its host's `@`, and without the values of its query.
+fn masked_url(url: &str) -> String {
+    let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("{MASK}@{host}"));
+    let query = query.map(|query| format!("?{}", query.split('&').map(unspoken).collect::<Vec<_>>().join("&")));
+    format!("{scheme}://{host}{path}{}", query.unwrap_or_default())
+}
+
 fn list(output: &Output, trust: &Trust) -> anyhow::Result<Exit> {
-    let (entries, faults) = trust.list();
+    let (mut entries, faults) = trust.list();
+    for entry in &mut entries {
+        entry.runs = entry.runs.iter().map(masked).collect();
+    }
     if output.is_json() {
         output.json(&json!({ "trusted": entries }))?;
     } else if entries.is_empty() && faults.is_empty() {
@@ -182,4 +229,27 @@ fn list(output: &Output, trust: &Trust) -> anyhow::Result<Exit> {
 
 fn trust_error(error: portolan_runtime::trust::TrustError) -> ServiceError {
     ServiceError::failed(error.code(), error.message, error.help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(argv: &[&str]) -> String {
+        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        let (flow, node) = (String::new(), String::new());
+        line(&masked(&Command { flow, node, check: "s".to_owned(), argv, timeout_seconds: 0 }))
+    }
+
+    #[test]
+    fn values_of_variables_and_headers_are_not_shown() {
+        let env = told(&["env", "TOKEN=s3cret", "B=${B}", "C=${C:-s3cret}", "--chdir=x", "npx", "--key=k"]);
+        assert_eq!(env, r#"server s: env "TOKEN=[redacted]" "B=${B}" "C=[redacted]" --chdir=x npx --key=k"#);
+        let web = told(&["https://u:s3cret@h/mcp?key=s3cret&v=${V}", "Authorization=Bearer ${T}", "X=Bearer s3cret"]);
+        assert_eq!(
+            web,
+            r#"server s: "https://[redacted]@h/mcp?key=[redacted]&v=${V}" "Authorization=Bearer ${T}" "X=[redacted]""#
+        );
+        assert_eq!(told(&["npx", "A=b"]), "server s: npx A=b");
+    }
 }

@@ -16,7 +16,7 @@ mod transport;
 pub(crate) use author::serve as serve_author;
 #[cfg(test)]
 pub(crate) use author::tools as author_tools;
-pub(crate) use graph::{Notes, serve as serve_graphs};
+pub(crate) use graph::{News, Notes, awaited, serve as serve_graphs};
 pub(crate) use tasks::serve as serve_tasks;
 #[cfg(test)]
 pub(crate) use tasks::tools;

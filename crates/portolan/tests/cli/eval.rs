@@ -172,7 +172,7 @@ fn data_that_cannot_be_used_is_refused() {
     "#]]
     .assert_eq(&project.says("eval jsonata 1 --data nothing.json"));
     expect![[r#"
-        stderr: error: `broken.json` is not valid JSON: EOF while parsing an object at line 1 column 1
+        stderr: error: `broken.json` is not valid JSON: it ends too early, at line 1 column 1
         stderr: help: mend it
         exit: 2
     "#]]

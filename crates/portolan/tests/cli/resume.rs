@@ -46,11 +46,13 @@ fn a_run_is_gone_on_with_after_a_crash_and_asks_nothing_twice() {
     let lines: Vec<String> =
         said.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
     expect![[r#"
-        0 entry start
+        0 entry entry
         1 add mcp
         2 large switch
         3 small transform
-        4 exit end
+        4 exit exit
+        {"sum":3,"size":"small"}
+        5 nodes executed,
         exit: 0"#]]
     .assert_eq(&lines.join("\n"));
     let said = project.says(&format!("--format json runs show --trace {run}"));
@@ -61,6 +63,65 @@ fn a_run_is_gone_on_with_after_a_crash_and_asks_nothing_twice() {
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
+}
+
+#[test]
+fn a_run_of_a_graph_is_shown_with_what_it_came_to() {
+    let project = Project::new();
+    project.write("sum.yaml", SUM);
+    let run = killed(&project, "large");
+    let shown = |run: &str| project.says(&format!("runs show {run}")).replace(run, "<run>");
+    expect![[r#"
+        <run> · sum · large · under way
+
+        nothing came of it so far: it is being driven, or was interrupted
+        2 nodes executed, began <time>, last seen <time>
+
+        unless another process drives it, `portolan runs resume <run>` goes on with it
+        exit: 0
+    "#]]
+    .assert_eq(&shown(&run));
+    assert!(project.says(&format!("runs resume {run}")).ends_with("exit: 0\n"));
+    expect![[r#"
+        <run> · sum · exit · done
+
+        {"sum":3,"size":"small"}
+        5 nodes executed, began <time>, ended <time>
+
+        `portolan runs show --trace <run>` shows what each node did
+        exit: 0
+    "#]]
+    .assert_eq(&shown(&run));
+    let said = project.says(&format!("--format json runs show {run}"));
+    let report: Value = serde_json::from_str(said.split("\nexit:").next().expect("JSON")).expect("JSON");
+    assert_eq!((&report["outcome"], &report["output"]["sum"]), (&"done".into(), &3.into()));
+}
+
+#[test]
+fn a_failed_run_of_a_graph_says_why_and_hides_what_is_marked() {
+    let project = Project::new();
+    let graph = SUM.replace(", onError: broken", "").replace("tool: add", "tool: fail");
+    project.write(
+        "sum.yaml",
+        graph.replace(
+            "args: {a: {expr: $.entry.a}",
+            "args: {message: {expr: '\"no \" & $.entry.key'}, a: {expr: $.entry.a}",
+        ),
+    );
+    assert!(project.says("run sum.yaml --durable a=1 b=2 key=hunter2").ends_with("exit: 1\n"));
+    let run = handle(&project);
+    expect![[r#"
+        <run> · sum · add · failed
+
+        `add` failed (tool-error): no [redacted]
+        2 nodes executed, began <time>, ended <time>
+
+        `portolan runs show --trace <run>` shows what each node did
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {run}")).replace(&run, "<run>"));
+    let said = project.says(&format!("runs show --trace {run}"));
+    assert!(said.contains("\n`add` failed (tool-error): no [redacted]\n2 nodes executed"), "{said}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn the_input_is_json_a_file_or_standard_input_too() {
     "#]]
     .assert_eq(&project.says("run sum.yaml --input [1]"));
     expect![[r#"
-        stderr: error: the input is no JSON: EOF while parsing an object at line 1 column 1
+        stderr: error: the input is no JSON: it ends too early, at line 1 column 1
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]
@@ -71,7 +71,7 @@ fn the_input_is_json_a_file_or_standard_input_too() {
     expect![[r#"
         stderr: error: `gone.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
-        exit: 2
+        exit: 1
     "#]]
     .assert_eq(&project.says("run sum.yaml --input @gone.json"));
 }
@@ -153,6 +153,19 @@ fn a_tool_is_named_where_there_are_several() {
     "#]]
     .assert_eq(&project.says("run two.yaml --tool pluss a=1 b=2"));
     assert!(project.says("run two.yaml --tool plus a=1 b=2").starts_with("{\"sum\":3"));
+    project.write("sum.yaml", SUM);
+    expect![[r#"
+        stderr: error: there is no tool `xyz`
+        stderr: help: there is `sum`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml --tool xyz a=1 b=2"));
+    expect![[r#"
+        stderr: error: `.` is a folder
+        stderr: help: name the file of a graph
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run ."));
 }
 
 #[test]
@@ -160,7 +173,8 @@ fn a_dry_run_calls_nothing_and_shows_what_it_would_call() {
     let project = project();
     project.write("secret.yaml", SUM.replace("a: {expr: $.entry.a}", "a: {expr: $.entry.key}"));
     expect![[r#"
-        `add` would call add of echo with {"a":1,"b":2}
+        `add` would call `add` of `echo` with {"a":1,"b":2}
+        stderr: note: what comes after these calls depends on their answers; `--mock` gives some
         exit: 0
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run"));
@@ -216,6 +230,20 @@ fn written_answers_come_first() {
 }
 
 #[test]
+fn a_file_without_answers_is_no_mock() {
+    let project = project();
+    project.write("sum.test.yaml", "tests:\n  - {name: a, input: {a: 1, b: 2}, mock: {add: {sum: 40}}}\n");
+    project.write("empty.yaml", "mock: {}\n");
+    expect![[r#"
+        stderr: error: `sum.test.yaml` has no `mock` with answers
+        stderr: help: write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run sum.yaml a=1 b=2 --mock sum.test.yaml"));
+    assert!(project.says("run sum.yaml a=1 b=2 --mock empty.yaml").ends_with("exit: 2\n"));
+}
+
+#[test]
 fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
     let project = project();
     let said = project.says("run sum.yaml a=1 b=2 --trace");
@@ -223,11 +251,11 @@ fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
         said.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect();
     expect![[r#"
         {"sum":3,"size":"small"}
-        stderr: 0 entry start
+        stderr: 0 entry entry
         stderr: 1 add mcp
         stderr: 2 large switch
         stderr: 3 small transform
-        stderr: 4 exit end
+        stderr: 4 exit exit
         exit: 0"#]]
     .assert_eq(&lines.join("\n"));
     let said = project.says("--format json run sum.yaml a=1 b=2 key=hunter2 --trace");
@@ -235,6 +263,71 @@ fn the_trace_has_a_line_for_each_node_and_hides_what_is_marked() {
     let report: Value = serde_json::from_str(said.split("exit:").next().expect("JSON")).expect("JSON");
     assert_eq!(report["trace"][1]["input"], serde_json::json!({"a": 1, "b": 2}));
     assert_eq!(report["trace"][3]["expression"], r#"{"sum": $.add.sum, "size": "small"}"#);
+}
+
+/// Two branches, of which one takes a minute.
+const RACE: &str = r#"version: "1.0"
+server: {name: race, version: "1"}
+executionLimits: {maxExecutionTimeMs: 60000}
+tools:
+  - name: race
+    description: Takes what comes first
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: both}
+      - {id: both, type: parallel, branches: [many, quick], join: first}
+      - {id: many, type: forEach, items: {expr: '[1]'}, tool: sleeper, next: first}
+      - {id: quick, type: mcp, server: echo, tool: echo, args: {text: x}, next: first}
+      - {id: first, type: join, strategy: any, next: exit}
+      - {id: exit, type: exit}
+  - name: sleeper
+    description: Sleeps
+    inputSchema: {}
+    nodes:
+      - {id: entry, type: entry, next: slow}
+      - {id: slow, type: mcp, server: echo, tool: sleep, args: {ms: 60000}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+/// The number, node and kind of each row, and what became of it.
+fn rows(said: &str) -> String {
+    let rows = said.lines().filter(|line| line.contains('|')).map(|line| {
+        let words: Vec<&str> = line.trim_start_matches("stderr: ").split_whitespace().take(3).collect();
+        format!("{}{}\n", words.join(" "), line.rsplit('|').next().unwrap_or_default())
+    });
+    rows.collect()
+}
+
+#[test]
+fn the_trace_has_what_was_under_way_when_it_was_no_longer_waited_for() {
+    let project = Project::new();
+    project.write("race.yaml", RACE);
+    let said = project.says("run race.yaml --tool race --trace");
+    expect![[r#"
+        0 entry entry
+        1 both parallel
+        2 many/many forEach cancelled
+        3 quick/quick mcp
+        4 many/0/entry entry
+        5 many/0/slow mcp cancelled
+        6 first join
+        7 exit exit
+    "#]]
+    .assert_eq(&rows(&said));
+    project.write("race.yaml", RACE.replace("strategy: any", "strategy: all").replace("Ms: 60000", "Ms: 300"));
+    let said = project.says("run race.yaml --tool race --trace --durable");
+    expect![[r#"
+        0 entry entry
+        1 both parallel
+        2 many/many forEach cancelled
+        3 quick/quick mcp
+        4 many/0/entry entry
+        5 many/0/slow mcp cancelled
+    "#]]
+    .assert_eq(&rows(&said));
+    // The journal tells the same.
+    let run = said.split_once("stderr: run ").expect("a handle").1.lines().next().expect("a handle");
+    assert_eq!(rows(&project.says(&format!("runs show --trace {run}"))), rows(&said));
 }
 
 #[test]
@@ -277,7 +370,7 @@ fn a_person_steps_through_a_run() {
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --break smal"));
     expect![[r#"
-        stderr: error: the input is no JSON: EOF while parsing a value at line 1 column 0
+        stderr: error: the input is no JSON: it ends too early, at line 1 column 0
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]
@@ -378,6 +471,45 @@ fn a_recording_is_a_test_that_passes() {
     assert!(project.says("run fail.yaml a=1 b=2 --record fail.test.json").ends_with("exit: 1\n"));
     let said = project.says("test fail.test.json");
     assert!(said.contains("1 passed, 0 failed") && said.ends_with("exit: 0\n"), "{said}");
+}
+
+#[test]
+fn a_recording_of_a_race_passes_too() {
+    let project = Project::new();
+    project.write("race.yaml", RACE);
+    let said = project.says("run race.yaml --tool race --record race.test.yaml");
+    assert!(said.ends_with("exit: 0\n"), "{said}");
+    let said = project.says("test race.yaml");
+    assert!(said.contains("1 passed, 0 failed"), "{said}");
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_is_refused_before_anything_is_called() {
+    let project = Project::new();
+    project.write("own.yaml", own_server(&project));
+    assert!(project.says("trust own.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        stderr: error: `nodir/own.test.yaml` cannot be written: no such file or directory
+        stderr: help: name a file in a folder that exists with `--record`; nothing was started
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("run own.yaml a=1 b=2 --record nodir/own.test.yaml"));
+    assert!(!project.path().join("started").exists(), "nothing was started");
+}
+
+#[test]
+fn a_recording_that_fails_afterwards_keeps_the_result() {
+    let project = Project::new();
+    // The server takes the name that the recording was to have.
+    project.write("own.yaml", own_server(&project).replace("touch started", "touch own.test.yaml"));
+    assert!(project.says("trust own.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        {"sum":3,"size":"small"}
+        stderr: error: `own.test.yaml` cannot be written: file exists
+        stderr: help: the run is over, and this is its result; name a file in a folder that exists with `--record`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("run own.yaml a=1 b=2 --record own.test.yaml"));
 }
 
 #[cfg(unix)]

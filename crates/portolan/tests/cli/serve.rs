@@ -75,6 +75,29 @@ fn graphs_are_served_without_being_told_apart() {
 }
 
 #[test]
+fn a_tool_that_waits_for_an_agent_is_left_out_with_a_note() {
+    let project = Project::small();
+    let led = r#"  - name: led
+    description: Has an agent do something
+    inputSchema: { type: object }
+    outputSchema: { type: object }
+    nodes:
+      - { id: entry, type: entry, next: lead }
+      - { id: lead, type: call, workflow: small, next: exit }
+      - { id: exit, type: exit }
+"#;
+    project.write("g.yaml", format!("{GRAPH}{led}"));
+    expect![[r#"
+        stderr: note: `led` is not served: it may wait for an agent at `work`, which a call of a tool cannot; run it with `portolan run --durable`, or serve it from a file of its own with `--toolset tasks`, where `Init` begins it by that file's name
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("serve g.yaml"));
+    project.write("led.yaml", format!("{GRAPH}{led}"));
+    let said = project.says("serve led.yaml");
+    assert!(said.contains("serve its file with `--toolset tasks`, where `Init` begins it as `led`"), "{said}");
+}
+
+#[test]
 fn files_of_both_kinds_are_served_apart() {
     let project = Project::small();
     project.write("g.yaml", GRAPH);

@@ -207,3 +207,16 @@ fn what_has_faults_is_drawn_and_said_to_be_repaired() {
     let note = "stderr: note: `bent` has 1 fault and is shown repaired; `portolan check` says what is wrong";
     assert!(said.contains(note), "{said}");
 }
+
+#[test]
+fn a_graph_is_shown_in_the_words_of_its_file() {
+    let project = Project::new();
+    project.write("sum.yaml", crate::support::SUM);
+    let said = project.says("show sum.yaml");
+    let kind = |line: &&str| line.starts_with("entry ") || line.starts_with("exit ");
+    let kinds: Vec<Vec<&str>> =
+        said.lines().filter(kind).map(|line| line.split_whitespace().take(2).collect()).collect();
+    assert_eq!(kinds, [["entry", "entry"], ["exit", "exit"]], "{said}");
+    let said = project.says("--format json show sum.yaml");
+    assert!(said.contains(r#""kind": "exit""#) && !said.contains(r#""kind": "end""#), "{said}");
+}

@@ -68,6 +68,43 @@ fn too_few_edges_are_a_failure() {
 }
 
 #[test]
+fn a_call_without_an_answer_fails_its_test_whatever_comes_of_it() {
+    let project = project(
+        r#"tests:
+  - {name: caught, input: {a: 1, b: 2}}
+  - {name: meant, input: {a: 1, b: 2}, mock: {add: {error: {message: m, code: no-answer}}}, expect: {sum: 0, error: m}}
+  - {name: other, input: {a: 1, b: 2}, expect: {sum: 3}}
+"#,
+    );
+    expect![[r#"
+        sum.test.yaml
+          FAILED  caught
+                  line 2
+                  `sum.add` was called, and no answer is written for it: write one under `mock`
+          ok      meant
+          FAILED  other
+                  line 4
+                    {
+                  -   "sum": 3
+                  +   "sum": 0,
+                  +   "error": "no answer is written for this call of `add`"
+                    }
+                  `sum.add` was called, and no answer is written for it: write one under `mock`
+          sum: 3 of 8 edges taken
+            never taken: line 13: add → large
+            never taken: line 17: large → big ({">":[{"var":"add.sum"},10]})
+            never taken: line 18: large → small (otherwise)
+            never taken: line 19: big → exit
+            never taken: line 20: small → exit
+        3 tests: 1 passed, 2 failed; 3 of 8 edges taken
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("test sum.yaml"));
+    let said = project.says("--format json test sum.yaml");
+    assert!(said.contains(r#""sum.add""#) && said.contains(r#""unanswered""#), "{said}");
+}
+
+#[test]
 fn what_is_expected_of_a_failure_is_held_against_it() {
     let graph = SUM.replace(", onError: broken", "");
     let project = project(

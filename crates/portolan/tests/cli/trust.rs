@@ -76,6 +76,25 @@ fn a_command_cannot_be_taken_for_another() {
 }
 
 #[test]
+fn secrets_that_a_file_spells_out_are_not_shown() {
+    let project = Project::new();
+    let servers = "mcpServers:\n  echo: {command: npx, env: {API_TOKEN: s3cret}}\n  \
+                   web: {type: http, url: \"https://h/mcp?key=s3cret\", headers: {Authorization: Bearer s3cret}}\ntools:";
+    project.write("sum.yaml", crate::support::SUM.replacen("tools:", servers, 1));
+    expect![[r#"
+        sum.yaml: these commands may run in this project
+          server echo: env "API_TOKEN=[redacted]" npx
+          server web: "https://h/mcp?key=[redacted]" "Authorization=[redacted]"
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust sum.yaml"));
+    for more in ["", " --format json"] {
+        let said = project.says(&format!("trust --list{more}"));
+        assert!(said.contains("[redacted]") && !said.contains("s3cret"), "{said}");
+    }
+}
+
+#[test]
 fn all_files_are_looked_at_before_any_is_trusted() {
     let project = Project::new();
     project.write("good.json", checked(r#"["true"]"#));

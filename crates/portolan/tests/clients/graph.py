@@ -98,7 +98,7 @@ async def walk(server, project, mode):
         assert [answer.structured_content["sum"] for answer in sums] == [1000 + n for n in range(32)]
 
         failed = await client.call_tool("fail", {})
-        assert failed.is_error and failed.content[0].text == "no such folder", failed
+        assert failed.is_error and failed.content[0].text == "`ask` failed (tool-error): no such folder", failed
         bad = await client.call_tool("add", {"a": "one", "c": 1})
         assert bad.is_error and "/a" in bad.content[0].text, bad
         try:

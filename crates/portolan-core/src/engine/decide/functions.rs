@@ -168,10 +168,8 @@ fn over_limit(draft: &Draft<'_>, node: &NodeId, now: Now) -> Option<Fault> {
     let Limits { max_nodes, .. } = limits(draft);
     let executed = draft.before.executed;
     if executed >= max_nodes {
-        let message = format!(
-            "Execution limit exceeded: maximum node executions ({max_nodes}) reached. Current execution count: {executed}"
-        );
-        return Some(fault(node, "limit-nodes", message, ""));
+        let message = format!("the run has executed {executed} nodes, and `maxNodeExecutions` is {max_nodes}");
+        return Some(fault(node, "limit-nodes", message, "mend a loop that does not end, or raise `executionLimits`"));
     }
     time_is_up(draft, node, now)
 }
@@ -180,9 +178,8 @@ fn time_is_up(draft: &Draft<'_>, node: &NodeId, now: Now) -> Option<Fault> {
     let Limits { max_ms, .. } = limits(draft);
     let elapsed = u64::try_from(now.at.0.saturating_sub(draft.before.opening.since?.0)).unwrap_or(0);
     (elapsed >= max_ms).then(|| {
-        let message =
-            format!("Execution limit exceeded: maximum execution time ({max_ms}ms) reached. Elapsed time: {elapsed}ms");
-        fault(node, "limit-time", message, "")
+        let message = format!("the run has taken {elapsed} ms, and `maxExecutionTimeMs` is {max_ms}");
+        fault(node, "limit-time", message, "see with `--trace` which node takes its time, or raise `executionLimits`")
     })
 }
 

@@ -27,7 +27,7 @@ use serde_json::Value;
 use super::{EvalFault, ParseFault, Scope};
 use bounds::{Called, Meter};
 use host::Named;
-use reach::Reach;
+use reach::{Plain, Reach};
 pub(super) use values::boolean;
 
 /// The longest expression, in bytes.
@@ -116,11 +116,16 @@ impl Jsonata {
 
     /// What a plain path leads to; nothing when the expression is more than that or an array lies on the way.
     pub(super) fn walk<'v>(&self, scope: &Scope<'v>) -> Option<Option<&'v Value>> {
-        let (first, rest) = self.0.reach.path.as_ref()?.split_first()?;
-        if scope.root.is_some_and(Value::is_array) {
-            return None;
-        }
-        let mut found = scope.name(first);
+        let Plain { variable, segments } = self.0.reach.path.as_ref()?;
+        let (mut found, rest) = match variable {
+            // What is not bound may be a function.
+            Some(variable) => {
+                let bound = scope.bindings.iter().rev().find(|(name, _)| name == variable)?;
+                (Some(bound.1), &segments[..])
+            }
+            None if scope.root.is_some_and(Value::is_array) => return None,
+            None => segments.split_first().map(|(first, rest)| (scope.name(first), rest))?,
+        };
         for segment in rest {
             match found {
                 Some(Value::Object(members)) => found = members.get(segment),

@@ -23,8 +23,16 @@ pub(super) struct Reach {
     pub(super) looks_back: bool,
     /// Whether it has `@`, `#` or `%`, for which the library keeps an object with each item.
     pub(super) joins: bool,
-    /// The segments of a plain path, when it is nothing else.
-    pub(super) path: Option<Vec<String>>,
+    /// The plain path that it is, when it is nothing else.
+    pub(super) path: Option<Plain>,
+}
+
+/// A plain path: through members alone, from the top of the context or from a variable.
+pub(super) struct Plain {
+    /// The variable that it begins at.
+    pub(super) variable: Option<String>,
+    /// The members that it goes through.
+    pub(super) segments: Vec<String>,
 }
 
 impl Reach {
@@ -44,25 +52,30 @@ impl Reach {
     }
 }
 
-/// The segments of `a`, `a.b`, `$.a.b` and `$$.a.b`.
-fn plain(ast: &AstNode) -> Option<Vec<String>> {
+/// The path of `a`, `a.b`, `$.a.b`, `$$.a.b`, `$x` and `$x.a.b`.
+fn plain(ast: &AstNode) -> Option<Plain> {
     let steps = match ast {
-        AstNode::Name(name) => return Some(vec![name.clone()]),
+        AstNode::Name(name) => return Some(Plain { variable: None, segments: vec![name.clone()] }),
+        AstNode::Variable(name) if !name.is_empty() => {
+            return Some(Plain { variable: Some(name.clone()), segments: Vec::new() });
+        }
         AstNode::Path { steps } => steps,
         _ => return None,
     };
-    let steps = match steps.first().map(|step| &step.node) {
-        Some(AstNode::Variable(name) | AstNode::ParentVariable(name)) if name.is_empty() && is_bare(&steps[0]) => {
-            &steps[1..]
-        }
-        _ => steps,
+    let (variable, steps) = match steps.split_first() {
+        Some((first, rest)) if is_bare(first) => match &first.node {
+            AstNode::Variable(name) | AstNode::ParentVariable(name) if name.is_empty() => (None, rest),
+            AstNode::Variable(name) => (Some(name.clone()), rest),
+            _ => (None, &steps[..]),
+        },
+        _ => (None, &steps[..]),
     };
     let segment = |step: &PathStep| match &step.node {
         AstNode::Name(name) if is_bare(step) => Some(name.clone()),
         _ => None,
     };
     let segments: Vec<String> = steps.iter().map(segment).collect::<Option<_>>()?;
-    (!segments.is_empty()).then_some(segments)
+    (variable.is_some() || !segments.is_empty()).then_some(Plain { variable, segments })
 }
 
 fn is_bare(step: &PathStep) -> bool {

@@ -3,14 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
 use portolan_core::graph::Workflow;
-use portolan_core::present::{Redaction, TraceRow, expression, way};
+use portolan_core::present::{Redaction, TraceRow, way};
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Control, Ended, Outcome, Watch};
+use portolan_runtime::drive::{Control, Outcome, Watch};
 use portolan_runtime::graphs::Loaded;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
@@ -21,14 +20,12 @@ use serde_json::{Value, json};
 
 use super::outcome::{Told, tell};
 use super::progress::{Progress, TICK};
+use super::rows::Rows;
 use super::steps::steps;
 use super::{Run, folder};
 use crate::cli::output::{one_line, plain};
 use crate::cli::runs::person;
-use crate::cli::{Exit, Output, block_on};
-
-/// The most nodes that are remembered for a trace.
-const MAX_ROWS: usize = 20_000;
+use crate::cli::{Exit, Output, block_on, report};
 
 /// A run that is about to be driven: everything is checked.
 pub(super) struct Driven<'d> {
@@ -46,7 +43,7 @@ pub(super) struct Driven<'d> {
 /// How a run is looked on.
 pub(in crate::cli) struct Look<'l> {
     pub(in crate::cli) output: Output,
-    pub(in crate::cli) workflow: &'l Workflow,
+    pub(in crate::cli) workflow: &'l Arc<Workflow>,
     pub(in crate::cli) hidden: &'l Redaction,
     pub(in crate::cli) control: Control,
     /// Whether a person steps through it.
@@ -76,7 +73,7 @@ pub(in crate::cli) async fn drive(
     let Look { output, workflow, hidden, control, steps: stepping, trace, kept, servers } = look;
     let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
     let progress = shown.then(Progress::default);
-    let rows = trace.then(|| Rows::new(hidden.clone()));
+    let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
     let watches = [progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
     let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
@@ -111,7 +108,9 @@ pub(in crate::cli) async fn drive(
     if let Some(servers) = servers {
         servers.close().await;
     }
-    Ok(Over { finished: finished.transpose()?, rows: rows.map(|rows| rows.take()) })
+    let finished = finished.transpose()?;
+    let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting(_)));
+    Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
 }
 
 /// Resolves when the person, or the system, asks this process to end.
@@ -133,58 +132,8 @@ async fn interrupted() {
     }
 }
 
-/// What nodes did, as they are told of.
-#[derive(Clone)]
-struct Rows {
-    began: Instant,
-    hidden: Redaction,
-    rows: Arc<Mutex<Vec<TraceRow>>>,
-}
-
-impl Rows {
-    fn new(hidden: Redaction) -> Rows {
-        Rows { began: Instant::now(), hidden, rows: Arc::default() }
-    }
-
-    fn watch(&self) -> Watch {
-        let rows = self.clone();
-        Watch::new(|_| {}, move |ended| rows.note(ended))
-    }
-
-    fn note(&self, ended: &Ended<'_>) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if rows.len() >= MAX_ROWS {
-            return;
-        }
-        let start = self.began.elapsed().saturating_sub(ended.took);
-        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        rows.push(TraceRow {
-            index: ended.index,
-            at: way(ended.path, &ended.node.id),
-            node: ended.node.id.clone(),
-            kind: ended.node.kind.word(),
-            start_us: micros(start),
-            took_us: micros(ended.took),
-            retries: u32::try_from(ended.calls.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            input: ended.input.map(|input| self.hidden.value(input)),
-            expression: expression(&ended.node.kind).map(|text| self.hidden.text(&text)),
-            output: ended.output.map(|output| self.hidden.value(output)),
-            error: ended.fault.map(|fault| self.hidden.fault(fault)),
-        });
-    }
-
-    fn take(&self) -> Vec<TraceRow> {
-        std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
-    if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
-        let message = format!("`{}` is there already", path.display());
-        return Err(
-            ServiceError::refused("exists", message, "name another file for `--record`; nothing was started").into()
-        );
-    }
+    args.record.as_deref().map_or(Ok(()), may_be_written)?;
     let Driven { output, service, loaded, definition, ref input, ref written, .. } = driven;
     let hidden = driven.hidden.clone().learning(input);
     let recorder = args.record.as_ref().map(|_| Recorder::default());
@@ -228,10 +177,32 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let Some(finished) = finished else { return Ok(left(output, kept.as_ref())) };
     remark_on_unused(output, written.as_deref());
     let exit = tell(output, &Told { finished: &finished, rows, hidden: &hidden })?;
-    if let (Some(recorder), Some(path)) = (&recorder, &args.record) {
-        record(&driven, recorder, path, &finished, &hidden)?;
+    if let (Some(recorder), Some(path)) = (&recorder, &args.record)
+        && let Err(error) = record(&driven, recorder, path, &finished, &hidden)
+    {
+        // What the run did is done, and how it went is what its caller acts on.
+        report(&output, &error);
     }
     Ok(exit)
+}
+
+/// Refuses a recording that could not be written, before anything is called.
+fn may_be_written(path: &Path) -> Result<(), ServiceError> {
+    let refused = |code, message, help| Err(ServiceError::refused(code, message, help));
+    if path.exists() {
+        let message = format!("`{}` is there already", path.display());
+        return refused("exists", message, "name another file for `--record`; nothing was started");
+    }
+    // Only the attempt tells: rights, a full disk, a name that the disk does not take.
+    if let Err(error) = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path)) {
+        let help = "name a file in a folder that exists with `--record`; nothing was started";
+        return refused("unwritable", unwritable(path, &error), help);
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}` cannot be written: {}", path.display(), plain(error))
 }
 
 /// A run that is kept was interrupted.
@@ -272,12 +243,12 @@ fn record(
         hidden,
     };
     let rewritten = block_on(recording.write(path, &tester))??;
-    let unwritable = |error: std::io::Error| {
-        let message = format!("`{}` cannot be written: {}", path.display(), plain(&error));
-        ServiceError::failed("unwritable", message, "name a file in a folder that exists with `--record`")
+    let failed = |error: std::io::Error| {
+        let help = "the run is over, and this is its result; name a file in a folder that exists with `--record`";
+        ServiceError::failed("unwritable", unwritable(path, &error), help)
     };
-    let mut file = std::fs::File::create_new(path).map_err(unwritable)?;
-    file.write_all(rewritten.text.as_bytes()).map_err(unwritable)?;
+    let mut file = std::fs::File::create_new(path).map_err(failed)?;
+    file.write_all(rewritten.text.as_bytes()).map_err(failed)?;
     if rewritten.redacted {
         output.remark(one_line(&format!("note: values in `{}` that must not be shown were masked", path.display())));
     }
@@ -328,9 +299,15 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     }
     for call in &calls {
         let word = |key: &str| call[key].as_str().unwrap_or_default();
-        let what =
-            format!("`{}` would call {} of {} with {}", word("node"), word("tool"), word("server"), call["arguments"]);
+        let what = format!(
+            "`{}` would call `{}` of `{}` with {}",
+            word("node"),
+            word("tool"),
+            word("server"),
+            call["arguments"]
+        );
         output.line(one_line(&what))?;
     }
+    output.remark("note: what comes after these calls depends on their answers; `--mock` gives some");
     Ok(Exit::Done)
 }

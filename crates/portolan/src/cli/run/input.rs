@@ -11,7 +11,7 @@ use portolan_runtime::service::ServiceError;
 use serde_json::{Map, Value};
 
 use super::Run;
-use crate::cli::output::plain;
+use crate::cli::output::{plain, unread};
 
 /// The input, held against what the function takes: everything that is wrong with it at once.
 pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, ServiceError> {
@@ -48,7 +48,7 @@ fn whole(given: &str) -> Result<Value, ServiceError> {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(refused("the input must be a JSON object".to_owned(), "write `{\"key\": value}`")),
         Err(error) => Err(refused(
-            format!("the input is no JSON: {error}"),
+            format!("the input is no JSON: {}", unread(&error)),
             "write `{\"key\": value}`, `@FILE`, or `-` for standard input",
         )),
     }
@@ -65,7 +65,8 @@ fn bounded(from: impl Read, what: &str) -> Result<String, ServiceError> {
 }
 
 fn unreadable(what: &str, error: &io::Error) -> ServiceError {
-    refused(format!("{what} cannot be read: {}", plain(error)), "check the path and its permissions")
+    let message = format!("{what} cannot be read: {}", plain(error));
+    ServiceError::failed("unreadable", message, "check the path and its permissions")
 }
 
 /// The fields of the command line, and what is wrong with them besides their values.

@@ -4,6 +4,7 @@ mod driven;
 mod input;
 mod outcome;
 mod progress;
+mod rows;
 mod steps;
 mod waterfall;
 
@@ -12,7 +13,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::closest;
-use portolan_core::graph::Kind;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
@@ -23,6 +23,7 @@ use portolan_runtime::tools::Written;
 
 use super::check::draw_findings;
 use super::{Common, Exit, Leniency};
+use crate::mcp::awaited;
 
 pub(super) use driven::{Look, Over, drive, left};
 pub(super) use outcome::{Told, tell, width};
@@ -80,6 +81,10 @@ pub(super) struct Run {
 
 pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
+    if args.file.is_dir() {
+        let message = format!("`{}` is a folder", args.file.display());
+        return Err(ServiceError::refused("not_a_file", message, "name the file of a graph").into());
+    }
     let options = options(args, common)?;
     let service = Service::new(options.clone())?;
     let strictness = args.leniency.strictness();
@@ -168,21 +173,12 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<NodeId>, ServiceErr
 
 /// A run that nobody keeps cannot wait for an agent or a person.
 fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
-    for (_, flow) in definition.workflow.flows() {
-        for (node, step) in &flow.steps {
-            let who = match &step.node.kind {
-                Kind::Work { .. } => "an agent",
-                Kind::Checkpoint { .. } => "a person",
-                _ => continue,
-            };
-            return Err(ServiceError::refused(
-                "durable_required",
-                format!("the run may wait for {who} at `{node}`, and would be lost"),
-                "say `--durable`, so that it is kept until somebody goes on with it",
-            ));
-        }
-    }
-    Ok(())
+    let Some((who, node)) = awaited(&definition.workflow) else { return Ok(()) };
+    Err(ServiceError::refused(
+        "durable_required",
+        format!("the run may wait for {who} at `{node}`, and would be lost"),
+        "say `--durable`, so that it is kept until somebody goes on with it",
+    ))
 }
 
 /// The folder of the file that functions came from, as a run keeps it.

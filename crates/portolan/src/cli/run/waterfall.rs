@@ -11,13 +11,10 @@ const MAX_NAME: usize = 40;
 /// How wide the bars may become together.
 const BARS: std::ops::RangeInclusive<usize> = 10..=40;
 
-/// One line for each node, in the order in which they began.
+/// One line for each node, in the order of the rows: that in which nodes began.
 pub(in crate::cli) fn waterfall(rows: &[TraceRow], width: usize) -> String {
-    let mut sorted: Vec<&TraceRow> = rows.iter().collect();
-    // What stands around others first, where all of them begin within the same tick of the clock.
-    sorted.sort_by_key(|row| (row.start_us, row.at.matches('/').count(), row.index));
-    let shown = &sorted[..sorted.len().min(MAX_ROWS)];
-    let cells: Vec<[String; 4]> = shown.iter().map(|row| cells(row)).collect();
+    let shown = &rows[..rows.len().min(MAX_ROWS)];
+    let cells: Vec<[String; 4]> = shown.iter().map(cells).collect();
     let wide = |at: usize| cells.iter().map(|cell| cell[at].chars().count()).max().unwrap_or_default();
     let widths = [wide(0), wide(1), wide(2), wide(3)];
     let bars = width.saturating_sub(widths.iter().sum::<usize>() + 10).clamp(*BARS.start(), *BARS.end());
@@ -27,8 +24,8 @@ pub(in crate::cli) fn waterfall(rows: &[TraceRow], width: usize) -> String {
         let [i, a, k, t] = widths;
         text += &format!("{index:>i$}  {at:a$}  {kind:k$}  {took:>t$}  |{}|{}\n", bar(row, whole, bars), end(row));
     }
-    if sorted.len() > MAX_ROWS {
-        text += &format!("… and {} more; `--format json` has them all\n", sorted.len() - MAX_ROWS);
+    if rows.len() > MAX_ROWS {
+        text += &format!("… and {} more; `--format json` has them all\n", rows.len() - MAX_ROWS);
     }
     text
 }
@@ -66,9 +63,10 @@ fn end(row: &TraceRow) -> String {
         1 => " after 1 retry".to_owned(),
         more => format!(" after {more} retries"),
     };
-    match &row.error {
-        None => retries,
-        Some(fault) => one_line(&format!("{retries} failed ({})", fault.code)),
+    match (&row.error, row.became) {
+        (None, None) => retries,
+        (None, Some(became)) => format!("{retries} {became}"),
+        (Some(fault), _) => one_line(&format!("{retries} failed ({})", fault.code)),
     }
 }
 
@@ -92,6 +90,7 @@ mod tests {
             expression: None,
             output: None,
             error: None,
+            became: None,
         }
     }
 
@@ -101,14 +100,14 @@ mod tests {
         let fault = Fault { node: "c".into(), code, message: String::new(), detail: String::new() };
         let rows = [
             row(0, "a", 0, 400),
-            row(2, "b/c", 1_000, 500_000),
             TraceRow { error: Some(fault), retries: 2, ..row(1, "c\u{1b}[31m", 1_000, 1_500_000) },
+            TraceRow { became: Some("cancelled"), ..row(2, "b/c", 1_000, 500_000) },
             row(3, "d", 1_501_000, 0),
         ];
         expect![[r#"
             0  a            mcp  0.4 ms  |█                                       |
             1  c\u{1b}[31m  mcp   1.5 s  |████████████████████████████████████████| after 2 retries failed (tool-error)
-            2  b/c          mcp  500 ms  |█████████████                           |
+            2  b/c          mcp  500 ms  |█████████████                           | cancelled
             3  d            mcp  0.0 ms  |                                       █|
         "#]]
         .assert_eq(&waterfall(&rows, 80));

@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portolan_core::present::{Redaction, way};
+use portolan_core::present::{Redaction, function_word, way};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::drive::{Began, Ended, Watch};
 use serde_json::{Map, Value, json};
-
-use crate::mcp::graph::word;
 
 /// The most nodes that are told; of a longer run the last ones.
 const MAX_ROWS: usize = 1_000;
@@ -79,7 +77,7 @@ impl History {
         let mut row = json!({
             "executionIndex": ended.index,
             "nodeId": node,
-            "nodeType": word(&ended.node.kind),
+            "nodeType": function_word(&ended.node.kind),
             "startTime": ended.at.0.saturating_sub(took),
             "endTime": ended.at.0,
             "duration": took,

@@ -22,8 +22,8 @@ pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
         Outcome::Cancelled => failed(&fault("", "cancelled", "the run was called off", ""), shape),
         Outcome::Waiting(node) => {
             let message = format!("`{node}` waits for an agent or a person, whom a call of a tool cannot wait for");
-            let help = "run it with `portolan run --durable`, or serve it with `--toolset tasks`";
-            failed(&fault(&node, "waiting", &message, help), shape)
+            let help = "run it with `portolan run --durable`, or serve its file with `--toolset tasks`";
+            failure(&fault(&node, "waiting", &message, help), &message, shape)
         }
     }
 }
@@ -82,8 +82,16 @@ fn text(value: &Value) -> ContentBlock {
 
 /// A failure is a result, so that the model gets to read it, and never an error of the protocol.
 pub(super) fn failed(fault: &Fault, shape: &Shape) -> CallToolResult {
+    let Fault { node, code, message, .. } = fault;
+    match node.as_str() {
+        "" => failure(fault, message, shape),
+        node => failure(fault, &format!("`{node}` failed ({code}): {message}"), shape),
+    }
+}
+
+fn failure(fault: &Fault, said: &str, shape: &Shape) -> CallToolResult {
     let Fault { node, code, message, detail } = fault;
-    let said = if detail.is_empty() { message.clone() } else { format!("{message}\n\n{detail}") };
+    let said = if detail.is_empty() { said.to_owned() } else { format!("{said}\n\n{detail}") };
     let mut result = CallToolResult::error(vec![ContentBlock::text(said)]);
     let told = json!({ "code": code, "message": message, "node": node, "detail": detail });
     let structured = json!({ "error": told });
@@ -151,7 +159,10 @@ mod tests {
         let fault = fault("list", "tool-error", "no such folder", "files wrote:\nENOENT");
         let result = failed(&fault, &Shape::Open);
         assert_eq!(result.is_error, Some(true));
-        assert_eq!(result.content, [ContentBlock::text("no such folder\n\nfiles wrote:\nENOENT")]);
+        assert_eq!(
+            result.content,
+            [ContentBlock::text("`list` failed (tool-error): no such folder\n\nfiles wrote:\nENOENT")]
+        );
         let told = json!({ "code": "tool-error", "message": "no such folder", "node": "list", "detail": "files wrote:\nENOENT" });
         assert_eq!(result.structured_content, Some(json!({ "error": told })));
         let result = failed(&fault, &Shape::Wrapped);

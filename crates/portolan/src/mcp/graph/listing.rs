@@ -1,12 +1,15 @@
 //! The tools as clients see them: what the files say of each, in MCP's words.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use portolan_core::diagnostic::closest;
-use portolan_core::graph::Program;
+use portolan_core::graph::{Kind, Program, Workflow};
 use portolan_core::schema::Schema;
+use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::graphs::Loaded;
 use rmcp::model::{JsonObject, Tool};
@@ -19,6 +22,8 @@ pub(super) const RESULT: &str = "result";
 pub(super) struct Listing {
     pub(super) loaded: Arc<Loaded>,
     entries: IndexMap<String, Entry>,
+    /// The functions that are no tools, each with the reason.
+    left_out: IndexMap<String, String>,
 }
 
 /// A tool.
@@ -41,9 +46,19 @@ pub(super) enum Shape {
 
 impl Listing {
     pub(super) fn of(loaded: Arc<Loaded>) -> Listing {
-        let entry = |(name, definition): (&String, &Arc<Definition>)| (name.clone(), Entry::of(name, definition));
-        let entries = loaded.functions.iter().map(entry).collect();
-        Listing { loaded, entries }
+        let (mut entries, mut left_out) = (IndexMap::new(), IndexMap::new());
+        for (name, definition) in &loaded.functions {
+            match cannot_be_served(&loaded, name, definition) {
+                None => entries.insert(name.clone(), Entry::of(name, definition)).map_or((), drop),
+                Some(why) => left_out.insert(name.clone(), why).map_or((), drop),
+            }
+        }
+        Listing { loaded, entries, left_out }
+    }
+
+    /// The functions that are no tools, each with the reason.
+    pub(super) fn left_out(&self) -> &IndexMap<String, String> {
+        &self.left_out
     }
 
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
@@ -58,6 +73,43 @@ impl Listing {
     pub(super) fn closest(&self, name: &str) -> Option<&str> {
         closest(name, self.entries.keys().map(String::as_str))
     }
+}
+
+/// Why a function is no tool: its caller cannot wait for an agent or a person.
+fn cannot_be_served(loaded: &Loaded, name: &str, definition: &Definition) -> Option<String> {
+    let (who, node) = awaited(&definition.workflow)?;
+    let by = begun_as(loaded, name, definition);
+    Some(format!(
+        "`{name}` is not served: it may wait for {who} at `{node}`, which a call of a tool cannot; run it with `portolan \
+         run --durable`, or {by}"
+    ))
+}
+
+/// How an agent can be led through a function: a file stands for the one that is called like it, or for its first.
+fn begun_as(loaded: &Loaded, name: &str, definition: &Definition) -> String {
+    let file = loaded.file_of(definition).unwrap_or_default();
+    let beside = |other: &&String| loaded.file_of(&loaded.functions[*other]).is_some_and(|its| its == file);
+    let id = Path::new(&file).file_stem().map_or_else(|| name.into(), OsStr::to_string_lossy);
+    let first = loaded.functions.keys().find(beside);
+    let stands = loaded.functions.keys().filter(beside).find(|other| **other == *id).or(first);
+    match stands {
+        Some(stands) if stands == name => {
+            format!("serve its file with `--toolset tasks`, where `Init` begins it as `{id}`")
+        }
+        _ => "serve it from a file of its own with `--toolset tasks`, where `Init` begins it by that file's name"
+            .to_owned(),
+    }
+}
+
+/// Whom a run may wait for, and where; nothing where it needs nobody.
+pub(crate) fn awaited(workflow: &Workflow) -> Option<(&'static str, &NodeId)> {
+    let steps = workflow.flows().flat_map(|(_, flow)| &flow.steps);
+    let mut awaited = steps.filter_map(|(node, step)| match &step.node.kind {
+        Kind::Work { .. } => Some(("an agent", node)),
+        Kind::Checkpoint { .. } => Some(("a person", node)),
+        _ => None,
+    });
+    awaited.next()
 }
 
 impl Entry {

@@ -30,8 +30,8 @@ use super::transport::Bounds;
 use listing::{Entry, Listing};
 use progress::Progress;
 
+pub(crate) use listing::awaited;
 pub(crate) use notes::Notes;
-pub(super) use progress::word;
 
 /// How often the files are looked at while nobody calls.
 const LOOK: Duration = Duration::from_secs(1);
@@ -40,8 +40,16 @@ pub(super) const CLOSING: Duration = Duration::from_millis(700);
 /// An expression keeps its thread for up to its second, and the others go on meanwhile.
 pub(super) const MIN_WORKERS: usize = 4;
 
-/// Is told what is wrong with files that were changed.
-pub(crate) type Report = Box<dyn Fn(&Faulty) + Send + Sync>;
+/// Is told what the person who serves should know.
+pub(crate) type Report = Box<dyn Fn(News<'_>) + Send + Sync>;
+
+/// What the person who serves should know.
+pub(crate) enum News<'n> {
+    /// Files were changed, and cannot be served as they are.
+    Faulty(&'n Faulty),
+    /// A function is no tool, for this reason.
+    LeftOut(&'n str),
+}
 
 /// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
 /// were started end with it.
@@ -67,7 +75,9 @@ struct Server {
 
 impl Server {
     fn new(service: Arc<Service>, graphs: Graphs, report: Report) -> Server {
-        let listing = Mutex::new(Arc::new(Listing::of(graphs.loaded())));
+        let listing = Listing::of(graphs.loaded());
+        listing.left_out().values().for_each(|why| report(News::LeftOut(why)));
+        let listing = Mutex::new(Arc::new(listing));
         Server { service, graphs, listing, changes: watch::Sender::new(0), report }
     }
 
@@ -79,7 +89,7 @@ impl Server {
     fn current(&self) -> Arc<Listing> {
         if self.graphs.refresh(self.service.library()) {
             match self.graphs.faulty() {
-                Some(faulty) => (self.report)(&faulty),
+                Some(faulty) => (self.report)(News::Faulty(&faulty)),
                 None => self.take_over(),
             }
         }
@@ -90,6 +100,8 @@ impl Server {
         let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = Listing::of(self.graphs.loaded());
         let differs = fresh.tools().ne(listing.tools());
+        let unknown = fresh.left_out().iter().filter(|(name, why)| listing.left_out().get(*name) != Some(why));
+        unknown.for_each(|(_, why)| (self.report)(News::LeftOut(why)));
         *listing = Arc::new(fresh);
         if differs {
             self.changes.send_modify(|count| *count += 1);
@@ -194,6 +206,9 @@ pub(super) fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
 }
 
 fn unknown(listing: &Listing, name: &str) -> ErrorData {
+    if let Some(why) = listing.left_out().get(name) {
+        return ErrorData::invalid_params(why.clone(), None);
+    }
     let help = listing
         .closest(name)
         .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use portolan_core::graph::Kind;
+use portolan_core::present::function_word;
 use portolan_runtime::drive::{Ended, Watch};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -51,7 +51,7 @@ impl News {
 
     /// Where too many wait already, the newest takes the place of the one before it.
     fn ended(&self, ended: &Ended<'_>) {
-        let (id, kind) = (&ended.node.id, word(&ended.node.kind));
+        let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
         let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
         let mut state = self.state();
@@ -75,17 +75,6 @@ impl News {
             nodes.drain(..nodes.len() - 1);
         }
         (nodes, state.over)
-    }
-}
-
-/// What a file of graphs calls a kind of node.
-pub(in crate::mcp) fn word(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Start => "entry",
-        Kind::End { .. } => "exit",
-        Kind::Fork { .. } => "parallel",
-        Kind::Subflow { .. } => "call",
-        kind => kind.word(),
     }
 }
 

@@ -73,7 +73,7 @@ fn a_failure_is_a_result_that_names_its_node() {
     let project = failing();
     let mut wire = client(&project);
     let (text, error) = failure(&call(&mut wire, "fails", json!({})));
-    assert_eq!(text, "no such folder");
+    assert_eq!(text, "`list` failed (tool-error): no such folder");
     assert_eq!(error, json!({ "code": "tool-error", "message": "no such folder", "node": "list", "detail": "" }));
     let (text, error) = failure(&call(&mut wire, "broken", json!({})));
     assert!(text.contains("custom boom") && text.contains("\n\n") && text.contains("$error("), "{text}");

@@ -1,0 +1,188 @@
+//! The kept run of a graph, as `portolan runs show` tells it: what it came to, or where it was left, and what is next.
+
+use portolan_core::graph::EndResult;
+use portolan_core::present::{Redaction, trace, way};
+use portolan_core::run::{EventKind, Fault, Place, Run};
+use portolan_core::value::Timestamp;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::clock::rfc3339;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::graphs::{redaction, servers_of};
+use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::store::{Record, RunId};
+use serde_json::{Value, json};
+
+use super::Exit;
+use super::check::counted;
+use super::output::{Output, Paint, one_line, safe};
+use super::run::{waterfall, width};
+
+/// How much of a result is shown; `--format json` has all of it.
+const MAX_RESULT: usize = 2_000;
+
+/// The run of a graph, told from its journal.
+pub(super) struct Kept {
+    id: RunId,
+    workflow: String,
+    run: Run,
+    began: Timestamp,
+    last: Timestamp,
+    end: End,
+}
+
+/// What became of it.
+enum End {
+    /// It is done, with this output.
+    Done(Value),
+    /// It failed.
+    Failed(Fault),
+    /// It was called off, for this reason.
+    CalledOff(String),
+    /// It is at a node that the engine executes.
+    UnderWay,
+}
+
+impl Kept {
+    /// The run of a graph; nothing where the run is an agent's, or waits for one.
+    pub(super) async fn of(service: &Service, address: &Address) -> Result<Option<Kept>, ServiceError> {
+        let Address::Stored(id) = address else { return Ok(None) };
+        let (definition, input) = service.function_of(id).await?;
+        if definition.workflow.root().program.is_none() {
+            return Ok(None);
+        }
+        let records = service.records(address).await?;
+        let hidden = hidden(service, &definition, &input);
+        Ok(Kept::told(id, &definition, &records, &hidden))
+    }
+
+    fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<Kept> {
+        let run = Run::fold(records.iter().flat_map(|record| &record.changes))?;
+        let led = |flow| definition.workflow.flow(flow).program.is_none();
+        if !run.is_over() && run.positions().iter().any(|(_, frame)| led(&frame.flow)) {
+            return None;
+        }
+        let (first, last) = (records.first()?, records.last()?);
+        Some(Kept {
+            id: id.clone(),
+            workflow: definition.workflow.id().to_string(),
+            began: first.event.at,
+            last: last.event.at,
+            end: end(&run, last, hidden),
+            run,
+        })
+    }
+
+    /// Tells it: where it is, what it came to, and what is next.
+    pub(super) fn show(&self, output: Output, situation: Value) -> anyhow::Result<Exit> {
+        if output.is_json() {
+            output.json(&self.report(situation))?;
+            return Ok(Exit::Done);
+        }
+        let at = self.run.positions().iter().map(|(path, frame)| way(path, frame.place.node())).collect::<Vec<_>>();
+        let (paint, word) = match &self.end {
+            End::Done(_) => (Paint::Good, "done"),
+            End::Failed(_) => (Paint::Bad, "failed"),
+            End::CalledOff(_) => (Paint::Strong, "called off"),
+            End::UnderWay => (Paint::Warn, "under way"),
+        };
+        let head = format!("{} · {} · {} · ", self.id, self.workflow, at.join(", "));
+        output.line(one_line(&head) + &output.paint(paint, word))?;
+        output.line("")?;
+        self.tell(output)?;
+        output.line("")?;
+        output.line(output.paint(Paint::Faint, &self.next()))?;
+        Ok(Exit::Done)
+    }
+
+    /// What it came to, and when.
+    pub(super) fn tell(&self, output: Output) -> anyhow::Result<()> {
+        match &self.end {
+            End::Done(result) => output.line(one_line(&shortened(&result.to_string())))?,
+            End::Failed(fault) => {
+                output.line(one_line(&format!("`{}` failed ({}): {}", fault.node, fault.code, fault.message)))?;
+                if !fault.detail.is_empty() {
+                    output.line(safe(&fault.detail))?;
+                }
+            }
+            End::CalledOff(reason) => output.line(one_line(&format!("it was called off: {reason}")))?,
+            End::UnderWay => output.line("nothing came of it so far: it is being driven, or was interrupted")?,
+        }
+        let executed = counted(usize::try_from(self.run.executed).unwrap_or(usize::MAX), "node");
+        let end = if matches!(self.end, End::UnderWay) { "last seen" } else { "ended" };
+        output.line(format!("{executed} executed, began {}, {end} {}", rfc3339(self.began), rfc3339(self.last)))
+    }
+
+    /// What may be done next, in one line.
+    fn next(&self) -> String {
+        let id = &self.id;
+        match self.end {
+            End::UnderWay => format!("unless another process drives it, `portolan runs resume {id}` goes on with it"),
+            _ => format!("`portolan runs show --trace {id}` shows what each node did"),
+        }
+    }
+
+    fn report(&self, mut situation: Value) -> Value {
+        let (outcome, field, value) = match &self.end {
+            End::Done(result) => ("done", "output", result.clone()),
+            End::Failed(fault) => ("failed", "error", json!(fault)),
+            End::CalledOff(reason) => ("cancelled", "reason", json!(reason)),
+            End::UnderWay => ("under_way", "resume", json!(format!("portolan runs resume {}", self.id))),
+        };
+        situation["outcome"] = json!(outcome);
+        situation[field] = value;
+        situation["executed"] = json!(self.run.executed);
+        situation["beganAt"] = json!(rfc3339(self.began));
+        situation["updatedAt"] = json!(rfc3339(self.last));
+        situation
+    }
+}
+
+/// What is not shown of a run: what its graphs hide, and what its servers are told in confidence.
+fn hidden(service: &Service, definition: &Definition, input: &Value) -> Redaction {
+    let servers = servers_of(definition, service.project(), service.project());
+    redaction(definition, &servers).learning(input)
+}
+
+fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
+    let Place::Ended { result, .. } = &run.root.place else { return End::UnderWay };
+    let data = run.root.data.as_deref();
+    match (data.and_then(|data| data.fault.as_ref()), result) {
+        (Some(fault), _) => End::Failed(hidden.fault(fault)),
+        (None, EndResult::Cancelled) => End::CalledOff(match &last.event.what {
+            EventKind::Cancelled { reason } => hidden.text(reason),
+            _ => String::new(),
+        }),
+        (None, _) => {
+            let output = data.and_then(|data| data.output.as_deref());
+            End::Done(output.map_or(Value::Null, |output| hidden.value(output)))
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_RESULT) {
+        Some((end, _)) => format!("{}… (the first {MAX_RESULT} characters; `--format json` has all)", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Everything that the nodes of a function did, and what it came to.
+pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId) -> anyhow::Result<Exit> {
+    let (definition, input) = service.function_of(&handle).await?;
+    let hidden = hidden(service, &definition, &input);
+    let address = Address::Stored(handle.clone());
+    let records = service.records(&address).await?;
+    let events = records.iter().map(|record| (&record.event, record.changes.as_slice()));
+    let rows = trace(&definition.workflow, events, &hidden);
+    if output.is_json() {
+        output.json(&json!({ "run": handle.to_string(), "trace": rows }))?;
+    } else if rows.is_empty() {
+        output.remark("no node of a graph was executed in this run");
+    } else {
+        output.line(waterfall(&rows, width()).trim_end())?;
+        if let Some(kept) = Kept::told(&handle, &definition, &records, &hidden) {
+            kept.tell(output)?;
+        }
+    }
+    Ok(Exit::Done)
+}
