@@ -42,6 +42,8 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     let Kept { definition, run: state, servers } = service.kept_function(&run, args.mcp.as_deref()).await?;
     let input = state.opening.input.as_deref().cloned().unwrap_or_default();
     let hidden = redaction(&definition, &servers).learning(&input);
+    let records = service.records(&Address::Stored(run.clone())).await?;
+    hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
     let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
     let look = Look {
         output,
@@ -85,6 +87,7 @@ pub(super) async fn show_trace(output: Output, service: &Service, run: &str) -> 
     let hidden = Redaction::of_workflow(&definition.workflow).learning(&input);
     let records = service.records(&Address::Stored(handle)).await?;
     let records = records.iter().map(|record| (&record.event, record.changes.as_slice()));
+    hidden.learn_from(records.clone());
     let rows = trace(&definition.workflow, records, &hidden);
     if output.is_json() {
         output.json(&json!({ "run": run, "trace": rows }))?;

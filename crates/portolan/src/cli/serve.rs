@@ -159,7 +159,7 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
         drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| reports.note(drawing));
         reports.note("the tools are served as they were before, until the faults are mended".to_owned());
     };
-    mcp::serve_graphs(Arc::new(service), graphs, Box::new(report))?;
+    mcp::serve_graphs(Arc::new(service), graphs, &notes, Box::new(report))?;
     notes.flush();
     Ok(Exit::Done)
 }

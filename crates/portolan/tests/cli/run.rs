@@ -408,3 +408,62 @@ fn an_interrupt_stops_the_run_and_ends_its_servers() {
     let mut rest = Vec::new();
     hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
 }
+
+/// `apiKey` comes from a server's answer, and is repeated by an error under no name.
+const KEYS: &str = r#"version: "1.0"
+server: {name: keys, version: "1"}
+redact: [apiKey]
+tools:
+  - name: keys
+    description: Logs in and fails
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: login}
+      - {id: login, type: mcp, server: echo, tool: echo, args: {k: {expr: '"sk-" & "live-77"'}, id: 5}, postTransform: {expr: '{"apiKey": $output.k}'}, next: use}
+      - {id: use, type: mcp, server: echo, tool: fail, args: {message: {expr: '"bad key " & $.login.apiKey'}}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+#[test]
+fn what_a_server_answers_in_a_marked_field_is_masked_where_it_was_copied() {
+    let project = Project::new();
+    project.write("keys.yaml", KEYS);
+    let said = project.says("run keys.yaml");
+    assert!(said.contains("(tool-error): bad key [redacted]"), "{said}");
+    project.write(
+        "keys.yaml",
+        KEYS.replace(
+            r#"{k: {expr: '"sk-" & "live-77"'}, id: 5}, postTransform: {expr: '{"apiKey": $output.k}'}"#,
+            r#"{apiKey: {expr: '"sk-" & "live-77"'}}"#,
+        ),
+    );
+    let said = project.says("run keys.yaml --trace --record keys.test.yaml");
+    assert!(said.contains("(tool-error): bad key [redacted]") && !said.contains("sk-live"), "{said}");
+    let said = project.says("--format json run keys.yaml --trace");
+    assert!(said.contains("bad key [redacted]") && !said.contains("sk-live"), "{said}");
+    let text = std::fs::read_to_string(project.path().join("keys.test.yaml")).expect("it is written");
+    assert!(text.contains("bad key [redacted]") && !text.contains("sk-live"), "{text}");
+}
+
+#[test]
+fn the_history_of_a_kept_run_shows_nothing_that_is_hidden() {
+    let project = Project::new();
+    project.write(
+        "keys.yaml",
+        KEYS.replace(
+            "inputSchema: {type: object}",
+            "inputSchema: {type: object, properties: {pin: {writeOnly: true}}}",
+        ),
+    );
+    let said = project.says("run keys.yaml --durable pin=4711");
+    let run = said.split_whitespace().nth(2).expect("a handle").to_owned();
+    let text = project.says(&format!("runs events {run}"));
+    assert!(text.contains("took a failure: bad key [redacted]") && !text.contains("sk-live"), "{text}");
+    let json = project.says(&format!("--format json runs events {run}"));
+    for hidden in ["sk-live", "4711"] {
+        assert!(json.contains(r#""pin": "[redacted]""#) && !json.contains(hidden), "{json}");
+    }
+    let trace = project.says(&format!("--format json runs show --trace {run}"));
+    assert!(trace.contains("bad key [redacted]") && !trace.contains("4711"), "{trace}");
+}

@@ -77,7 +77,7 @@ pub(in crate::cli) async fn drive(
     let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
     let progress = shown.then(Progress::default);
     let rows = trace.then(|| Rows::new(hidden.clone()));
-    let watches = [progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
+    let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
     let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
     let mut driving = pin!(begin(how));

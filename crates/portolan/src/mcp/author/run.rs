@@ -8,7 +8,7 @@ use portolan_core::present::Redaction;
 use portolan_core::reply::{Prefer, output};
 use portolan_core::run::Fault;
 use portolan_runtime::author::{Refused, template};
-use portolan_runtime::drive::Outcome;
+use portolan_runtime::drive::{Outcome, Watch};
 use portolan_runtime::servers::ToolCall;
 use portolan_runtime::service::{FunctionCall, How, ServiceError};
 use portolan_runtime::tools::Tools;
@@ -52,7 +52,7 @@ pub(super) async fn graph(
     let hidden = loaded.redaction(&definition).learning(&input);
     let history = History::new(hidden.clone(), logging);
     let how = How {
-        watch: Some(history.watch()),
+        watch: [Watch::learning(&hidden), Some(history.watch())].into_iter().flatten().reduce(Watch::and),
         trace: trace(context),
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };
