@@ -78,6 +78,14 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
     let run = line.trim().strip_prefix("run ").expect("a handle").to_owned();
     // On disk before it is made: as soon as the record is there, the call is under way, or about to be.
     while !project.says(&format!("runs events {run}")).contains("call of `add`") {}
+    let under_way = expect![[r#"
+        stderr: error: the run `<run>` is under way in another process
+        stderr: help: wait until it is done; `portolan runs cancel <run>` calls it off
+        exit: 2
+    "#]];
+    for more in ["", " --repeat", " --fail"] {
+        under_way.assert_eq(&project.says(&format!("runs resume {run}{more}")).replace(&run, "<run>"));
+    }
     child.kill().expect("it is there");
     child.wait().expect("it is gone");
     expect![[r#"
@@ -85,6 +93,13 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
         stderr: help: say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm
         exit: 4
     "#]].assert_eq(&project.says(&format!("runs resume {run}")));
+    // Of those who go on with it, one does.
+    let mut command = project.command(&["runs", "resume", &run, "--repeat"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+    while !project.says(&format!("runs resume {run}")).contains("under way in another process") {}
+    under_way.assert_eq(&project.says(&format!("runs resume {run} --repeat")).replace(&run, "<run>"));
+    child.kill().expect("it is there");
+    child.wait().expect("it is gone");
     expect![[r#"
         {"sum":0,"error":"the call of `sleep` was interrupted"}
         exit: 0
