@@ -29,6 +29,7 @@ mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -119,17 +120,16 @@ pub struct ServerAbout {
 /// and time enabled. Dropping it kills the servers' processes.
 pub struct Servers {
     slots: IndexMap<String, Arc<Slot>>,
-    patience: Duration,
+    grace: Grace,
 }
 
 impl Servers {
     /// A pool of these servers; of several with one name the last counts. Nothing is started.
     pub fn new(setups: Vec<Setup>, options: PoolOptions) -> Servers {
-        // Asked to leave, asked to end, killed: each has its time.
-        let patience = options.grace.saturating_mul(3) + Duration::from_secs(1);
+        let grace = Grace::of(options.grace);
         let options = Arc::new(options);
-        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options)));
-        Servers { slots: setups.into_iter().map(slot).collect(), patience }
+        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options), grace.clone()));
+        Servers { slots: setups.into_iter().map(slot).collect(), grace }
     }
 
     /// How long a call may take by what the server's entry says, in milliseconds.
@@ -173,11 +173,20 @@ impl Servers {
 
     /// Ends all servers, and waits until their processes are gone. Every later call is refused.
     pub async fn close(&self) {
+        // Asked to leave, asked to end, killed: each has its time.
+        let patience = self.grace.get().saturating_mul(3) + Duration::from_secs(1);
         let mut closing = JoinSet::new();
         for slot in self.slots.values() {
-            closing.spawn(slot.close().left(self.patience));
+            closing.spawn(slot.close().left(patience));
         }
         closing.join_all().await;
+    }
+
+    /// The same for whoever cannot wait: a process has no more than `grace` to end once its standard input is closed, and
+    /// again once it was asked to end.
+    pub async fn close_within(&self, grace: Duration) {
+        self.grace.shorten(grace);
+        self.close().await;
     }
 
     fn slot(&self, server: &str) -> Result<&Arc<Slot>, CallError> {
@@ -214,6 +223,28 @@ impl Drop for Servers {
             drop(slot.close());
         }
     }
+}
+
+/// How long a process may take to end, in milliseconds. It may become less while the process runs.
+#[derive(Clone)]
+struct Grace(Arc<AtomicU64>);
+
+impl Grace {
+    fn of(grace: Duration) -> Grace {
+        Grace(Arc::new(AtomicU64::new(millis(grace))))
+    }
+
+    fn get(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    fn shorten(&self, grace: Duration) {
+        self.0.fetch_min(millis(grace), Ordering::Relaxed);
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A duration as messages show it.

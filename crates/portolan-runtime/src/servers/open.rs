@@ -23,7 +23,7 @@ use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
 use super::stderr::Stderr;
-use super::{CallError, CallErrorKind, PoolOptions, Setup, seconds};
+use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
 use crate::builtin;
 use crate::runner::environment::Environment;
 use crate::trust::stays_below;
@@ -36,17 +36,12 @@ const POST_MORTEM: Duration = Duration::from_secs(1);
 const BUILTIN_PIPE_BYTES: usize = 64 << 10;
 
 /// Opens a connection to the server of `setup`.
-pub(super) async fn open(setup: &Setup, options: &PoolOptions) -> Result<Connection, CallError> {
+pub(super) async fn open(setup: &Setup, options: &PoolOptions, grace: &Grace) -> Result<Connection, CallError> {
     let name = &setup.server.name;
     let (transport, secrets) = filled(setup)?;
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
-    let opening = Opening {
-        folder: &setup.folder,
-        transport: &transport,
-        confined: is_confined(setup),
-        options,
-        stderr: &stderr,
-    };
+    let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
+    let opening = Opening { folder, transport: &transport, confined, options, grace, stderr: &stderr };
     let opened = match opening.greet(ClientLifecycleMode::Initialize).await {
         Err(fault) if fault.speaks_newer => opening.greet(newer()).await,
         opened => opened,
@@ -153,6 +148,7 @@ pub(super) struct Opening<'a> {
     /// Whether nothing outside of the folder may be served.
     confined: bool,
     pub(super) options: &'a PoolOptions,
+    grace: &'a Grace,
     pub(super) stderr: &'a Arc<Stderr>,
 }
 
@@ -246,7 +242,7 @@ impl Opening<'_> {
             folder,
             environment: variables,
         };
-        let started = process::start(&argv, self.stderr, self.options.grace);
+        let started = process::start(&argv, self.stderr, self.grace.clone());
         let started = started.map_err(|error| not_started(command, &error))?;
         let streams = (started.output, started.input);
         let lines = Lines::new(streams, self.intake(), started.hung_up);

@@ -384,29 +384,35 @@ fn a_recording_is_a_test_that_passes() {
 #[test]
 fn an_interrupt_stops_the_run_and_ends_its_servers() {
     use std::io::Read;
-    let project = Project::new();
     let portolan = env!("CARGO_BIN_EXE_portolan");
-    // The server holds the pipe open for as long as it lives.
-    let server = format!(
-        "mcpServers:\n  echo: {{command: sh, args: [-c, 'exec 3>hold; exec \"{portolan}\" builtin echo']}}\ntools:"
-    );
-    let slow = SUM.replacen("tools:", &server, 1);
-    let slow =
-        slow.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", "tool: sleep, args: {ms: 60000}");
-    project.write("slow.yaml", slow);
-    let made = std::process::Command::new("mkfifo").arg(project.path().join("hold")).status().expect("mkfifo");
-    assert!(made.success() && project.says("trust slow.yaml").ends_with("exit: 0\n"));
-    let mut command = project.command(&["run", "slow.yaml", "a=1", "b=2"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the binary starts");
-    // Opens as soon as the server does.
-    let mut hold = std::fs::File::open(project.path().join("hold")).expect("a pipe");
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
-    let told = project.told(&child.wait_with_output().expect("it ends"));
-    assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n");
-    let mut rest = Vec::new();
-    hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
+    let willing = format!("tee seen | \\\"{portolan}\\\" builtin echo");
+    // Asked to end, it does not.
+    let stubborn = format!("trap : TERM; {willing}; while :; do sleep 1; done");
+    for (signal, server) in [("-INT", &willing), ("-TERM", &stubborn), ("-HUP", &stubborn)] {
+        let project = Project::new();
+        // The server holds the pipe open for as long as it lives.
+        let server = format!("mcpServers:\n  echo: {{command: sh, args: [-c, \"exec 3>hold; {server}\"]}}\ntools:");
+        let slow = "tool: sleep, args: {ms: 60000}";
+        let slow = SUM.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", slow);
+        project.write("slow.yaml", slow.replacen("tools:", &server, 1));
+        let made = std::process::Command::new("mkfifo").arg(project.path().join("hold")).status().expect("mkfifo");
+        assert!(made.success() && project.says("trust slow.yaml").ends_with("exit: 0\n"));
+        let mut command = project.command(&["run", "slow.yaml", "a=1", "b=2"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the binary starts");
+        // Opens as soon as the server does.
+        let mut hold = std::fs::File::open(project.path().join("hold")).expect("a pipe");
+        let seen = project.path().join("seen");
+        while !std::fs::read_to_string(&seen).is_ok_and(|seen| seen.contains("tools/call")) {}
+        let began = std::time::Instant::now();
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let told = project.told(&child.wait_with_output().expect("it ends"));
+        assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n", "{signal}");
+        assert!(began.elapsed().as_millis() < 3500, "{signal}: {} ms", began.elapsed().as_millis());
+        let mut rest = Vec::new();
+        hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
+    }
 }
 
 /// `apiKey` comes from a server's answer, and is repeated by an error under no name.

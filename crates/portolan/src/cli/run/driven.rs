@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, expression, way};
@@ -29,6 +29,8 @@ use crate::cli::{Exit, Output, block_on};
 
 /// The most nodes that are remembered for a trace.
 const MAX_ROWS: usize = 20_000;
+/// How long a server may take to end by itself when the run was interrupted, and again once it was asked to.
+const HURRY: Duration = Duration::from_millis(300);
 
 /// A run that is about to be driven: everything is checked.
 pub(super) struct Driven<'d> {
@@ -109,7 +111,11 @@ pub(in crate::cli) async fn drive(
         progress.finish();
     }
     if let Some(servers) = servers {
-        servers.close().await;
+        // Whoever interrupts it waits for it.
+        match stopping || finished.is_none() {
+            true => servers.close_within(HURRY).await,
+            false => servers.close().await,
+        }
     }
     Ok(Over { finished: finished.transpose()?, rows: rows.map(|rows| rows.take()) })
 }
@@ -119,10 +125,12 @@ async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        // A terminal that is closed hangs up.
+        if let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
             tokio::select! {
                 _ = tokio::signal::ctrl_c() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             return;
         }
