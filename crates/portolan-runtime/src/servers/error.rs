@@ -39,6 +39,8 @@ pub enum CallErrorKind {
         /// The JSON-RPC error code.
         code: i32,
     },
+    /// The reply cannot be read.
+    Unreadable,
     /// The server answered with something that cannot be used.
     Unusable,
     /// The pool was closed.
@@ -55,6 +57,7 @@ impl CallErrorKind {
             CallErrorKind::Timeout => "call_timeout",
             CallErrorKind::TooLarge => "reply_too_large",
             CallErrorKind::Protocol { .. } => "protocol_error",
+            CallErrorKind::Unreadable => "unreadable_reply",
             CallErrorKind::Unusable => "unusable_reply",
             CallErrorKind::Closed => "servers_closed",
         }

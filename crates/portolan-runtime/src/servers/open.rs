@@ -22,6 +22,7 @@ use super::expand::Expander;
 use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
+use super::message::UNREADABLE;
 use super::stderr::Stderr;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
 use crate::builtin;
@@ -299,6 +300,9 @@ impl Refusal {
             Refusal::Error(error) => *error,
         };
         match error {
+            ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
+                Fault::new(format!("answered the greeting with what cannot be read: {}", error.message), HELP)
+            }
             ClientInitializeError::JsonRpcError(error) => Fault {
                 speaks_newer: matches!(
                     error.code,
