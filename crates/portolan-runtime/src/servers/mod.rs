@@ -38,6 +38,7 @@ use portolan_core::graph::{DEFAULT_CALL_TIMEOUT_MS, Server};
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use connection::Connection;
 use slot::Slot;
@@ -99,6 +100,8 @@ pub struct ToolCall<'a> {
     pub arguments: Map<String, Value>,
     /// How long the server may take to answer; its start is not counted in.
     pub timeout: Duration,
+    /// How long its start may take together with the answer, where that is bounded. The start goes on for others.
+    pub in_all: Option<Duration>,
     /// What goes into the request's `_meta`, for example `traceparent`.
     pub meta: Map<String, Value>,
 }
@@ -144,11 +147,19 @@ impl Servers {
 
     /// Calls a tool: the `tools/call` result, as the server wrote it. Dropping the future cancels the call.
     pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
-        let connection = self.connection(call.server).await?;
+        let began = Instant::now();
+        let connection = match call.in_all {
+            None => self.connection(call.server).await?,
+            Some(limit) => match timeout(limit, self.connection(call.server)).await {
+                Ok(connection) => connection?,
+                Err(_elapsed) => return Err(late_start(&call, limit)),
+            },
+        };
+        let left = call.in_all.map_or(call.timeout, |limit| limit.saturating_sub(began.elapsed()).min(call.timeout));
         let params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let what = format!("tool `{}`", call.tool);
-        let result = connection.request(&what, request, call.meta, call.timeout).await?;
+        let result = connection.request(&what, request, call.meta, left).await?;
         match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => Ok(result),
             Some(other) => {
@@ -223,6 +234,16 @@ impl Drop for Servers {
             drop(slot.close());
         }
     }
+}
+
+fn late_start(call: &ToolCall<'_>, limit: Duration) -> CallError {
+    let (server, tool) = (call.server, call.tool);
+    let message = format!(
+        "server `{server}` did not introduce itself within {}, the time of the call of `{tool}`",
+        seconds(limit)
+    );
+    let help = "give the call more time; the server goes on starting, and a later call finds it";
+    CallError::new(CallErrorKind::Timeout, server, message, help)
 }
 
 /// How long a process may take to end, in milliseconds. It may become less while the process runs.

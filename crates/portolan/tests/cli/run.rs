@@ -415,6 +415,17 @@ fn an_interrupt_stops_the_run_and_ends_its_servers() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn the_time_of_a_node_holds_for_the_start_of_its_server() {
+    let project = Project::new();
+    let hasty = SUM.replace("type: mcp, server: echo,", "type: mcp, server: mute, timeout: 200ms,");
+    project.write("sum.yaml", hasty);
+    project.write("mcp.json", r#"{"mcpServers": {"mute": {"command": "sleep", "args": ["60"]}}}"#);
+    let said = project.says("run sum.yaml --mcp mcp.json a=1 b=2");
+    assert!(said.contains("did not introduce itself within 200 ms, the time of the call of `add`"), "{said}");
+}
+
 /// `apiKey` comes from a server's answer, and is repeated by an error under no name.
 const KEYS: &str = r#"version: "1.0"
 server: {name: keys, version: "1"}
