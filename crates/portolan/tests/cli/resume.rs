@@ -108,6 +108,23 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
 }
 
 #[test]
+fn a_run_whose_trust_was_taken_back_names_no_file_that_is_not_there() {
+    let project = Project::new();
+    let portolan = env!("CARGO_BIN_EXE_portolan");
+    let server = format!("mcpServers:\n  echo: {{command: \"{portolan}\", args: [builtin, echo]}}\ntools:");
+    project.write("sum.yaml", SUM.replacen("tools:", &server, 1));
+    assert!(project.says("trust sum.yaml").ends_with("exit: 0\n"));
+    let run = killed(&project, "large");
+    assert!(project.says("trust --revoke sum.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        stderr: error: the run `<run>` starts or contacts servers that nobody has trusted yet
+        stderr: help: put the file that `sum` came from back as it was and run `portolan trust` on it, or begin a new run; the person here decides that
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
+}
+
+#[test]
 fn a_run_that_waits_for_somebody_must_be_kept() {
     let project = Project::small();
     let call = r#"version: "1.0"
