@@ -140,7 +140,7 @@ async fn perform(servers: &Servers, call: &ToolCall, clock: &Clock, meta: Map<St
             let prefer = if call.text_first { Prefer::Text } else { Prefer::Structured };
             match reply::output(&answer, prefer) {
                 Ok(output) => Reply::Output(output.map(Arc::new)),
-                Err(error) => Reply::Failed(fault(call, written::TOOL_ERROR, error.message, "")),
+                Err(error) => Reply::Failed(fault(call, error.code, error.message, "")),
             }
         }
         Err(error) => Reply::Failed(failed(call, &error, whole)),
@@ -176,7 +176,7 @@ fn failed(call: &ToolCall, error: &CallError, whole: bool) -> Fault {
         detail = format!("{detail}\n`{}` wrote:\n{}", error.server, error.stderr.trim_end());
     }
     let mut message = error.message.clone();
-    if whole && error.code == "call_timeout" {
+    if whole && error.code == "call-timeout" {
         message.push_str(": the time of the whole run was up");
     }
     fault(call, error.code, message, detail)

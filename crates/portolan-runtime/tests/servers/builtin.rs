@@ -314,7 +314,7 @@ fn a_root_that_is_not_there_is_named() {
     let servers = Servers::new(vec![setup], PoolOptions::default());
     let error = block_on(servers.call(call("s", "list_directory", nothing(), PATIENCE))).expect_err("no folder");
     expect![[r#"
-        server_not_started: server `s` cannot be started: `gone` cannot be served (No such file or directory (os error 2))
+        server-not-started: server `s` cannot be started: `gone` cannot be served (No such file or directory (os error 2))
         help: name a folder that exists"#]]
     .assert_eq(&told(&error));
 }
@@ -406,7 +406,7 @@ impl Rooted {
 #[test]
 fn a_root_that_a_symlink_leads_outside_is_not_served() {
     expect![[r#"
-        server_not_started: server `s` cannot be started: `away` is a way out of `FOLDER/project`, through a symlink
+        server-not-started: server `s` cannot be started: `away` is a way out of `FOLDER/project`, through a symlink
         help: write in `root` where it leads; a person must then trust that"#]]
     .assert_eq(&Rooted::new("away").reads());
     for root in ["./inside/up/away", "inside/up/away/."] {

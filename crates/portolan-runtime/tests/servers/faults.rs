@@ -119,7 +119,7 @@ fn a_reply_that_cannot_be_read_fails_its_call_and_no_other() {
             json!({"line": r#"{"jsonrpc": "2.0", "id": ID, "result": {"content": "é"}}"#, "encoding": "latin-1"});
         let (error, other) = tokio::join!(world.call("raw", latin), world.call("echo", nothing()));
         expect![[r#"
-            unreadable_reply: the reply of tool `raw` of server `s` cannot be read: invalid unicode code point at line 1 column 52
+            unreadable-reply: the reply of tool `raw` of server `s` cannot be read: invalid unicode code point at line 1 column 52
             help: report this to the author of the server: a reply is one line of JSON, in UTF-8, nested at most 128 deep"#]]
         .assert_eq(told(&error.expect_err("it cannot be read")).split("\n---").next().expect("a text"));
         assert!(other.is_ok());

@@ -130,7 +130,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
             }
             Err(error) => {
                 let help = format!("getMcpServerTool shows what `{tool}` takes");
-                answers::failed(answers::error_of("tool-error", &known.hidden.text(&error.message), &help), told)
+                answers::failed(answers::error_of(error.code, &known.hidden.text(&error.message), &help), told)
             }
         },
     })
