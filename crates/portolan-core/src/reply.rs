@@ -14,6 +14,8 @@ pub enum Prefer {
 /// The tool failed, or its reply is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyError {
+    /// `tool-error` where the tool said that it failed, `malformed-reply` where it said nothing that can be used.
+    pub code: &'static str,
     /// What the tool said.
     pub message: String,
 }
@@ -38,21 +40,25 @@ const MAX_MESSAGE_CHARS: usize = 2_000;
 /// ```
 pub fn output(reply: &Value, prefer: Prefer) -> Result<Option<Value>, ReplyError> {
     let Value::Object(fields) = reply else {
-        return Err(ReplyError { message: "the reply is no object".to_owned() });
+        return Err(malformed("the reply is no object"));
     };
     let content = match fields.get("content") {
         None | Some(Value::Null) => [].as_slice(),
         Some(Value::Array(items)) => items,
-        Some(_) => return Err(ReplyError { message: "the `content` of the reply is no list".to_owned() }),
+        Some(_) => return Err(malformed("the `content` of the reply is no list")),
     };
     if fields.get("isError") == Some(&Value::Bool(true)) {
-        return Err(ReplyError { message: complaint(content) });
+        return Err(ReplyError { code: "tool-error", message: complaint(content) });
     }
     let structured = fields.get("structuredContent");
     Ok(match prefer {
         Prefer::Structured => structured.cloned().or_else(|| value(content, prefer)),
         Prefer::Text => value(content, prefer).or_else(|| structured.cloned()),
     })
+}
+
+fn malformed(message: &str) -> ReplyError {
+    ReplyError { code: "malformed-reply", message: message.to_owned() }
 }
 
 fn value(content: &[Value], prefer: Prefer) -> Option<Value> {
@@ -100,7 +106,7 @@ mod tests {
         let told = |prefer| match output(&reply, prefer) {
             Ok(Some(value)) => value.to_string(),
             Ok(None) => "nothing".to_owned(),
-            Err(error) => format!("error: {}", error.message),
+            Err(error) => format!("{}: {}", error.code, error.message),
         };
         let (structured, text) = (told(Prefer::Structured), told(Prefer::Text));
         if structured == text { structured } else { format!("{structured} | {text}") }
@@ -164,20 +170,20 @@ mod tests {
     fn an_error_is_one_whatever_else_the_reply_holds() {
         let texts = [text_item("no such file"), json!({"type": "image"}), text_item("try another")];
         let reply = json!({"isError": true, "content": texts, "structuredContent": {"a": 1}});
-        assert_eq!(told(reply), "error: no such file\ntry another");
-        assert_eq!(told(json!({"isError": true})), "error: the tool failed and said nothing");
+        assert_eq!(told(reply), "tool-error: no such file\ntry another");
+        assert_eq!(told(json!({"isError": true})), "tool-error: the tool failed and said nothing");
         assert_eq!(
             told(json!({"isError": true, "content": [text_item(" ")]})),
-            "error: the tool failed and said nothing"
+            "tool-error: the tool failed and said nothing"
         );
         let long = told(json!({"isError": true, "content": [text_item(&"é".repeat(5_000))]}));
-        assert_eq!(long.chars().count(), "error: ".len() + MAX_MESSAGE_CHARS + 1);
+        assert_eq!(long.chars().count(), "tool-error: ".len() + MAX_MESSAGE_CHARS + 1);
         assert_eq!(told(json!({"isError": "yes", "content": [text_item("a")]})), r#""a""#);
     }
 
     #[test]
     fn what_is_no_reply_is_an_error() {
-        assert_eq!(told(json!(null)), "error: the reply is no object");
-        assert_eq!(told(json!({"content": "hello"})), "error: the `content` of the reply is no list");
+        assert_eq!(told(json!(null)), "malformed-reply: the reply is no object");
+        assert_eq!(told(json!({"content": "hello"})), "malformed-reply: the `content` of the reply is no list");
     }
 }

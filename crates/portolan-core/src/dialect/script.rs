@@ -324,13 +324,13 @@ mod tests {
     fn an_answer_is_a_result_unless_it_is_one_word_alone() {
         check(
             "mock:\n  a: {error: gone, data: []}\n  b: {error: gone}\n  c: {result: {error: gone}}\n  \
-             d: {each: [1, {error: {message: m, code: call_timeout}}, null]}\n  e: text\n",
+             d: {each: [1, {error: {message: m, code: call-timeout}}, null]}\n  e: text\n",
             expect![[r#"
                 graph None, edges None
                 a: [Output(Object {"error": String("gone"), "data": Array []})]
                 b: [Failure { message: "gone", code: None }]
                 c: [Output(Object {"error": String("gone")})]
-                d: [Output(Number(1)), Failure { message: "m", code: Some("call_timeout") }, Output(Null)]
+                d: [Output(Number(1)), Failure { message: "m", code: Some("call-timeout") }, Output(Null)]
                 e: [Output(String("text"))]
             "#]],
         );

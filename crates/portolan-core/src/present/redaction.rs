@@ -3,13 +3,14 @@
 //! Whatever shows a value of a function's run (a trace, a span, a log, a recording, an error) passes it through here.
 //! Too much is masked rather than too little: a field counts by its name wherever it stands, for expressions copy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
 use crate::graph::{Program, Server, Transport, Workflow};
-use crate::run::Fault;
+use crate::run::{Change, Event, EventKind, Fault, Place, Reply};
 
 /// What stands in the place of a value that is not shown.
 pub const MASK: &str = "[redacted]";
@@ -18,10 +19,14 @@ pub const MASK: &str = "[redacted]";
 const MIN_LEARNT: usize = 4;
 /// The shortest text of a header or a variable that is: `1`, `true` and `info` are no secrets.
 const MIN_TOLD: usize = 6;
+/// The most texts that are kept of what was learnt on the way: a long run may meet a new one with every node.
+const MAX_LEARNT: usize = 1_000;
 /// How deep a value is looked into; what lies deeper is masked as a whole.
 const MAX_DEPTH: usize = 128;
 
 /// What is not shown of the runs of a function.
+///
+/// Clones learn together: what one of them meets in a marked field, the others hide from then on.
 #[derive(Clone, Default)]
 pub struct Redaction {
     /// Names of fields, in lower case.
@@ -30,6 +35,15 @@ pub struct Redaction {
     pointers: BTreeSet<Vec<String>>,
     /// Texts that are masked wherever they stand.
     secrets: BTreeSet<String>,
+    /// The same, met on the way.
+    learnt: Arc<Mutex<Learnt>>,
+}
+
+/// Texts that were met, the oldest first; it is forgotten when there are too many.
+#[derive(Clone, Default)]
+struct Learnt {
+    texts: BTreeSet<String>,
+    order: VecDeque<String>,
 }
 
 impl fmt::Debug for Redaction {
@@ -66,6 +80,10 @@ impl Redaction {
         self.names.extend(other.names);
         self.pointers.extend(other.pointers);
         self.secrets.extend(other.secrets);
+        let mut learnt = self.met().clone();
+        let met = other.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        met.order.iter().for_each(|text| learnt.add(text.clone()));
+        self.learnt = Arc::new(Mutex::new(learnt));
         self
     }
 
@@ -80,23 +98,118 @@ impl Redaction {
         self
     }
 
-    /// Hides what stands in the marked fields of this value also where it is copied elsewhere.
+    /// Hides what stands in the marked fields of this value also where it is copied elsewhere. Clones made before do not.
     #[must_use]
     pub fn learning(mut self, value: &Value) -> Redaction {
-        let mut found = Vec::new();
-        self.walk(value, &mut Vec::new(), &mut |hidden| texts(hidden, 0, &mut found));
-        self.secrets.extend(found);
+        self.secrets.extend(self.marked_in(value));
+        let learnt = self.met().clone();
+        self.learnt = Arc::new(Mutex::new(learnt));
         self
+    }
+
+    /// The same for what a run meets on its way. All clones hide it from then on.
+    pub fn learn(&self, value: &Value) {
+        let found = self.marked_in(value);
+        if !found.is_empty() {
+            let mut met = self.met();
+            found.into_iter().for_each(|text| met.add(text));
+        }
+    }
+
+    /// The same for all that a journal holds.
+    pub fn learn_from<'r>(&self, records: impl IntoIterator<Item = (&'r Event, &'r [Change])>) {
+        for (event, changes) in records {
+            match &event.what {
+                EventKind::Opened(opening) => opening.input.iter().for_each(|input| self.learn(input)),
+                EventKind::Returned { reply: Reply::Output(Some(output)), .. } => self.learn(output),
+                _ => {}
+            }
+            for change in changes {
+                match change {
+                    Change::Given { data, .. } => self.learn(&data.input),
+                    Change::Moved { place: Place::Calling { arguments, .. }, .. } => self.learn(arguments),
+                    Change::Executed { output: Some(output), .. } | Change::Finished { output: Some(output), .. } => {
+                        self.learn(output);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The texts that stand in the marked fields of a value.
+    fn marked_in(&self, value: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.marks() {
+            self.look(value, &mut Vec::new(), &mut found);
+        }
+        found
+    }
+
+    fn look(&self, value: &Value, way: &mut Vec<String>, found: &mut Vec<String>) {
+        if self.hides(way) {
+            return texts(value, 0, found);
+        }
+        let mut step = |name: String, inner: &Value| {
+            way.push(name);
+            self.look(inner, way, found);
+            way.pop();
+        };
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, inner)| step(name.clone(), inner)),
+            Value::Array(items) => items.iter().enumerate().for_each(|(at, inner)| step(at.to_string(), inner)),
+            Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    /// Whether what this way leads to is not shown.
+    fn hides(&self, way: &[String]) -> bool {
+        way.len() > MAX_DEPTH
+            || way.last().is_some_and(|name| self.names.contains(&name.to_ascii_lowercase()))
+            || self.pointers.iter().any(|pointer| leads(pointer, way))
+    }
+
+    fn met(&self) -> MutexGuard<'_, Learnt> {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there are fields to learn from.
+    pub fn marks(&self) -> bool {
+        !self.names.is_empty() || !self.pointers.is_empty()
     }
 
     /// Whether nothing is hidden at all.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.pointers.is_empty() && self.secrets.is_empty()
+        !self.marks() && self.secrets.is_empty() && self.met().order.is_empty()
     }
 
     /// The value as it may be shown.
     pub fn value(&self, value: &Value) -> Value {
-        if self.is_empty() { value.clone() } else { self.walk(value, &mut Vec::new(), &mut |_| {}) }
+        if self.is_empty() { value.clone() } else { self.walk(value, &mut Vec::new()) }
+    }
+
+    /// A record of a journal, as JSON, as it may be shown: the values in it are each a root of its own.
+    pub fn record(&self, record: &Value) -> Value {
+        match record {
+            Value::Object(members) => {
+                let shown = members.iter().map(|(name, inner)| {
+                    let inner = match (name.as_str(), inner) {
+                        ("input" | "output" | "arguments" | "value", inner) => self.value(inner),
+                        // By name: a node may be called like any of those.
+                        ("latest", Value::Object(nodes)) => {
+                            nodes.iter().map(|(node, output)| (node.clone(), self.record(output))).collect()
+                        }
+                        ("items" | "done", Value::Array(items)) => items.iter().map(|item| self.value(item)).collect(),
+                        (_, inner) => self.record(inner),
+                    };
+                    (name.clone(), inner)
+                });
+                Value::Object(shown.collect())
+            }
+            Value::Array(items) => items.iter().map(|item| self.record(item)).collect(),
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Number(_) | Value::Bool(_) | Value::Null => record.clone(),
+        }
     }
 
     /// The text as it may be shown. `name=value` and `"name": "value"` are masked for the names that are hidden.
@@ -137,17 +250,14 @@ impl Redaction {
         }
     }
 
-    fn walk<'v>(&self, value: &'v Value, way: &mut Vec<String>, found: &mut dyn FnMut(&'v Value)) -> Value {
-        let hidden = way.last().is_some_and(|name| self.names.contains(&name.to_ascii_lowercase()))
-            || self.pointers.iter().any(|pointer| leads(pointer, way));
-        if hidden || way.len() > MAX_DEPTH {
-            found(value);
+    fn walk(&self, value: &Value, way: &mut Vec<String>) -> Value {
+        if self.hides(way) {
             // Nothing is no secret, and that a field is empty helps whoever looks for the fault.
             return if value.is_null() { Value::Null } else { Value::from(MASK) };
         }
-        let mut step = |name: String, inner: &'v Value| {
+        let mut step = |name: String, inner: &Value| {
             way.push(name);
-            let shown = self.walk(inner, way, found);
+            let shown = self.walk(inner, way);
             way.pop();
             shown
         };
@@ -160,7 +270,7 @@ impl Redaction {
                 Value::Array(items.iter().enumerate().map(|(at, inner)| step(at.to_string(), inner)).collect())
             }
             Value::String(text) => Value::String(self.text(text)),
-            Value::Number(number) if self.secrets.contains(&number.to_string()) => Value::from(MASK),
+            Value::Number(number) if self.is_secret(&number.to_string()) => Value::from(MASK),
             Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
         }
     }
@@ -170,11 +280,31 @@ impl Redaction {
         self.without_secrets(name)
     }
 
+    fn is_secret(&self, text: &str) -> bool {
+        self.secrets.contains(text) || self.met().texts.contains(text)
+    }
+
     fn without_secrets(&self, text: &str) -> String {
-        let mut found: Vec<&String> = self.secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
+        let met = self.met();
+        let all = self.secrets.iter().chain(&met.texts);
+        let mut found: Vec<&String> = all.filter(|secret| text.contains(secret.as_str())).collect();
         // A secret may be part of another one.
         found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         found.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+    }
+}
+
+impl Learnt {
+    fn add(&mut self, text: String) {
+        if !self.texts.insert(text.clone()) {
+            return;
+        }
+        self.order.push_back(text);
+        if self.order.len() > MAX_LEARNT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.texts.remove(&oldest);
+        }
     }
 }
 
@@ -307,6 +437,46 @@ mod tests {
         let copied = json!({"args": {"code": 123_456, "k": "x-hunter2"}, "hunter2": 1});
         assert_eq!(hidden.value(&copied), json!({"args": {"code": MASK, "k": "x-[redacted]"}, "[redacted]": 1}));
         assert_eq!(hidden.text("no user for 123456"), "no user for [redacted]");
+    }
+
+    #[test]
+    fn what_is_met_on_the_way_is_hidden_by_every_clone() {
+        let hidden = Redaction::of(&program(&["apiKey"], &[]));
+        let clone = hidden.clone();
+        assert_eq!(clone.text("bad key sk-123"), "bad key sk-123");
+        hidden.learn(&json!({"session": {"apikey": "sk-123"}, "id": "sk-9999"}));
+        assert_eq!(clone.text("bad key sk-123 of sk-9999"), "bad key [redacted] of sk-9999");
+        assert_eq!(clone.and(Redaction::default()).value(&json!(["sk-123"])), json!([MASK]));
+        // What is learnt for one call is no matter of the others.
+        let apart = hidden.clone().learning(&json!({"apiKey": "of-one-call"}));
+        assert_eq!(apart.text("of-one-call sk-123"), "[redacted] [redacted]");
+        assert_eq!(hidden.text("of-one-call"), "of-one-call");
+    }
+
+    #[test]
+    fn of_too_much_that_is_met_the_oldest_is_forgotten() {
+        let hidden = Redaction::of(&program(&["k"], &[])).learning(&json!({"k": "of the input"}));
+        for nth in 0..=MAX_LEARNT {
+            hidden.learn(&json!({"k": format!("key {nth} of many")}));
+        }
+        assert_eq!(hidden.text("key 0 of many"), "key 0 of many");
+        assert_eq!(hidden.text(&format!("key {MAX_LEARNT} of many, of the input")), "[redacted], [redacted]");
+    }
+
+    #[test]
+    fn every_value_of_a_record_is_a_root() {
+        let hidden = Redaction::of(&program(&["/user/pin", "token"], &[]));
+        let value = json!({"user": {"pin": 1}, "token": "x"});
+        let shown = json!({"user": {"pin": MASK}, "token": MASK});
+        let record = |value: &Value| {
+            json!({"seq": 1, "event": {"what": {"opened": {"workflow": "token", "input": value}}}, "changes": [
+                {"given": {"data": {"input": value, "outputs": {"latest": {"value": {"at": 1, "value": value}}}}}},
+                {"moved": {"place": {"calling": {"arguments": value}}}},
+                {"moved": {"place": {"each": {"items": [value], "done": [null, value]}}}},
+                {"finished": {"output": value, "fault": {"message": "token=abc"}}}]})
+        };
+        let expected = record(&shown).to_string().replace("token=abc", "token=[redacted]");
+        assert_eq!(hidden.record(&record(&value)).to_string(), expected);
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl Filesystem {
         }
     }
 
+    /// The folder, without symlinks.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The answer; nothing when there is no such tool.
     pub(super) async fn call(self: &Arc<Self>, tool: &str, given: Map<String, Value>) -> Option<Answer> {
         let work: Work = match tool {

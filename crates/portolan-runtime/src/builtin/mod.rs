@@ -46,6 +46,14 @@ impl Server {
         Ok(Server { kind })
     }
 
+    /// Whether nothing outside of `folder` is served: where its folder really lies counts, symlinks followed.
+    pub(crate) fn is_within(&self, folder: &Path) -> io::Result<bool> {
+        match &self.kind {
+            Kind::Filesystem(files) => Ok(files.root().starts_with(folder.canonicalize()?)),
+            Kind::Echo => Ok(true),
+        }
+    }
+
     /// Serves one client, until it closes its end.
     pub async fn serve<R, W>(self, reader: R, writer: W) -> io::Result<()>
     where

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::engine::{self, Effect, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
-use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Place, Run};
+use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Place, Reply, Run};
 use portolan_core::value::NodeId;
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
@@ -285,6 +285,9 @@ impl Drive<'_> {
     /// Tells of every node that was executed, and of every one that began and takes its time.
     fn tell(&mut self, event: &Event, changes: &[Change]) {
         let Some(watch) = self.setup.watch.clone() else { return };
+        if let EventKind::Returned { reply: Reply::Output(Some(answer)), .. } = &event.what {
+            watch.answered(answer);
+        }
         for change in changes {
             match change {
                 Change::Executed { frame, node, output, fault } => {

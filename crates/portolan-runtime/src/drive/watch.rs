@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portolan_core::graph::Node;
+use portolan_core::present::Redaction;
 use portolan_core::run::{Fault, FramePath};
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Value;
@@ -16,6 +17,7 @@ pub struct Watch {
     began: Arc<dyn Fn(&Began<'_>) + Send + Sync>,
     ended: Arc<dyn Fn(&Ended<'_>) + Send + Sync>,
     dropped: Arc<dyn Fn(SpanId) + Send + Sync>,
+    answered: Arc<dyn Fn(&Value) + Send + Sync>,
 }
 
 impl Watch {
@@ -24,7 +26,18 @@ impl Watch {
         began: impl Fn(&Began<'_>) + Send + Sync + 'static,
         ended: impl Fn(&Ended<'_>) + Send + Sync + 'static,
     ) -> Watch {
-        Watch { began: Arc::new(began), ended: Arc::new(ended), dropped: Arc::new(|_| {}) }
+        Watch { began: Arc::new(began), ended: Arc::new(ended), dropped: Arc::new(|_| {}), answered: Arc::new(|_| {}) }
+    }
+
+    /// A watcher that teaches `hidden` what must not be shown of what the run meets; nothing where it marks no field.
+    /// Watchers that show what they are told come after it.
+    pub fn learning(hidden: &Redaction) -> Option<Watch> {
+        let (begins, ends, answers) = (hidden.clone(), hidden.clone(), hidden.clone());
+        let watch = Watch::new(
+            move |began| began.arguments.iter().for_each(|arguments| begins.learn(arguments)),
+            move |ended| ended.output.iter().for_each(|output| ends.learn(output)),
+        );
+        hidden.marks().then(|| Watch { answered: Arc::new(move |answer| answers.learn(answer)), ..watch })
     }
 
     /// The same, told also of nodes that began and that nobody waits for any more: they are never done.
@@ -37,8 +50,8 @@ impl Watch {
     #[must_use]
     pub fn and(self, other: Watch) -> Watch {
         let both = Arc::new((self, other));
-        let (begins, ends) = (both.clone(), both.clone());
-        Watch::new(
+        let (begins, ends, answers) = (both.clone(), both.clone(), both.clone());
+        let watch = Watch::new(
             move |began| {
                 begins.0.began(began);
                 begins.1.began(began);
@@ -51,7 +64,12 @@ impl Watch {
         .dropping(move |span| {
             both.0.dropped(span);
             both.1.dropped(span);
-        })
+        });
+        let answered = move |answer: &Value| {
+            answers.0.answered(answer);
+            answers.1.answered(answer);
+        };
+        Watch { answered: Arc::new(answered), ..watch }
     }
 
     pub(super) fn began(&self, began: &Began<'_>) {
@@ -60,6 +78,11 @@ impl Watch {
 
     pub(super) fn ended(&self, ended: &Ended<'_>) {
         (self.ended)(ended);
+    }
+
+    /// A tool answered, before anything is made of it.
+    pub(super) fn answered(&self, answer: &Value) {
+        (self.answered)(answer);
     }
 
     pub(super) fn dropped(&self, span: SpanId) {

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::bounded;
 use super::error::said;
 use super::http::reason;
-use super::message::{TOO_LARGE, untyped};
+use super::message::{TOO_LARGE, UNREADABLE, untyped};
 #[cfg(unix)]
 use super::process::Process;
 use super::stderr::Stderr;
@@ -161,6 +161,13 @@ impl Connection {
                 let message =
                     format!("the reply of {what} of server `{}` was left out: {}", self.server, error.message);
                 self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
+            }
+            ServiceError::McpError(error) if error.code == UNREADABLE => {
+                let why = said(&self.stderr.redact(error.message.into_owned()));
+                let message = format!("the reply of {what} of server `{}` cannot be read: {why}", self.server);
+                let help = "report this to the author of the server: a reply is one line of JSON, in UTF-8, nested at \
+                            most 128 deep";
+                self.error(CallErrorKind::Unreadable, message, help)
             }
             ServiceError::McpError(error) => {
                 self.answered.store(true, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct CallError {
     /// What happened.
     pub kind: CallErrorKind,
-    /// The same for programs: stable, in snake case.
+    /// The same for programs: stable, the code of a fault of a run.
     pub code: &'static str,
     /// The same for people: one sentence.
     pub message: String,
@@ -39,6 +39,8 @@ pub enum CallErrorKind {
         /// The JSON-RPC error code.
         code: i32,
     },
+    /// The reply cannot be read.
+    Unreadable,
     /// The server answered with something that cannot be used.
     Unusable,
     /// The pool was closed.
@@ -48,15 +50,16 @@ pub enum CallErrorKind {
 impl CallErrorKind {
     fn code(self) -> &'static str {
         match self {
-            CallErrorKind::UnknownServer => "unknown_server",
-            CallErrorKind::Disabled => "server_disabled",
-            CallErrorKind::Start => "server_not_started",
-            CallErrorKind::Lost => "server_lost",
-            CallErrorKind::Timeout => "call_timeout",
-            CallErrorKind::TooLarge => "reply_too_large",
-            CallErrorKind::Protocol { .. } => "protocol_error",
-            CallErrorKind::Unusable => "unusable_reply",
-            CallErrorKind::Closed => "servers_closed",
+            CallErrorKind::UnknownServer => "unknown-server",
+            CallErrorKind::Disabled => "server-disabled",
+            CallErrorKind::Start => "server-not-started",
+            CallErrorKind::Lost => "server-lost",
+            CallErrorKind::Timeout => "call-timeout",
+            CallErrorKind::TooLarge => "reply-too-large",
+            CallErrorKind::Protocol { .. } => "protocol-error",
+            CallErrorKind::Unreadable => "unreadable-reply",
+            CallErrorKind::Unusable => "unusable-reply",
+            CallErrorKind::Closed => "servers-closed",
         }
     }
 }

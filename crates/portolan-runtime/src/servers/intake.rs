@@ -9,7 +9,7 @@ use super::stderr::Stderr;
 /// How many messages in a row may be none.
 const MAX_MALFORMED: usize = 1000;
 /// How much of a malformed message is shown.
-const SHOWN_CHARS: usize = 200;
+const SHOWN_CHARS: usize = 80;
 
 pub(super) struct Intake {
     pub(super) max_message: usize,
@@ -33,8 +33,10 @@ impl Intake {
             Line::Unasked => None,
             Line::Malformed(why) => {
                 let start = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN_CHARS)]);
-                let start: String = start.trim_end().chars().take(SHOWN_CHARS).collect();
-                self.complain(&format!("what it sent is no message ({why}): {start}"));
+                let start = start.trim_end();
+                let shown: String = start.chars().take(SHOWN_CHARS).collect();
+                let more = if shown.len() < start.len() { "…" } else { "" };
+                self.complain(&format!("what it sent is no message ({why}): {shown}{more}"));
                 None
             }
         }

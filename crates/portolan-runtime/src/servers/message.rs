@@ -18,6 +18,9 @@ pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 /// that JSON-RPC sets aside.
 pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-1_600_001);
 
+/// The same for a reply that could not be read.
+pub(super) const UNREADABLE: ErrorCode = ErrorCode(-1_600_002);
+
 /// The most values in a message. Parsed, each takes up to a hundred times the two bytes that it is written with.
 const MAX_VALUES: usize = 2_000_000;
 
@@ -50,7 +53,7 @@ pub(super) fn read(line: &[u8]) -> Line {
     }
     let envelope: Envelope = match serde_json::from_slice(line) {
         Ok(envelope) => envelope,
-        Err(error) => return Line::Malformed(error.to_string()),
+        Err(error) => return unread(line, &error),
     };
     match (envelope.method.as_deref(), envelope.id) {
         (Some("notifications/tools/list_changed"), None) => {
@@ -79,7 +82,7 @@ fn answer(id: Option<Value>, result: Option<Value>, error: Option<Value>) -> Lin
             message(JsonRpcMessage::error(serde_json::from_value(error).unwrap_or_else(odd_error), Some(id)))
         }
         (Some(result), None) => message(JsonRpcMessage::response(typed(result), id)),
-        (None, None) => Line::Malformed("an answer with neither `result` nor `error`".to_owned()),
+        (None, None) => message(unreadable(id, "it has neither `result` nor `error`")),
     }
 }
 
@@ -118,6 +121,21 @@ fn too_large(line: &[u8], why: &str) -> Line {
         Some(id) => message(dropped(id, why)),
         None => Line::Malformed(format!("a message that is too large: {why}")),
     }
+}
+
+/// What a line is that cannot be parsed: an answer all the same, where it can be told what it answers.
+fn unread(line: &[u8], error: &serde_json::Error) -> Line {
+    let mut scan = IdScan::default();
+    scan.feed(line);
+    match scan.id() {
+        Some(id) => message(unreadable(id, &error.to_string())),
+        None => Line::Malformed(error.to_string()),
+    }
+}
+
+/// The answer that is delivered in the place of one that could not be read.
+fn unreadable(id: RequestId, why: &str) -> Message {
+    JsonRpcMessage::error(ErrorData::new(UNREADABLE, why.to_owned(), None), Some(id))
 }
 
 /// The answer that is delivered in the place of one that was too large.
@@ -166,6 +184,8 @@ pub(super) struct IdScan {
     /// The present member of the message itself, up to its end or up to the bound.
     member: Vec<u8>,
     found: Option<RequestId>,
+    /// It asks something itself.
+    asks: bool,
 }
 
 impl IdScan {
@@ -193,14 +213,16 @@ impl IdScan {
             id: RequestId,
         }
         let object = [b"{".as_slice(), &self.member, b"}"].concat();
+        self.asks |= self.member.trim_ascii_start().starts_with(b"\"method\"");
         self.member.clear();
         if let Ok(Member { id }) = serde_json::from_slice(&object) {
             self.found = Some(id);
         }
     }
 
+    /// The id of the request that the message answers.
     pub(super) fn id(&self) -> Option<RequestId> {
-        self.found.clone()
+        self.found.clone().filter(|_| !self.asks)
     }
 }
 
@@ -230,11 +252,17 @@ mod tests {
             ("npm notice", "malformed: expected ident"),
             ("[]", "malformed: "),
             ("{}", "malformed: neither a `method` nor the `id`"),
-            (r#"{"id":1}"#, "malformed: an answer with neither"),
+            (r#"{"id":1}"#, r#""id":1,"error":{"code":-1600002,"message":"it has neither `result` nor `error`"}"#),
             (r#"{"id":{},"result":1}"#, "malformed: neither"),
             (r#"{"error":{"code":-32700,"message":"no"}}"#, "malformed: an error that answers nothing"),
             (r#"{"method":"notifications/progress","params":{}}"#, "unasked"),
-            (&format!(r#"{{"id":1,"result":{}}}"#, "[".repeat(100_000)), "malformed: recursion limit"),
+            (
+                &format!(r#"{{"id":1,"result":{}}}"#, "[".repeat(100_000)),
+                r#""code":-1600002,"message":"recursion limit"#,
+            ),
+            (r#"{"id":1,"method":"x","params":}"#, "malformed: expected value"),
+            (r#"{"id":1,"result":"#, r#""id":1,"error":{"code":-1600002"#),
+            (r#"{"result":{"id":1}"#, "malformed: EOF"),
         ] {
             let told = told(line);
             assert!(told.starts_with(expected) || told.contains(expected), "{line:.80}: {told}");
@@ -259,6 +287,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":12,"result":{"id":3,"x":"\"id\":4,"}}"#, Some("12")),
             (r#"{"result":{"a":[{"id":3}],"t":"},{\\"},"id":"a,b"}"#, Some("a,b")),
             (r#"{"result":{"id":3}}"#, None),
+            (r#"{"id":3,"method":"ping"}"#, None),
         ] {
             let mut scan = IdScan::default();
             for piece in line.as_bytes().chunks(3) {

@@ -29,6 +29,7 @@ mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -37,6 +38,7 @@ use portolan_core::graph::{DEFAULT_CALL_TIMEOUT_MS, Server};
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use connection::Connection;
 use slot::Slot;
@@ -98,6 +100,8 @@ pub struct ToolCall<'a> {
     pub arguments: Map<String, Value>,
     /// How long the server may take to answer; its start is not counted in.
     pub timeout: Duration,
+    /// How long its start may take together with the answer, where that is bounded. The start goes on for others.
+    pub in_all: Option<Duration>,
     /// What goes into the request's `_meta`, for example `traceparent`.
     pub meta: Map<String, Value>,
 }
@@ -119,17 +123,16 @@ pub struct ServerAbout {
 /// and time enabled. Dropping it kills the servers' processes.
 pub struct Servers {
     slots: IndexMap<String, Arc<Slot>>,
-    patience: Duration,
+    grace: Grace,
 }
 
 impl Servers {
     /// A pool of these servers; of several with one name the last counts. Nothing is started.
     pub fn new(setups: Vec<Setup>, options: PoolOptions) -> Servers {
-        // Asked to leave, asked to end, killed: each has its time.
-        let patience = options.grace.saturating_mul(3) + Duration::from_secs(1);
+        let grace = Grace::of(options.grace);
         let options = Arc::new(options);
-        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options)));
-        Servers { slots: setups.into_iter().map(slot).collect(), patience }
+        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options), grace.clone()));
+        Servers { slots: setups.into_iter().map(slot).collect(), grace }
     }
 
     /// How long a call may take by what the server's entry says, in milliseconds.
@@ -144,11 +147,19 @@ impl Servers {
 
     /// Calls a tool: the `tools/call` result, as the server wrote it. Dropping the future cancels the call.
     pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
-        let connection = self.connection(call.server).await?;
+        let began = Instant::now();
+        let connection = match call.in_all {
+            None => self.connection(call.server).await?,
+            Some(limit) => match timeout(limit, self.connection(call.server)).await {
+                Ok(connection) => connection?,
+                Err(_elapsed) => return Err(late_start(&call, limit)),
+            },
+        };
+        let left = call.in_all.map_or(call.timeout, |limit| limit.saturating_sub(began.elapsed()).min(call.timeout));
         let params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let what = format!("tool `{}`", call.tool);
-        let result = connection.request(&what, request, call.meta, call.timeout).await?;
+        let result = connection.request(&what, request, call.meta, left).await?;
         match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => Ok(result),
             Some(other) => {
@@ -173,11 +184,20 @@ impl Servers {
 
     /// Ends all servers, and waits until their processes are gone. Every later call is refused.
     pub async fn close(&self) {
+        // Asked to leave, asked to end, killed: each has its time.
+        let patience = self.grace.get().saturating_mul(3) + Duration::from_secs(1);
         let mut closing = JoinSet::new();
         for slot in self.slots.values() {
-            closing.spawn(slot.close().left(self.patience));
+            closing.spawn(slot.close().left(patience));
         }
         closing.join_all().await;
+    }
+
+    /// The same for whoever cannot wait: a process has no more than `grace` to end once its standard input is closed, and
+    /// again once it was asked to end.
+    pub async fn close_within(&self, grace: Duration) {
+        self.grace.shorten(grace);
+        self.close().await;
     }
 
     fn slot(&self, server: &str) -> Result<&Arc<Slot>, CallError> {
@@ -214,6 +234,38 @@ impl Drop for Servers {
             drop(slot.close());
         }
     }
+}
+
+fn late_start(call: &ToolCall<'_>, limit: Duration) -> CallError {
+    let (server, tool) = (call.server, call.tool);
+    let message = format!(
+        "server `{server}` did not introduce itself within {}, the time of the call of `{tool}`",
+        seconds(limit)
+    );
+    let help = "give the call more time; the server goes on starting, and a later call finds it";
+    CallError::new(CallErrorKind::Timeout, server, message, help)
+}
+
+/// How long a process may take to end, in milliseconds. It may become less while the process runs.
+#[derive(Clone)]
+struct Grace(Arc<AtomicU64>);
+
+impl Grace {
+    fn of(grace: Duration) -> Grace {
+        Grace(Arc::new(AtomicU64::new(millis(grace))))
+    }
+
+    fn get(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    fn shorten(&self, grace: Duration) {
+        self.0.fetch_min(millis(grace), Ordering::Relaxed);
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A duration as messages show it.

@@ -22,10 +22,12 @@ use super::expand::Expander;
 use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
+use super::message::UNREADABLE;
 use super::stderr::Stderr;
-use super::{CallError, CallErrorKind, PoolOptions, Setup, seconds};
+use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
 use crate::builtin;
 use crate::runner::environment::Environment;
+use crate::trust::stays_below;
 
 /// How long the end of a process is waited for, to tell why it did not introduce itself.
 #[cfg(unix)]
@@ -35,11 +37,12 @@ const POST_MORTEM: Duration = Duration::from_secs(1);
 const BUILTIN_PIPE_BYTES: usize = 64 << 10;
 
 /// Opens a connection to the server of `setup`.
-pub(super) async fn open(setup: &Setup, options: &PoolOptions) -> Result<Connection, CallError> {
+pub(super) async fn open(setup: &Setup, options: &PoolOptions, grace: &Grace) -> Result<Connection, CallError> {
     let name = &setup.server.name;
     let (transport, secrets) = filled(setup)?;
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
-    let opening = Opening { folder: &setup.folder, transport: &transport, options, stderr: &stderr };
+    let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
+    let opening = Opening { folder, transport: &transport, confined, options, grace, stderr: &stderr };
     let opened = match opening.greet(ClientLifecycleMode::Initialize).await {
         Err(fault) if fault.speaks_newer => opening.greet(newer()).await,
         opened => opened,
@@ -48,6 +51,18 @@ pub(super) async fn open(setup: &Setup, options: &PoolOptions) -> Result<Connect
         let message = format!("server `{name}` {}", said(&stderr.redact(fault.what)));
         CallError::new(CallErrorKind::Start, name, message, fault.help).with_stderr(stderr.tail())
     })
+}
+
+/// Whether a server was started without anybody's trust, because its folder lies below the definition's by how it is
+/// written.
+fn is_confined(setup: &Setup) -> bool {
+    match &setup.server.transport {
+        Transport::Builtin(Builtin::Filesystem { root }) => stays_below(root),
+        Transport::Builtin(Builtin::Echo)
+        | Transport::Stdio { .. }
+        | Transport::Http { .. }
+        | Transport::Sse { .. } => false,
+    }
 }
 
 fn newer() -> ClientLifecycleMode {
@@ -131,7 +146,10 @@ impl Fault {
 pub(super) struct Opening<'a> {
     folder: &'a Path,
     transport: &'a Transport,
+    /// Whether nothing outside of the folder may be served.
+    confined: bool,
     pub(super) options: &'a PoolOptions,
+    grace: &'a Grace,
     pub(super) stderr: &'a Arc<Stderr>,
 }
 
@@ -178,6 +196,10 @@ impl Opening<'_> {
             ),
             Builtin::Echo => Fault::new(format!("cannot be started ({error})"), "try again"),
         })?;
+        // The server keeps to the folder that it found when it was made: what a symlink becomes later changes nothing.
+        if self.confined && !server.is_within(self.folder).unwrap_or(false) {
+            return Err(self.leads_outside(builtin));
+        }
         let (ours, theirs) = tokio::io::duplex(BUILTIN_PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
         // It ends when our end of the pipe is dropped.
@@ -185,6 +207,16 @@ impl Opening<'_> {
         let (hung_up, _nobody_listens) = tokio::sync::oneshot::channel();
         let lines = Lines::new(tokio::io::split(ours), self.intake(), hung_up);
         self.shake(lines, mode).await.map_err(Refusal::fault)
+    }
+
+    fn leads_outside(&self, builtin: &Builtin) -> Fault {
+        let root = match builtin {
+            Builtin::Filesystem { root } => root.as_str(),
+            Builtin::Echo => ".",
+        };
+        let what =
+            format!("cannot be started: `{root}` is a way out of `{}`, through a symlink", self.folder.display());
+        Fault::new(what, "write in `root` where it leads; a person must then trust that")
     }
 
     #[cfg(unix)]
@@ -211,7 +243,7 @@ impl Opening<'_> {
             folder,
             environment: variables,
         };
-        let started = process::start(&argv, self.stderr, self.options.grace);
+        let started = process::start(&argv, self.stderr, self.grace.clone());
         let started = started.map_err(|error| not_started(command, &error))?;
         let streams = (started.output, started.input);
         let lines = Lines::new(streams, self.intake(), started.hung_up);
@@ -268,6 +300,9 @@ impl Refusal {
             Refusal::Error(error) => *error,
         };
         match error {
+            ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
+                Fault::new(format!("answered the greeting with what cannot be read: {}", error.message), HELP)
+            }
             ClientInitializeError::JsonRpcError(error) => Fault {
                 speaks_newer: matches!(
                     error.code,

@@ -18,6 +18,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::Grace;
 use super::stderr::Stderr;
 use crate::runner::group::Group;
 
@@ -65,7 +66,7 @@ impl Process {
     }
 }
 
-pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Duration) -> io::Result<Started> {
+pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Result<Started> {
     let mut child = Command::new(&argv.program)
         .args(&argv.args)
         .current_dir(&argv.folder)
@@ -100,12 +101,12 @@ async fn keep(
     mut ended: JoinHandle<io::Result<ExitStatus>>,
     hung_up: oneshot::Receiver<()>,
     mut pump: JoinHandle<()>,
-    grace: Duration,
+    grace: Grace,
     tell: watch::Sender<Option<String>>,
 ) {
     let status = tokio::select! {
         status = &mut ended => Some(status),
-        _ = hung_up => end(&leash.0, &mut ended, grace).await,
+        _ = hung_up => end(&leash.0, &mut ended, grace.get()).await,
     };
     if timeout(LAST_WORDS, &mut pump).await.is_err() {
         pump.abort();

@@ -13,11 +13,12 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::open::open;
-use super::{CallError, CallErrorKind, PoolOptions, Setup, seconds};
+use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
 
 pub(super) struct Slot {
     pub(super) setup: Setup,
     pub(super) options: Arc<PoolOptions>,
+    grace: Grace,
     inner: Mutex<Inner>,
 }
 
@@ -39,9 +40,9 @@ enum State {
 type Outcome = watch::Receiver<Option<Result<Arc<Connection>, CallError>>>;
 
 impl Slot {
-    pub(super) fn new(setup: Setup, options: Arc<PoolOptions>) -> Arc<Slot> {
+    pub(super) fn new(setup: Setup, options: Arc<PoolOptions>, grace: Grace) -> Arc<Slot> {
         let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until: None };
-        Arc::new(Slot { setup, options, inner: Mutex::new(inner) })
+        Arc::new(Slot { setup, options, grace, inner: Mutex::new(inner) })
     }
 
     fn name(&self) -> &str {
@@ -111,7 +112,7 @@ impl Slot {
         let slot = Arc::clone(self);
         // A task of its own: whoever called first may give up, and the others go on waiting.
         let start = tokio::spawn(async move {
-            let opened = open(&slot.setup, &slot.options).await.map(Arc::new);
+            let opened = open(&slot.setup, &slot.options, &slot.grace).await.map(Arc::new);
             slot.started(&opened);
             let _nobody_waits = tell.send(Some(opened));
         });

@@ -104,6 +104,7 @@ impl Service {
         let FunctionCall { definition, input, by, how, kept } = call;
         let (run, record) = self.open_function(&definition, input, by, None)?;
         let id = if kept { Some(self.create(&definition, &run, record).await?) } else { None };
+        let _lease = id.as_ref().map(|id| self.leases.take(id)).transpose()?;
         self.drive(&definition, run, id.map(|id| (id, 1)), how).await
     }
 
@@ -147,14 +148,19 @@ impl Service {
     /// Drives a run that is kept on from where a crash, or somebody's wait, left it. What was settled is not done again.
     ///
     /// # Errors
-    /// The run is not known, is over, or a call was interrupted and nobody said what becomes of it.
+    /// The run is not known, is over, or is driven by somebody else; or a call was interrupted and nobody said what
+    /// becomes of it.
     pub async fn resume_function(
         &self,
         id: &RunId,
         interrupted: Interrupted,
         how: How,
     ) -> Result<Finished, ServiceError> {
-        let held = self.hold(&Address::Stored(id.clone())).await?;
+        let address = Address::Stored(id.clone());
+        // Nothing is left behind for a run that is not known; and only who drives a run knows where it is.
+        self.peek(&address).await?;
+        let _lease = self.leases.take(id)?;
+        let held = self.hold(&address).await?;
         let Held { definition, run, mut seq, carrier: Carrier::Stored(_) } = held else {
             unreachable!("the address is one of the store")
         };
@@ -235,11 +241,26 @@ impl Service {
             };
             return Ok(Some(format!("the run waits before servers that nobody has trusted yet: {lift}, then {run}")));
         }
-        let definition = held.definition.clone();
         let id = match &held.carrier {
             Carrier::Stored(id) => Some(id.clone()),
+            // Its file is locked.
             Carrier::Task { .. } => None,
         };
+        let lease = match &id {
+            Some(id) => match self.leases.take(id) {
+                Ok(lease) => Some(lease),
+                Err(error) if error.code == "under_way" => {
+                    return Ok(Some(format!("{}; {}", error.message, error.help)));
+                }
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        if let Some(id) = lease.as_ref().and(id.as_ref()) {
+            // Whoever drove it before may have moved it on.
+            *held = self.hold(&Address::Stored(id.clone())).await?;
+        }
+        let definition = held.definition.clone();
         let how = How::with(self.tools_of(&definition));
         let (setup, tracing) = self.setup(&definition.workflow, how, id.as_ref());
         let run = held.run.clone();

@@ -12,6 +12,7 @@ mod error;
 mod functions;
 mod hold;
 mod init;
+mod lease;
 mod live;
 mod moves;
 mod pinned;
@@ -121,6 +122,7 @@ pub struct Service {
     pinned: pinned::Pinned,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
+    leases: lease::Leases,
 }
 
 impl Service {
@@ -142,7 +144,9 @@ impl Service {
             StoreAt::Memory => Box::new(MemoryStore::default()),
             StoreAt::File(path) => Box::new(SqliteStore::at(path, Keyring::in_folder(&data))),
         };
-        Ok(Service { options, library, trust, store, journal, pinned, pools: Mutex::default(), live: Mutex::default() })
+        let leases = lease::Leases::beside(&options.store);
+        let (pools, live) = (Mutex::default(), Mutex::default());
+        Ok(Service { options, library, trust, store, journal, pinned, pools, live, leases })
     }
 
     /// The definitions that can be run.

@@ -1,7 +1,9 @@
 //! What runs there are, and what happened to each.
 
-use portolan_core::present::State;
-use portolan_core::run::{FramePath, Place};
+use std::path::PathBuf;
+
+use portolan_core::present::{Redaction, State};
+use portolan_core::run::{Change, FramePath, Place};
 use serde::Serialize;
 
 use super::hold::store_error;
@@ -10,6 +12,7 @@ use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
 use crate::carrier::task_file::TaskFile;
 use crate::clock::rfc3339;
+use crate::graphs;
 use crate::store::{ListFilter, Record};
 
 /// A run in a list.
@@ -116,6 +119,24 @@ impl Service {
         }
     }
 
+    /// What of a run and of these records of it is not to be shown.
+    ///
+    /// # Errors
+    /// The run is not known.
+    pub async fn hidden(&self, address: &Address, records: &[Record]) -> Result<Redaction, ServiceError> {
+        let held = match self.peek(address).await {
+            Ok(held) => held,
+            // A definition that cannot be read hides nothing of a run that works on no values.
+            Err(_) if !records.iter().any(holds_values) => return Ok(Redaction::default()),
+            Err(error) => return Err(error),
+        };
+        let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
+        let servers = graphs::servers_of(&held.definition, &folder, self.project());
+        let hidden = graphs::redaction(&held.definition, &servers);
+        hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
+        Ok(hidden)
+    }
+
     /// The position at which a person is asked.
     ///
     /// # Errors
@@ -158,6 +179,10 @@ impl Service {
             }
         }
     }
+}
+
+fn holds_values(record: &Record) -> bool {
+    record.changes.iter().any(|change| matches!(change, Change::Given { .. }))
 }
 
 fn is_open(status: &str) -> bool {

@@ -142,7 +142,12 @@ impl Service {
             return None;
         }
         let id = definition.workflow.id().as_str();
-        let path = self.library.path(id).unwrap_or_else(|| self.library.folder().join(format!("{id}.json")));
+        let Some(path) = self.library.path(id) else {
+            // A graph's file is named where its run begins, and the run keeps what stood in it.
+            return Some(format!(
+                "put the file that `{id}` came from back as it was and run `portolan trust` on it, or begin a new run"
+            ));
+        };
         let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
         let trust = format!("run `portolan trust {}`", shell_word(&path.to_string_lossy()));
         let as_begun = self.library.definition(id).is_ok_and(|now| now.commands.as_ref() == Some(commands));

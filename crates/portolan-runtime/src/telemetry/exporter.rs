@@ -34,7 +34,7 @@ pub(super) struct Shared {
 pub(super) struct Exporter {
     pub(super) shared: Arc<Shared>,
     pub(super) queue: mpsc::Receiver<Span>,
-    /// Turns true when the process ends: nothing is tried again then.
+    /// Turns true when the process ends: a collector that is not there is not waited for then.
     pub(super) ending: watch::Receiver<bool>,
 }
 
@@ -128,7 +128,7 @@ impl Exporter {
                 Ok(()) => return,
                 Err(failure) => failure,
             };
-            if !failure.passes || tries == TRIES || !self.wait(backoff).await {
+            if !failure.passes || tries == TRIES || !self.wait(backoff, failure.answered).await {
                 break failure.why;
             }
             (tries, backoff) = (tries + 1, backoff * 2);
@@ -137,11 +137,12 @@ impl Exporter {
         self.shared.lose(batch.len());
     }
 
-    /// Waits before a repetition; whether there is time for one.
-    async fn wait(&mut self, backoff: Duration) -> bool {
+    /// Waits before a repetition; whether there is to be one. At the end one is worth it where the collector is there:
+    /// whoever ends the process bounds the time.
+    async fn wait(&mut self, backoff: Duration, answered: bool) -> bool {
         tokio::select! {
             () = tokio::time::sleep(backoff) => true,
-            _ = self.ending.wait_for(|ending| *ending) => false,
+            _ = self.ending.wait_for(|ending| *ending), if !answered => false,
         }
     }
 
@@ -158,21 +159,24 @@ impl Exporter {
                         | StatusCode::SERVICE_UNAVAILABLE
                         | StatusCode::GATEWAY_TIMEOUT
                 );
-                Err(Failure { why: format!("it answers {}", answer.status()), passes })
+                Err(Failure { why: format!("it answers {}", answer.status()), passes, answered: true })
             }
             Err(error) if error.is_timeout() => {
                 let why = format!("it does not answer within {} ms", self.shared.config.timeout.as_millis());
-                Err(Failure { why, passes: true })
+                Err(Failure { why, passes: true, answered: false })
             }
-            Err(error) => Err(Failure { why: explained(&error), passes: true }),
+            Err(error) => Err(Failure { why: explained(&error), passes: true, answered: false }),
         }
     }
 }
 
-/// Why an export failed, and whether that may pass.
+/// Why an export failed.
 struct Failure {
     why: String,
+    /// Whether that may pass.
     passes: bool,
+    /// Whether the collector itself said so.
+    answered: bool,
 }
 
 /// What a request failed of, down to its cause; never the address, which may hold a secret.

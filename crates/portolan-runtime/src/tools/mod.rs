@@ -132,13 +132,15 @@ fn fault(call: &ToolCall, code: &str, message: impl Into<String>, detail: impl I
 async fn perform(servers: &Servers, call: &ToolCall, clock: &Clock, meta: Map<String, Value>) -> Reply {
     let (timeout, whole) = time_of(servers, call, clock);
     let arguments = call.arguments.as_object().cloned().unwrap_or_default();
-    let wanted = servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, meta };
+    // What is said of this call, or of the run, holds for the start of the server too.
+    let in_all = call.timeout_ms.map(Duration::from_millis).into_iter().chain(left_of(call, clock)).min();
+    let wanted = servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, in_all, meta };
     match servers.call(wanted).await {
         Ok(answer) => {
             let prefer = if call.text_first { Prefer::Text } else { Prefer::Structured };
             match reply::output(&answer, prefer) {
                 Ok(output) => Reply::Output(output.map(Arc::new)),
-                Err(error) => Reply::Failed(fault(call, written::TOOL_ERROR, error.message, "")),
+                Err(error) => Reply::Failed(fault(call, error.code, error.message, "")),
             }
         }
         Err(error) => Reply::Failed(failed(call, &error, whole)),
@@ -155,11 +157,17 @@ fn wait_of(call: &ToolCall, clock: &Clock) -> Option<Duration> {
 /// How long a call may take, and whether it is the whole run's time that ends it.
 fn time_of(servers: &Servers, call: &ToolCall, clock: &Clock) -> (Duration, bool) {
     let own = call.timeout_ms.or_else(|| servers.timeout_ms(&call.server)).unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
-    let left = call.deadline.map(|deadline| u64::try_from(deadline.0.saturating_sub(clock.now().0)).unwrap_or(0));
-    match left {
-        Some(left) if left < own => (Duration::from_millis(left), true),
-        _ => (Duration::from_millis(own), false),
+    let own = Duration::from_millis(own);
+    match left_of(call, clock) {
+        Some(left) if left < own => (left, true),
+        _ => (own, false),
     }
+}
+
+/// What is left of the time of the whole run.
+fn left_of(call: &ToolCall, clock: &Clock) -> Option<Duration> {
+    let left = call.deadline?.0.saturating_sub(clock.now().0);
+    Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }
 
 fn failed(call: &ToolCall, error: &CallError, whole: bool) -> Fault {
@@ -168,7 +176,7 @@ fn failed(call: &ToolCall, error: &CallError, whole: bool) -> Fault {
         detail = format!("{detail}\n`{}` wrote:\n{}", error.server, error.stderr.trim_end());
     }
     let mut message = error.message.clone();
-    if whole && error.code == "call_timeout" {
+    if whole && error.code == "call-timeout" {
         message.push_str(": the time of the whole run was up");
     }
     fault(call, error.code, message, detail)

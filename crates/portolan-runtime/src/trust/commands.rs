@@ -79,14 +79,18 @@ fn argv(transport: &Transport) -> Option<Vec<String>> {
             let headers: Vec<String> = pairs(headers);
             Some(std::iter::once(url.clone()).chain(headers).collect())
         }
-        // Below the definition's own folder it reads nothing that the agent could not read by itself.
-        Transport::Builtin(Builtin::Filesystem { root }) => {
-            let below =
-                Path::new(root).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-            (!below).then(|| vec!["portolan".to_owned(), "builtin".to_owned(), "filesystem".to_owned(), root.clone()])
-        }
+        Transport::Builtin(Builtin::Filesystem { root }) => (!stays_below(root))
+            .then(|| vec!["portolan".to_owned(), "builtin".to_owned(), "filesystem".to_owned(), root.clone()]),
         Transport::Builtin(Builtin::Echo) => None,
     }
+}
+
+/// Whether a folder lies below the definition's own by how it is written. Below, a server reads nothing that the agent
+/// could not read by itself, and needs no trust; when it is started, it is held to it, for a symlink may lead anywhere.
+pub(crate) fn stays_below(root: &str) -> bool {
+    // What a variable holds is not known here.
+    let fixed = !root.contains("${");
+    fixed && Path::new(root).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The digest of every command that `workflow` may run; nothing when it runs none, for then there is nothing to trust.

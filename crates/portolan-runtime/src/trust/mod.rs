@@ -31,6 +31,7 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use crate::digest::Digest;
+pub(crate) use commands::stays_below;
 pub use commands::{Command, commands, commands_digest};
 pub use error::{TrustError, TrustFault};
 pub use place::data_dir;

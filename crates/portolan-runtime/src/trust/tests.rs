@@ -287,3 +287,11 @@ fn the_data_folder_is_the_users() {
         trust_no_place: there is no home folder to keep trust in; set `PORTOLAN_DATA_DIR`"#]]
     .assert_eq(&told.join("\n"));
 }
+
+#[test]
+fn what_a_variable_holds_is_not_below_the_definition() {
+    for (root, below) in [(".", true), ("./a/b", true), ("a/../b", false), ("/a", false), ("${HOME}", false)] {
+        assert_eq!(stays_below(root), below, "{root}");
+    }
+    assert!(!stays_below("a/${PLACE:-b}"));
+}

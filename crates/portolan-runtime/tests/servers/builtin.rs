@@ -314,7 +314,7 @@ fn a_root_that_is_not_there_is_named() {
     let servers = Servers::new(vec![setup], PoolOptions::default());
     let error = block_on(servers.call(call("s", "list_directory", nothing(), PATIENCE))).expect_err("no folder");
     expect![[r#"
-        server_not_started: server `s` cannot be started: `gone` cannot be served (No such file or directory (os error 2))
+        server-not-started: server `s` cannot be started: `gone` cannot be served (No such file or directory (os error 2))
         help: name a folder that exists"#]]
     .assert_eq(&told(&error));
 }
@@ -370,4 +370,53 @@ fn big_is_as_big_as_asked_and_bounded_by_the_pool() {
         let reply = world.call("big", json!({"bytes": 200_000_001})).await.expect("a reply");
         assert_eq!(reply["isError"], true);
     });
+}
+
+/// A folder `outside` with a secret beside the folder `project` of a definition, in which `root` is served.
+struct Rooted {
+    folder: tempfile::TempDir,
+    servers: Servers,
+}
+
+impl Rooted {
+    fn new(root: &str) -> Rooted {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (outside, project) = (folder.path().join("outside"), folder.path().join("project"));
+        fs::create_dir(&outside).expect("a folder");
+        fs::create_dir_all(project.join("inside")).expect("a folder");
+        fs::write(outside.join("a.txt"), "secret").expect("a file");
+        fs::write(project.join("inside/a.txt"), "open").expect("a file");
+        symlink("../outside", project.join("away")).expect("a symlink");
+        symlink("..", project.join("inside/up")).expect("a symlink");
+        let server = server("s", Transport::Builtin(Builtin::Filesystem { root: root.into() }));
+        let servers = Servers::new(vec![Setup { server, folder: project }], PoolOptions::default());
+        Rooted { folder, servers }
+    }
+
+    fn reads(&self) -> String {
+        let called = self.servers.call(call("s", "read_text_file", json!({ "path": "a.txt" }), PATIENCE));
+        match block_on(called) {
+            Ok(reply) => reply["content"][0]["text"].as_str().expect("a text").to_owned(),
+            Err(error) => told(&error).replace(self.folder.path().to_str().expect("a plain path"), "FOLDER"),
+        }
+    }
+}
+
+/// A root that lies below by its words needs no trust, so that where it leads is what counts.
+#[test]
+fn a_root_that_a_symlink_leads_outside_is_not_served() {
+    expect![[r#"
+        server-not-started: server `s` cannot be started: `away` is a way out of `FOLDER/project`, through a symlink
+        help: write in `root` where it leads; a person must then trust that"#]]
+    .assert_eq(&Rooted::new("away").reads());
+    for root in ["./inside/up/away", "inside/up/away/."] {
+        assert!(Rooted::new(root).reads().contains("is a way out of"), "{root}");
+    }
+}
+
+#[test]
+fn a_root_that_a_symlink_leads_elsewhere_inside_is_served_and_so_is_one_that_says_where_it_leads() {
+    for (root, held) in [("inside/up/inside", "open"), ("../outside", "secret"), ("../project/away", "secret")] {
+        assert_eq!(Rooted::new(root).reads(), held, "{root}");
+    }
 }

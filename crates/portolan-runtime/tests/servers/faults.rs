@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use expect_test::expect;
 use portolan_core::reply::{Prefer, output};
 use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::{Value, json};
@@ -106,6 +107,26 @@ fn a_protocol_error_keeps_its_code() {
         assert_eq!(error.message, "server `s` refused tool `nope`: Unknown tool: nope (-32602)");
         let error = world.call("raw", json!({"line": r#"{"id": ID, "error": "boom"}"#})).await.expect_err("refused");
         assert_eq!(error.kind, CallErrorKind::Protocol { code: -32603 });
+    });
+}
+
+/// Whoever waits for it is told at once, and not when the time of the call is up.
+#[test]
+fn a_reply_that_cannot_be_read_fails_its_call_and_no_other() {
+    block_on(async {
+        let world = world("normal");
+        let latin =
+            json!({"line": r#"{"jsonrpc": "2.0", "id": ID, "result": {"content": "é"}}"#, "encoding": "latin-1"});
+        let (error, other) = tokio::join!(world.call("raw", latin), world.call("echo", nothing()));
+        expect![[r#"
+            unreadable-reply: the reply of tool `raw` of server `s` cannot be read: invalid unicode code point at line 1 column 52
+            help: report this to the author of the server: a reply is one line of JSON, in UTF-8, nested at most 128 deep"#]]
+        .assert_eq(told(&error.expect_err("it cannot be read")).split("\n---").next().expect("a text"));
+        assert!(other.is_ok());
+        let cut = json!({"line": r#"{"jsonrpc": "2.0", "id": ID, "result": {"content": ["#});
+        assert_eq!(world.call("raw", cut).await.expect_err("it is cut off").kind, CallErrorKind::Unreadable);
+        let empty = json!({"line": r#"{"jsonrpc": "2.0", "id": ID}"#});
+        assert_eq!(world.call("raw", empty).await.expect_err("it says nothing").kind, CallErrorKind::Unreadable);
     });
 }
 

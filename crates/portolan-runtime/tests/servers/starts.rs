@@ -5,7 +5,7 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use indexmap::IndexMap;
 use portolan_core::graph::{Server, Transport};
-use portolan_runtime::servers::{CallErrorKind, PoolOptions};
+use portolan_runtime::servers::{CallErrorKind, PoolOptions, ToolCall};
 use serde_json::json;
 
 use crate::support::{
@@ -31,7 +31,7 @@ fn a_server_that_exits_at_once_is_quoted() {
     fails(
         &world_with("exit", options()),
         expect![[r#"
-        server_not_started: server `s` exited with status 7 before it had introduced itself
+        server-not-started: server `s` exited with status 7 before it had introduced itself
         help: run `python3` by hand to see what it lacks; its standard error may say it
         ---
         no configuration found"#]],
@@ -51,6 +51,22 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
     let options = PoolOptions { handshake_timeout: Duration::from_millis(700), ..PoolOptions::default() };
     let error = block_on(world_with("mute", options).call("echo", nothing())).expect_err("no server");
     assert_eq!(error.message, "server `s` did not introduce itself within 700 ms");
+}
+
+#[test]
+fn a_call_that_may_take_less_than_the_start_does_not_wait_for_it() {
+    block_on(async {
+        let options = PoolOptions { handshake_timeout: Duration::from_millis(700), ..PoolOptions::default() };
+        let world = world_with("mute", options);
+        let hasty = ToolCall { in_all: Some(Duration::from_millis(50)), ..call("s", "echo", nothing(), PATIENCE) };
+        let (hasty, patient) = tokio::join!(world.servers.call(hasty), world.call("echo", nothing()));
+        expect![[r#"
+            call-timeout: server `s` did not introduce itself within 50 ms, the time of the call of `echo`
+            help: give the call more time; the server goes on starting, and a later call finds it"#]]
+        .assert_eq(&told(&hasty.expect_err("it is late")));
+        assert_eq!(patient.expect_err("no server").message, "server `s` did not introduce itself within 700 ms");
+        assert_eq!(world.starts(), 1, "the start goes on for the other");
+    });
 }
 
 #[test]
@@ -88,13 +104,13 @@ fn what_cannot_be_executed_is_named() {
     fails_alone(
         stdio("s", &["no-such-program-at-all"]),
         expect![[r#"
-        server_not_started: server `s` cannot be started: no executable `no-such-program-at-all` was found on the `PATH`
+        server-not-started: server `s` cannot be started: no executable `no-such-program-at-all` was found on the `PATH`
         help: install `no-such-program-at-all`, or correct `command` in its entry"#]],
     );
     fails_alone(
         stdio("s", &["./not/here"]),
         expect![[r#"
-        server_not_started: server `s` cannot be started: `./not/here` or the interpreter in its first line does not exist
+        server-not-started: server `s` cannot be started: `./not/here` or the interpreter in its first line does not exist
         help: install it, or correct `command` in its entry"#]],
     );
     let stdio =
@@ -102,7 +118,7 @@ fn what_cannot_be_executed_is_named() {
     fails_alone(
         server("s", stdio),
         expect![[r#"
-        server_not_started: server `s` cannot be started: `FOLDER/gone` is not a folder
+        server-not-started: server `s` cannot be started: `FOLDER/gone` is not a folder
         help: correct `cwd` in its entry"#]],
     );
 }
@@ -114,7 +130,7 @@ fn a_variable_that_is_not_set_is_named() {
     fails_alone(
         server("s", stdio),
         expect![[r#"
-        server_not_started: the entry of server `s` uses `${PORTOLAN_TEST_NOT_SET}`, which is not set
+        server-not-started: the entry of server `s` uses `${PORTOLAN_TEST_NOT_SET}`, which is not set
         help: set `PORTOLAN_TEST_NOT_SET` in the environment of Portolan, or write `${PORTOLAN_TEST_NOT_SET:-default}`"#]],
     );
 }
@@ -134,19 +150,19 @@ fn unknown_and_disabled_servers_are_refused() {
         (
             "file",
             expect![[r#"
-            unknown_server: there is no server `file`
+            unknown-server: there is no server `file`
             help: did you mean `files`?"#]],
         ),
         (
             "zzz",
             expect![[r#"
-            unknown_server: there is no server `zzz`
+            unknown-server: there is no server `zzz`
             help: configured are `files`"#]],
         ),
         (
             "off",
             expect![[r#"
-            server_disabled: server `off` is switched off
+            server-disabled: server `off` is switched off
             help: take `disabled` out of its entry, or call another server"#]],
         ),
     ] {
@@ -193,7 +209,7 @@ fn a_secret_of_the_entry_is_not_told() {
     fails_alone(
         server("s", stdio),
         expect![[r#"
-        server_not_started: server `s` exited with status 1 before it had introduced itself
+        server-not-started: server `s` exited with status 1 before it had introduced itself
         help: run `sh` by hand to see what it lacks; its standard error may say it
         ---
         bad key [redacted]"#]],

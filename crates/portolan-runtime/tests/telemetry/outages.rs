@@ -33,7 +33,7 @@ fn a_collector_that_is_down_is_told_of_once() {
     runs(&world);
     let began = Instant::now();
     world.close();
-    assert!(began.elapsed() < Duration::from_secs(5), "nothing is tried again at the end");
+    assert!(began.elapsed() < Duration::from_secs(5), "who is not there is not tried again at the end");
     assert_eq!(world.lost(), 2 * SPANS);
     let [note] = &*world.notes() else { panic!("one note: {:?}", world.notes()) };
     assert!(note.starts_with("traces do not arrive at `http://127.0.0.1:"), "{note}");
@@ -68,6 +68,17 @@ fn what_could_not_be_taken_for_the_moment_is_sent_again() {
     let (first, second) = (collector.export(), collector.export());
     assert_eq!(first.body, second.body);
     world.close();
+    assert_eq!((world.lost(), world.notes()), (0, Vec::new()));
+}
+
+#[test]
+fn what_could_not_be_taken_for_the_moment_is_sent_again_at_the_end_too() {
+    let collector = Collector::new(vec![Answer::Status(503)]);
+    let world = World::to(&collector.url, &[]);
+    runs(&world);
+    world.close();
+    let bodies: Vec<Vec<u8>> = collector.all().into_iter().map(|export| export.body).collect();
+    assert!(bodies.len() == 2 && bodies[0] == bodies[1], "{} exports", bodies.len());
     assert_eq!((world.lost(), world.notes()), (0, Vec::new()));
 }
 

@@ -46,12 +46,12 @@ impl Kept {
     /// The run of a graph; nothing where the run is an agent's, or waits for one.
     pub(super) async fn of(service: &Service, address: &Address) -> Result<Option<Kept>, ServiceError> {
         let Address::Stored(id) = address else { return Ok(None) };
-        let (definition, input) = service.function_of(id).await?;
+        let (definition, _) = service.function_of(id).await?;
         if definition.workflow.root().program.is_none() {
             return Ok(None);
         }
         let records = service.records(address).await?;
-        let hidden = hidden(service, &definition, &input);
+        let hidden = service.hidden(address, &records).await?;
         Ok(Kept::told(id, &definition, &records, &hidden))
     }
 
@@ -137,12 +137,6 @@ impl Kept {
     }
 }
 
-/// What is not shown of a run: what its graphs hide, and what its servers are told in confidence.
-fn hidden(service: &Service, definition: &Definition, input: &Value) -> Redaction {
-    let servers = servers_of(definition, service.project(), service.project());
-    redaction(definition, &servers).learning(input)
-}
-
 fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
     let Place::Ended { result, .. } = &run.root.place else { return End::UnderWay };
     let data = run.root.data.as_deref();
@@ -168,10 +162,10 @@ fn shortened(text: &str) -> String {
 
 /// Everything that the nodes of a function did, and what it came to.
 pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId) -> anyhow::Result<Exit> {
-    let (definition, input) = service.function_of(&handle).await?;
-    let hidden = hidden(service, &definition, &input);
+    let (definition, _) = service.function_of(&handle).await?;
     let address = Address::Stored(handle.clone());
     let records = service.records(&address).await?;
+    let hidden = service.hidden(&address, &records).await?;
     let events = records.iter().map(|record| (&record.event, record.changes.as_slice()));
     let rows = trace(&definition.workflow, events, &hidden);
     if output.is_json() {

@@ -40,6 +40,8 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     let Kept { definition, run: state, servers } = service.kept_function(&run, args.mcp.as_deref()).await?;
     let input = state.opening.input.as_deref().cloned().unwrap_or_default();
     let hidden = redaction(&definition, &servers).learning(&input);
+    let records = service.records(&Address::Stored(run.clone())).await?;
+    hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
     let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
     let look = Look {
         output,

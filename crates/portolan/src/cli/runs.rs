@@ -10,6 +10,7 @@ use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, StoreAt, View};
+use portolan_runtime::store::Record;
 use serde_json::{Value, json};
 
 use super::kept::{Kept, show_trace};
@@ -268,13 +269,20 @@ fn answer_of(action: &Action) -> Option<&str> {
 }
 
 async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    let records = service.records(&address(run)?).await.map_err(at_a_shell)?;
+    let address = address(run)?;
+    let records = service.records(&address).await.map_err(at_a_shell)?;
+    // What cannot be told to be harmless is not shown: the definition says what is.
+    let hidden = service.hidden(&address, &records).await.map_err(at_a_shell)?;
+    let shown = |record: &Record| serde_json::to_value(record).map(|record| hidden.record(&record));
     if output.is_json() {
+        let records = records.iter().map(shown).collect::<Result<Vec<Value>, _>>()?;
         output.json(&json!({ "run": run, "records": records }))?;
         return Ok(Exit::Done);
     }
     for record in &records {
-        let line = one_line(&history(&record.event, &record.changes));
+        // Before it is made a line, for a line may be cut off in the middle of a secret.
+        let shown = shown(record).and_then(serde_json::from_value).unwrap_or_else(|_| record.clone());
+        let line = one_line(&hidden.text(&history(&shown.event, &shown.changes)));
         output.line(format!("{:>4}  {}  {line}", record.seq, output.paint(Paint::Faint, &rfc3339(record.event.at))))?;
     }
     Ok(Exit::Done)

@@ -162,7 +162,7 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
         }
         News::LeftOut(why) => reports.note(one_line(&format!("note: {why}"))),
     };
-    mcp::serve_graphs(Arc::new(service), graphs, Box::new(report))?;
+    mcp::serve_graphs(Arc::new(service), graphs, &notes, Box::new(report))?;
     notes.flush();
     Ok(Exit::Done)
 }

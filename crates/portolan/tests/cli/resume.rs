@@ -139,6 +139,14 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
     let run = line.trim().strip_prefix("run ").expect("a handle").to_owned();
     // On disk before it is made: as soon as the record is there, the call is under way, or about to be.
     while !project.says(&format!("runs events {run}")).contains("call of `add`") {}
+    let under_way = expect![[r#"
+        stderr: error: the run `<run>` is under way in another process
+        stderr: help: wait until it is done; `portolan runs cancel <run>` calls it off
+        exit: 2
+    "#]];
+    for more in ["", " --repeat", " --fail"] {
+        under_way.assert_eq(&project.says(&format!("runs resume {run}{more}")).replace(&run, "<run>"));
+    }
     child.kill().expect("it is there");
     child.wait().expect("it is gone");
     expect![[r#"
@@ -146,11 +154,35 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
         stderr: help: say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm
         exit: 4
     "#]].assert_eq(&project.says(&format!("runs resume {run}")));
+    // Of those who go on with it, one does.
+    let mut command = project.command(&["runs", "resume", &run, "--repeat"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+    while !project.says(&format!("runs resume {run}")).contains("under way in another process") {}
+    under_way.assert_eq(&project.says(&format!("runs resume {run} --repeat")).replace(&run, "<run>"));
+    child.kill().expect("it is there");
+    child.wait().expect("it is gone");
     expect![[r#"
         {"sum":0,"error":"the call of `sleep` was interrupted"}
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs resume {run} --fail")));
+}
+
+#[test]
+fn a_run_whose_trust_was_taken_back_names_no_file_that_is_not_there() {
+    let project = Project::new();
+    let portolan = env!("CARGO_BIN_EXE_portolan");
+    let server = format!("mcpServers:\n  echo: {{command: \"{portolan}\", args: [builtin, echo]}}\ntools:");
+    project.write("sum.yaml", SUM.replacen("tools:", &server, 1));
+    assert!(project.says("trust sum.yaml").ends_with("exit: 0\n"));
+    let run = killed(&project, "large");
+    assert!(project.says("trust --revoke sum.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        stderr: error: the run `<run>` starts or contacts servers that nobody has trusted yet
+        stderr: help: put the file that `sum` came from back as it was and run `portolan trust` on it, or begin a new run; the person here decides that
+        exit: 2
+    "#]]
+    .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
 }
 
 #[test]

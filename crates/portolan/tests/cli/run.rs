@@ -516,27 +516,103 @@ fn a_recording_that_fails_afterwards_keeps_the_result() {
 #[test]
 fn an_interrupt_stops_the_run_and_ends_its_servers() {
     use std::io::Read;
-    let project = Project::new();
     let portolan = env!("CARGO_BIN_EXE_portolan");
-    // The server holds the pipe open for as long as it lives.
-    let server = format!(
-        "mcpServers:\n  echo: {{command: sh, args: [-c, 'exec 3>hold; exec \"{portolan}\" builtin echo']}}\ntools:"
+    let willing = format!("tee seen | \\\"{portolan}\\\" builtin echo");
+    // Asked to end, it does not.
+    let stubborn = format!("trap : TERM; {willing}; while :; do sleep 1; done");
+    for (signal, server) in [("-INT", &willing), ("-TERM", &stubborn), ("-HUP", &stubborn)] {
+        let project = Project::new();
+        // The server holds the pipe open for as long as it lives.
+        let server = format!("mcpServers:\n  echo: {{command: sh, args: [-c, \"exec 3>hold; {server}\"]}}\ntools:");
+        let slow = "tool: sleep, args: {ms: 60000}";
+        let slow = SUM.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", slow);
+        project.write("slow.yaml", slow.replacen("tools:", &server, 1));
+        let made = std::process::Command::new("mkfifo").arg(project.path().join("hold")).status().expect("mkfifo");
+        assert!(made.success() && project.says("trust slow.yaml").ends_with("exit: 0\n"));
+        let mut command = project.command(&["run", "slow.yaml", "a=1", "b=2"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the binary starts");
+        // Opens as soon as the server does.
+        let mut hold = std::fs::File::open(project.path().join("hold")).expect("a pipe");
+        let seen = project.path().join("seen");
+        while !std::fs::read_to_string(&seen).is_ok_and(|seen| seen.contains("tools/call")) {}
+        let began = std::time::Instant::now();
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let told = project.told(&child.wait_with_output().expect("it ends"));
+        assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n", "{signal}");
+        assert!(began.elapsed().as_millis() < 3500, "{signal}: {} ms", began.elapsed().as_millis());
+        let mut rest = Vec::new();
+        hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_time_of_a_node_holds_for_the_start_of_its_server() {
+    let project = Project::new();
+    let hasty = SUM.replace("type: mcp, server: echo,", "type: mcp, server: mute, timeout: 200ms,");
+    project.write("sum.yaml", hasty);
+    project.write("mcp.json", r#"{"mcpServers": {"mute": {"command": "sleep", "args": ["60"]}}}"#);
+    let said = project.says("run sum.yaml --mcp mcp.json a=1 b=2");
+    assert!(said.contains("did not introduce itself within 200 ms, the time of the call of `add`"), "{said}");
+}
+
+/// `apiKey` comes from a server's answer, and is repeated by an error under no name.
+const KEYS: &str = r#"version: "1.0"
+server: {name: keys, version: "1"}
+redact: [apiKey]
+tools:
+  - name: keys
+    description: Logs in and fails
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: login}
+      - {id: login, type: mcp, server: echo, tool: echo, args: {k: {expr: '"sk-" & "live-77"'}, id: 5}, postTransform: {expr: '{"apiKey": $output.k}'}, next: use}
+      - {id: use, type: mcp, server: echo, tool: fail, args: {message: {expr: '"bad key " & $.login.apiKey'}}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+#[test]
+fn what_a_server_answers_in_a_marked_field_is_masked_where_it_was_copied() {
+    let project = Project::new();
+    project.write("keys.yaml", KEYS);
+    let said = project.says("run keys.yaml");
+    assert!(said.contains("(tool-error): bad key [redacted]"), "{said}");
+    project.write(
+        "keys.yaml",
+        KEYS.replace(
+            r#"{k: {expr: '"sk-" & "live-77"'}, id: 5}, postTransform: {expr: '{"apiKey": $output.k}'}"#,
+            r#"{apiKey: {expr: '"sk-" & "live-77"'}}"#,
+        ),
     );
-    let slow = SUM.replacen("tools:", &server, 1);
-    let slow =
-        slow.replace("tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}", "tool: sleep, args: {ms: 60000}");
-    project.write("slow.yaml", slow);
-    let made = std::process::Command::new("mkfifo").arg(project.path().join("hold")).status().expect("mkfifo");
-    assert!(made.success() && project.says("trust slow.yaml").ends_with("exit: 0\n"));
-    let mut command = project.command(&["run", "slow.yaml", "a=1", "b=2"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the binary starts");
-    // Opens as soon as the server does.
-    let mut hold = std::fs::File::open(project.path().join("hold")).expect("a pipe");
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
-    let told = project.told(&child.wait_with_output().expect("it ends"));
-    assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n");
-    let mut rest = Vec::new();
-    hold.read_to_end(&mut rest).expect("everybody who held the pipe is gone");
+    let said = project.says("run keys.yaml --trace --record keys.test.yaml");
+    assert!(said.contains("(tool-error): bad key [redacted]") && !said.contains("sk-live"), "{said}");
+    let said = project.says("--format json run keys.yaml --trace");
+    assert!(said.contains("bad key [redacted]") && !said.contains("sk-live"), "{said}");
+    let text = std::fs::read_to_string(project.path().join("keys.test.yaml")).expect("it is written");
+    assert!(text.contains("bad key [redacted]") && !text.contains("sk-live"), "{text}");
+}
+
+#[test]
+fn the_history_of_a_kept_run_shows_nothing_that_is_hidden() {
+    let project = Project::new();
+    project.write(
+        "keys.yaml",
+        KEYS.replace(
+            "inputSchema: {type: object}",
+            "inputSchema: {type: object, properties: {pin: {writeOnly: true}}}",
+        ),
+    );
+    let said = project.says("run keys.yaml --durable pin=4711");
+    let run = said.split_whitespace().nth(2).expect("a handle").to_owned();
+    let text = project.says(&format!("runs events {run}"));
+    assert!(text.contains("took a failure: bad key [redacted]") && !text.contains("sk-live"), "{text}");
+    let json = project.says(&format!("--format json runs events {run}"));
+    for hidden in ["sk-live", "4711"] {
+        assert!(json.contains(r#""pin": "[redacted]""#) && !json.contains(hidden), "{json}");
+    }
+    let trace = project.says(&format!("--format json runs show --trace {run}"));
+    assert!(trace.contains("bad key [redacted]") && !trace.contains("4711"), "{trace}");
 }

@@ -109,9 +109,9 @@ fn what_is_expected_of_a_failure_is_held_against_it() {
     let graph = SUM.replace(", onError: broken", "");
     let project = project(
         r#"graph: bare.yaml
-mock: {add: {error: {message: it took too long, code: call_timeout}}}
+mock: {add: {error: {message: it took too long, code: call-timeout}}}
 tests:
-  - {name: all of it, input: {a: 1, b: 2}, expectError: {node: add, code: call_timeout, message: too long}}
+  - {name: all of it, input: {a: 1, b: 2}, expectError: {node: add, code: call-timeout, message: too long}}
   - {name: another node, input: {a: 1, b: 2}, expectError: {node: large}}
   - {name: an output, input: {a: 1, b: 2}, expect: {sum: 1}}
 "#,
@@ -127,7 +127,7 @@ tests:
                   -     "node": "large"
                   +   "error": {
                   +     "node": "add",
-                  +     "code": "call_timeout",
+                  +     "code": "call-timeout",
                   +     "message": "it took too long"
                       }
                     }
@@ -137,7 +137,7 @@ tests:
                   -   "sum": 1
                   +   "error": {
                   +     "node": "add",
-                  +     "code": "call_timeout",
+                  +     "code": "call-timeout",
                   +     "message": "it took too long"
                   +   }
                     }

@@ -95,6 +95,61 @@ fn place(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(stands)
 }
 
+/// Reports what in `redact` hides nothing: pointers that are none, and those that begin at a node instead of in a value.
+pub(super) fn pointers(redact: &[Spanned<String>], file: &Tree, faults: &mut Faults) {
+    for place in redact {
+        let text = place.value.as_str();
+        if is_broken(text) {
+            let message = format!("`{}` in `redact` is neither the name of a field nor a JSON pointer", clip(text));
+            let fault = Diagnostic::error("bad-pointer", message).at(place.span);
+            faults.push(fault.help(
+                "write the name alone, or a pointer such as `/user/token`; in it `~0` stands for `~`, `~1` for `/`",
+            ));
+            continue;
+        }
+        let Some((first, rest)) = text.strip_prefix('/').and_then(|way| way.split_once('/')) else { continue };
+        if is_node(file, first) && !is_declared(file, first) {
+            let message = format!(
+                "`{}` in `redact` begins with the id of a node, and a pointer begins inside of a value: it hides nothing",
+                clip(text)
+            );
+            let fault = Diagnostic::warning("inert-pointer", message).at(place.span);
+            faults.push(
+                fault
+                    .help(format!("write `/{}`, which is hidden in whatever any node is given or answers", clip(rest))),
+            );
+        }
+    }
+}
+
+/// Whether a text is meant as a pointer, and is none.
+fn is_broken(text: &str) -> bool {
+    let bad_escape = || text.split('~').skip(1).any(|after| !after.starts_with(['0', '1']));
+    text.is_empty() || text.starts_with("#/") || text.starts_with("$.") || (text.starts_with('/') && bad_escape())
+}
+
+fn tools(file: &Tree) -> &[Tree] {
+    items(file.get("tools"))
+}
+
+fn items(tree: Option<&Tree>) -> &[Tree] {
+    match tree.map(|tree| &tree.kind) {
+        Some(TreeKind::Array(items)) => items,
+        _ => &[],
+    }
+}
+
+fn is_node(file: &Tree, name: &str) -> bool {
+    let nodes = tools(file).iter().chain([file]).flat_map(|holder| items(holder.get("nodes")));
+    name == "entry" || nodes.filter_map(|node| node.get("id")).any(|id| id.as_str() == Some(name))
+}
+
+/// Whether a value of some tool has a field of this name at its root.
+fn is_declared(file: &Tree, name: &str) -> bool {
+    let schemas = tools(file).iter().flat_map(|tool| [tool.get("inputSchema"), tool.get("outputSchema")]).flatten();
+    schemas.filter_map(|schema| schema.get("properties")).any(|properties| properties.get(name).is_some())
+}
+
 /// Reports the names that no node of a tool has: what is asked of them is always nothing.
 pub(super) fn unknown_names<'m>(
     tool: &str,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::expressions::{Dollar, has_expr};
+use super::lints;
 use super::nodes::{self, Node};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::reader::{Faults, Fields};
@@ -72,7 +73,9 @@ pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults:
     let face = fields.required("server", faults).and_then(|tree| read_face(tree, beside, faults));
     let (servers, unread) = read_servers(source, &mut fields, tree, faults);
     let limits = fields.optional("executionLimits").map_or_else(Limits::default, |tree| read_limits(tree, faults));
-    let redact = fields.strings("redact", faults).into_iter().map(|name| name.value).collect();
+    let redact = fields.strings("redact", faults);
+    lints::pointers(&redact, tree, faults);
+    let redact = redact.into_iter().map(|name| name.value).collect();
     let shared = fields.optional("nodes").map(|tree| nodes::read(&about, tree, "the file", faults));
     let tools = fields.required("tools", faults);
     fields.ignored(&["$schema", "metadata"]);

@@ -156,6 +156,16 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Correct the name; an id with `-` or `.` in it stands in backticks.",
     },
     Code {
+        code: "bad-pointer",
+        what: "Something in `redact` is neither the name of a field nor a JSON pointer, and would hide nothing.",
+        fix: "Write the name alone, or a pointer such as `/user/token`.",
+    },
+    Code {
+        code: "inert-pointer",
+        what: "A pointer in `redact` begins with the id of a node. It begins inside of a value, whichever node it is of.",
+        fix: "Leave the id of the node out.",
+    },
+    Code {
         code: "switch-result",
         what: "A switch leads to the exit, so that the result of the tool is the id that the switch chose.",
         fix: "Put a `transform` between them that makes the result.",

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, way};
@@ -26,6 +27,9 @@ use super::{Run, folder};
 use crate::cli::output::{one_line, plain};
 use crate::cli::runs::person;
 use crate::cli::{Exit, Output, block_on, report};
+
+/// How long a server may take to end by itself when the run was interrupted, and again once it was asked to.
+const HURRY: Duration = Duration::from_millis(300);
 
 /// A run that is about to be driven: everything is checked.
 pub(super) struct Driven<'d> {
@@ -74,7 +78,7 @@ pub(in crate::cli) async fn drive(
     let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
     let progress = shown.then(Progress::default);
     let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
-    let watches = [progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
+    let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
     let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
     let mut driving = pin!(begin(how));
@@ -106,7 +110,11 @@ pub(in crate::cli) async fn drive(
         progress.finish();
     }
     if let Some(servers) = servers {
-        servers.close().await;
+        // Whoever interrupts it waits for it.
+        match stopping || finished.is_none() {
+            true => servers.close_within(HURRY).await,
+            false => servers.close().await,
+        }
     }
     let finished = finished.transpose()?;
     let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting(_)));
@@ -118,10 +126,12 @@ async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        // A terminal that is closed hangs up.
+        if let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
             tokio::select! {
                 _ = tokio::signal::ctrl_c() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             return;
         }

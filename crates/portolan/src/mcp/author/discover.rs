@@ -146,6 +146,6 @@ where
             answered[nth] = Some(answer.map_err(|error| failure(&error, &known.hidden)));
         }
     }
-    let lost = || Err(answers::error_of("servers_closed", "the servers were closed", "call again"));
+    let lost = || Err(answers::error_of("servers-closed", "the servers were closed", "call again"));
     answered.into_iter().map(|answer| answer.unwrap_or_else(lost)).collect()
 }

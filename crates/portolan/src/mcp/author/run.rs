@@ -8,7 +8,7 @@ use portolan_core::present::Redaction;
 use portolan_core::reply::{Prefer, output};
 use portolan_core::run::Fault;
 use portolan_runtime::author::{Refused, template};
-use portolan_runtime::drive::Outcome;
+use portolan_runtime::drive::{Outcome, Watch};
 use portolan_runtime::servers::ToolCall;
 use portolan_runtime::service::{FunctionCall, How, ServiceError};
 use portolan_runtime::tools::Tools;
@@ -52,7 +52,7 @@ pub(super) async fn graph(
     let hidden = loaded.redaction(&definition).learning(&input);
     let history = History::new(hidden.clone(), logging);
     let how = How {
-        watch: Some(history.watch()),
+        watch: [Watch::learning(&hidden), Some(history.watch())].into_iter().flatten().reduce(Watch::and),
         trace: trace(context),
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };
@@ -117,7 +117,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
     }
     let timeout = Duration::from_millis(known.servers.timeout_ms(&name).unwrap_or(DEFAULT_CALL_TIMEOUT_MS));
     let began = Instant::now();
-    let call = ToolCall { server: &name, tool: &tool, arguments: evaluated, timeout, meta: Map::new() };
+    let call = ToolCall { server: &name, tool: &tool, arguments: evaluated, timeout, in_all: None, meta: Map::new() };
     let answer = known.servers.call(call).await;
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     told.insert("executionTime".to_owned(), json!(took));
@@ -130,7 +130,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
             }
             Err(error) => {
                 let help = format!("getMcpServerTool shows what `{tool}` takes");
-                answers::failed(answers::error_of("tool-error", &known.hidden.text(&error.message), &help), told)
+                answers::failed(answers::error_of(error.code, &known.hidden.text(&error.message), &help), told)
             }
         },
     })

@@ -30,7 +30,9 @@ pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
 
 /// A call that did not begin, or whose run was lost.
 pub(super) fn refused(error: &ServiceError, shape: &Shape) -> CallToolResult {
-    failed(&fault("", error.code, &error.message, &error.help), shape)
+    // As a graph that calls another is told of it.
+    let code = if error.code == "bad_input" { "bad-input" } else { error.code };
+    failed(&fault("", code, &error.message, &error.help), shape)
 }
 
 fn fault(node: &str, code: &str, message: &str, detail: &str) -> Fault {

@@ -7,13 +7,14 @@ mod answers;
 mod listing;
 mod notes;
 mod progress;
+mod veil;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
-use portolan_runtime::drive::{Outcome, Over, Request, TraceContext};
+use portolan_runtime::drive::{Outcome, Over, Request, TraceContext, Watch};
 use portolan_runtime::graphs::{Faulty, Graphs};
 use portolan_runtime::service::{FunctionCall, How, Service, ServiceError};
 use portolan_runtime::tools::Tools;
@@ -29,6 +30,7 @@ use super::face::{self, Answer, Manners, Toolset};
 use super::transport::Bounds;
 use listing::{Entry, Listing};
 use progress::Progress;
+use veil::Veil;
 
 pub(crate) use listing::awaited;
 pub(crate) use notes::Notes;
@@ -53,10 +55,12 @@ pub(crate) enum News<'n> {
 
 /// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
 /// were started end with it.
-pub(crate) fn serve(service: Arc<Service>, graphs: Graphs, report: Report) -> anyhow::Result<()> {
+///
+/// `notes` is where the servers' standard error goes.
+pub(crate) fn serve(service: Arc<Service>, graphs: Graphs, notes: &Notes, report: Report) -> anyhow::Result<()> {
     let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
-    let server = Arc::new(Server::new(service, graphs, report));
+    let server = Arc::new(Server::new(service, graphs, notes.veil(), report));
     runtime.spawn(Arc::clone(&server).look());
     let afterwards = Arc::clone(&server);
     serve_stdio(runtime, server, async move {
@@ -70,15 +74,16 @@ struct Server {
     graphs: Graphs,
     listing: Mutex<Arc<Listing>>,
     changes: watch::Sender<u64>,
+    veil: Veil,
     report: Report,
 }
 
 impl Server {
-    fn new(service: Arc<Service>, graphs: Graphs, report: Report) -> Server {
+    fn new(service: Arc<Service>, graphs: Graphs, veil: Veil, report: Report) -> Server {
         let listing = Listing::of(graphs.loaded());
         listing.left_out().values().for_each(|why| report(News::LeftOut(why)));
         let listing = Mutex::new(Arc::new(listing));
-        Server { service, graphs, listing, changes: watch::Sender::new(0), report }
+        Server { service, graphs, listing, changes: watch::Sender::new(0), veil, report }
     }
 
     fn listing(&self) -> Arc<Listing> {
@@ -126,24 +131,26 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
         let progress = Progress::wanted(context);
+        let input = Value::Object(request.arguments.unwrap_or_default());
+        let hidden = listing.loaded.redaction(&entry.definition).learning(&input);
+        let watches = [Watch::learning(&hidden), progress.as_ref().map(Progress::watch)];
+        let _veiled = self.veil.over(hidden);
         let how = How {
-            watch: progress.as_ref().map(Progress::watch),
+            watch: watches.into_iter().flatten().reduce(Watch::and),
             trace: trace(context),
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
         // What is awaited in two places is held twice, and every call is moved to a task of its own.
-        let running = Box::pin(self.finish(listing, entry, request, face::caller(context), how));
+        let running = Box::pin(self.finish(listing, entry, input, face::caller(context), how));
         let finished = match &progress {
             Some(progress) => progress.told_during(running, &context.peer).await,
             None => running.await,
         };
         match finished {
             // A server's last words may hold what it was told in confidence.
-            Ok(Outcome::Failed(fault)) => {
-                answers::failed(&listing.loaded.redaction(&entry.definition).fault(&fault), &entry.shape)
-            }
+            Ok(Outcome::Failed(fault)) => answers::failed(&self.veil.fault(&fault), &entry.shape),
             Ok(outcome) => answers::of(outcome, &entry.shape),
-            Err(error) => answers::refused(&error, &entry.shape),
+            Err(error) => answers::refused(&self.veil.error(error), &entry.shape),
         }
     }
 
@@ -151,12 +158,11 @@ impl Server {
         &self,
         listing: &Listing,
         entry: &Entry,
-        request: CallToolRequestParams,
+        input: Value,
         by: Actor,
         how: How,
     ) -> Result<Outcome, ServiceError> {
         self.service.may_start_servers(&listing.loaded, &entry.definition)?;
-        let input = Value::Object(request.arguments.unwrap_or_default());
         let definition = Arc::clone(&entry.definition);
         let finished = self.service.call_function(FunctionCall { definition, input, by, how, kept: false }).await?;
         Ok(finished.outcome)

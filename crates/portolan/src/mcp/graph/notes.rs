@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use portolan_runtime::servers::OnStderr;
 
+use super::veil::Veil;
+
 /// How many notes may wait.
 const WAITING: usize = 1_000;
 /// How long the last notes are waited for.
@@ -21,6 +23,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 pub(crate) struct Notes {
     queue: SyncSender<Note>,
     left_out: Arc<AtomicU64>,
+    veil: Veil,
 }
 
 enum Note {
@@ -36,7 +39,7 @@ impl Notes {
         let left_out = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&left_out);
         std::thread::spawn(move || write(out, &notes, &counted));
-        Notes { queue, left_out }
+        Notes { queue, left_out, veil: Veil::default() }
     }
 
     pub(crate) fn note(&self, note: String) {
@@ -48,7 +51,12 @@ impl Notes {
     /// Notes what servers write to their standard error, each line with the server's name.
     pub(crate) fn of_servers(&self) -> OnStderr {
         let notes = self.clone();
-        Arc::new(move |server, line| notes.note(format!("{server}: {line}")))
+        Arc::new(move |server, line| notes.note(format!("{server}: {}", notes.veil.text(line))))
+    }
+
+    /// What is left out of the servers' lines.
+    pub(super) fn veil(&self) -> Veil {
+        self.veil.clone()
     }
 
     /// Waits until all notes are written, but not for ever.

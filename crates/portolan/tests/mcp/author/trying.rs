@@ -30,7 +30,7 @@ fn servers_are_listed_with_what_keeps_them_from_being_asked() {
     };
     assert_eq!(of(&listed, "brought")["error"]["code"], "not_trusted");
     assert_eq!(of(&listed, "brought")["definedIn"], "graph");
-    assert_eq!(of(&listed, "off")["error"]["code"], "server_not_started");
+    assert_eq!(of(&listed, "off")["error"]["code"], "server-not-started");
     assert_eq!(of(&listed, "own").get("error"), None);
     assert_eq!(of(&listed, "echo").get("error"), None);
     assert_eq!(starts(&project, "brought-starts"), 0, "nobody trusted it");

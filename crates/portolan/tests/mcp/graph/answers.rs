@@ -98,7 +98,7 @@ fn input_that_is_not_taken_is_told_with_all_its_faults() {
     let mut wire = client(&project);
     let (text, error) = failure(&call(&mut wire, "takes", json!({ "n": "one", "s": 2 })));
     assert!(text.contains("/n") && text.contains("/s"), "{text}");
-    assert_eq!(error["code"], "bad_input", "{error}");
+    assert_eq!(error["code"], "bad-input", "{error}");
     let without = wire.request("tools/call", json!({ "name": "takes" }));
     assert!(failure(&without["result"]).0.contains('n'), "{without}");
 }

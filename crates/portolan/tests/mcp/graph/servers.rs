@@ -67,3 +67,22 @@ fn the_trace_of_the_caller_goes_on_to_the_server() {
     assert_eq!(parent(json!("nonsense")), Value::Null);
     assert_eq!(parent(json!(7)), Value::Null);
 }
+
+#[test]
+fn what_was_given_in_confidence_is_masked_in_errors_and_on_standard_error() {
+    let script = "import sys,json\nfor line in sys.stdin:\n m=json.loads(line)\n if m['method']=='initialize':\n  print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':{'protocolVersion':'2025-06-18','capabilities':{'tools':{}},'serverInfo':{'name':'s','version':'1'}}}),flush=True)\n elif m['method']=='tools/call':\n  print('login with',m['params']['arguments'].get('t','nobody'),'failed',file=sys.stderr,flush=True)\n  sys.exit(3)\n";
+    let nodes = ["id: ask, type: mcp, server: own, tool: login, args: { t: { expr: $.entry.token } }, next: exit"];
+    let project = Project::new();
+    let servers = json!({ "mcpServers": { "own": { "command": "python3", "args": ["-c", script] } } });
+    project.write("mcp.json", &servers.to_string());
+    let input = "inputSchema: { type: object, properties: { token: {}, n: { type: integer } } }";
+    let graph = [super::HEAD, &tool("login", input, &nodes), "redact: [token]\n"].concat();
+    project.write("g.yaml", &graph);
+    let mut wire = Wire::hearing(project.command(&["serve", "g.yaml", "--mcp", "mcp.json"]));
+    wire.shake_hands("2025-11-25", &json!({}));
+    let failed = call(&mut wire, "login", json!({ "token": "tok-77-of-a-user" })).to_string();
+    assert!(failed.contains("login with [redacted] failed") && !failed.contains("tok-77"), "{failed}");
+    assert_eq!(wire.hears("login with"), "own: login with [redacted] failed");
+    let refused = call(&mut wire, "login", json!({ "token": "tok-77-of-a-user", "n": "tok-77-of-a-user" })).to_string();
+    assert!(refused.contains("isError\":true") && !refused.contains("tok-77"), "{refused}");
+}
