@@ -7,7 +7,6 @@ use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::graphs::{redaction, servers_of};
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::store::{Record, RunId};
 use serde_json::{Value, json};
