@@ -142,7 +142,7 @@ fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
     if info.contains("escape") || info.contains("hexadecimal") {
         let (at, found) = bad_escape(text, at);
         let help = match found.len() {
-            // Six: a whole `\uXXXX`, the half of a character as JSON writes those beyond 16 bits.
+            // Six: `\u` and four digits, the half of a character as JSON writes those beyond 16 bits.
             6 => "write the character itself",
             _ => "write `\\\\` for a backslash, or put the text in single quotes, where a backslash is a backslash",
         };
