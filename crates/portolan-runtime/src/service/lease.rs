@@ -4,12 +4,13 @@
 //! its holder, however that one ends. It guards what is done, not what is written: that is the sequence number's.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{ServiceError, StoreAt};
+use crate::carrier::task_file::open_lock;
 use crate::store::RunId;
 
 /// The runs that are driven.
@@ -120,7 +121,7 @@ fn create(folder: &Path) -> io::Result<()> {
 /// The locked file; nothing when somebody else has locked it.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     loop {
-        let file = open(path)?;
+        let file = open_lock(path)?;
         match file.try_lock() {
             Ok(()) if is_still(&file, path)? => return Ok(Some(file)),
             // Its holder was done with it, and removed it, between the two.
@@ -129,19 +130,6 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    options.open(path)
 }
 
 /// Whether the path leads to this file.
@@ -188,7 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.lock");
         let first = lock(&path).expect("it can be locked").expect("nobody has it");
-        let waiting = open(&path).expect("the same file");
+        let waiting = open_lock(&path).expect("the same file");
         fs::remove_file(&path).expect("it is there");
         let second = lock(&path).expect("it can be locked").expect("a new file");
         drop(first);

@@ -12,7 +12,7 @@ use portolan_runtime::author::Author;
 use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
 use portolan_runtime::library::read_definition;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{ErrorKind, Service, ServiceError};
+use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError};
 
 use super::check::{draw_findings, drawn, files_at, refuse};
 use super::output::{Output, one_line};
@@ -141,12 +141,8 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
         return Err(ServiceError::refused("file_required", "no file of graphs is named", help).into());
     }
     let strictness = args.leniency.strictness();
-    let mut options = common.options()?;
-    options.strictness = strictness;
     let output = common.output();
-    let service = Service::new(options)?;
-    let notes = mcp::Notes::to(std::io::stderr());
-    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    let (service, notes, pool) = with_servers(strictness, common)?;
     let names = files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
     let graphs = match Graphs::open(files, args.mcp, service.library(), strictness, pool) {
         Ok(graphs) => graphs,
@@ -167,15 +163,19 @@ fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Re
     Ok(Exit::Done)
 }
 
+/// What serves functions: the service, who is told of things, and how their servers are kept.
+fn with_servers(strictness: Strictness, common: &Common) -> anyhow::Result<(Service, mcp::Notes, PoolOptions)> {
+    let options = Options { strictness, ..common.options()? };
+    let notes = mcp::Notes::to(std::io::stderr());
+    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    Ok((Service::new(options)?, notes, pool))
+}
+
 fn serve_author(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let file = one_file(args.definitions)?;
     let strictness = args.leniency.strictness();
-    let mut options = common.options()?;
-    options.strictness = strictness;
     let output = common.output();
-    let service = Service::new(options)?;
-    let notes = mcp::Notes::to(std::io::stderr());
-    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    let (service, notes, pool) = with_servers(strictness, common)?;
     // A file of servers that cannot be read is said before a client connects.
     if let Some(path) = &args.mcp {
         own_servers(path)?;

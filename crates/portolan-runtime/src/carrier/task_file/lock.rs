@@ -138,7 +138,8 @@ pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTu
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
+/// Opens a lock file, and makes it where it is missing: the owner's alone, through no symlink, without waiting for a pipe.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]

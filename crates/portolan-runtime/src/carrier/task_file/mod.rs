@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use error::{Fault, TaskFileError};
 pub use lock::{LOCK_FILE, Locked};
-pub(crate) use lock::{NoTurn, WAIT, turn};
+pub(crate) use lock::{NoTurn, WAIT, open as open_lock, turn};
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::Durability;
 pub(crate) use write::exchange;
