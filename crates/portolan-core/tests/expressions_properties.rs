@@ -98,7 +98,27 @@ fn pieces() -> impl Strategy<Value = String> {
 /// Expressions of one piece in another, most of which can be read.
 fn nested() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(
-        &["a", "b.c", "xs", "$", "rows", "rows.k", "1", "\"s\"", "$x", "[1..3]", "{\"k\": a}", "$random()", "xs[0]"][..],
+        &[
+            "a",
+            "b.c",
+            "b.d",
+            "d.e",
+            "xs",
+            "$",
+            "$$.b",
+            "rows",
+            "rows.k",
+            "rows.m",
+            "m.n",
+            "k",
+            "1",
+            "\"s\"",
+            "$x",
+            "[1..3]",
+            "{\"k\": a}",
+            "$random()",
+            "xs[0]",
+        ][..],
     );
     leaf.prop_map(str::to_owned).prop_recursive(4, 24, 3, |inner| {
         let shape = prop::sample::select(
@@ -110,6 +130,12 @@ fn nested() -> impl Strategy<Value = String> {
                 "$string($1)",
                 "$map($1, function($v, $i) { $2 })",
                 "$1.($2)",
+                "$1.*",
+                "$1.**.n",
+                "$1.{\"p\": $2}",
+                "$1.$keys()",
+                "$sum($1.($2))",
+                "$1^($2)[0]",
                 "$1[$2]",
                 "$1 ~> $string",
                 "$join([$string($1), $string($2)])",
@@ -138,7 +164,8 @@ fn nested() -> impl Strategy<Value = String> {
 }
 
 fn data() -> Value {
-    json!({ "a": 1, "b": { "c": ["x", null] }, "xs": [1, 2, 3], "rows": [{ "k": "x" }, { "k": "y" }] })
+    let rows = json!([{ "k": "x", "m": { "n": 1, "o": [2] } }, { "k": "y", "m": [{ "n": 3 }, [{ "n": 4 }], 5] }, "z"]);
+    json!({ "a": 1, "b": { "c": ["x", null], "d": { "e": { "n": 1 }, "k": 2 } }, "xs": [1, 2, 3], "rows": rows })
 }
 
 fn scope<'a>(data: &'a Value, x: &'a Value) -> Scope<'a> {

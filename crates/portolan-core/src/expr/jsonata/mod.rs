@@ -9,6 +9,7 @@ mod dated;
 mod fault;
 mod guard;
 mod host;
+mod parts;
 mod place;
 mod reach;
 mod roots;
@@ -105,6 +106,11 @@ impl Jsonata {
     /// Whether it names a function that looks back at earlier outputs, or may do so unseen.
     pub fn looks_back(&self) -> bool {
         self.0.reach.looks_back
+    }
+
+    /// Whether it may compute for long whatever it is given: it has functions of its own, ranges, or text to evaluate.
+    pub fn is_heavy(&self) -> bool {
+        self.0.reach.heavy
     }
 
     pub(super) fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
 use super::guard::COMPILED;
+use super::parts::{Members, Part, parts};
 
 /// The functions that look back at earlier outputs.
 pub(super) const LOOKING_BACK: &[&str] = &["previousNode", "nodeExecution", "nodeExecutions"];
@@ -13,16 +14,23 @@ pub(super) const LOOKING_BACK: &[&str] = &["previousNode", "nodeExecution", "nod
 const CONTEXTUAL: &[(&str, usize)] =
     &[("boolean", 1), ("each", 2), ("keys", 1), ("lookup", 2), ("not", 1), ("sift", 2), ("spread", 1), ("string", 1)];
 
+/// Whether a call of a function with so many arguments takes an object from the context.
+pub(super) fn takes_context(name: &str, arguments: usize) -> bool {
+    CONTEXTUAL.iter().any(|(known, takes)| *known == name && arguments < *takes)
+}
+
 /// What an expression can see.
 pub(super) struct Reach {
-    /// The names at the top of the context that it can see; nothing when it may see all.
-    pub(super) names: Option<BTreeSet<String>>,
+    /// What of the context it can see, by the names at the top; nothing when it may see all.
+    pub(super) members: Option<Members>,
     /// All functions and variables that it names, those of the guard included.
     pub(super) mentions: BTreeSet<String>,
     /// Whether it can see earlier outputs than the latest of each node.
     pub(super) looks_back: bool,
     /// Whether it has `@`, `#` or `%`, for which the library keeps an object with each item.
     pub(super) joins: bool,
+    /// Whether it has functions of its own, ranges, or text to evaluate: what can go on for long whatever it is given.
+    pub(super) heavy: bool,
     /// The plain path that it is, when it is nothing else.
     pub(super) path: Option<Plain>,
 }
@@ -47,8 +55,18 @@ impl Reach {
         let looks_back = look.mentions.iter().any(|name| name == "eval" || LOOKING_BACK.contains(&name.as_str()));
         let evals = look.mentions.contains("eval");
         let everything = look.everything || evals;
-        let names = (!everything).then_some(look.names);
-        Reach { names, mentions: look.mentions, looks_back, joins: look.joins || evals, path: plain(ast) }
+        let members = (!everything).then(|| {
+            let whole = || look.names.into_iter().map(|name| (name, Part::Whole)).collect();
+            parts(ast).unwrap_or_else(whole)
+        });
+        Reach {
+            members,
+            mentions: look.mentions,
+            looks_back,
+            joins: look.joins || evals,
+            heavy: look.heavy || evals,
+            path: plain(ast),
+        }
     }
 }
 
@@ -79,8 +97,12 @@ fn plain(ast: &AstNode) -> Option<Plain> {
 }
 
 fn is_bare(step: &PathStep) -> bool {
-    step.stages.is_empty()
-        && step.focus.is_none()
+    step.stages.is_empty() && is_unjoined(step)
+}
+
+/// Whether a step has nothing to do with `@`, `#` and `%`.
+pub(super) fn is_unjoined(step: &PathStep) -> bool {
+    step.focus.is_none()
         && step.index_var.is_none()
         && step.ancestor_label.is_none()
         && !step.is_tuple
@@ -99,6 +121,7 @@ struct Look {
     names: BTreeSet<String>,
     everything: bool,
     joins: bool,
+    heavy: bool,
     mentions: BTreeSet<String>,
     bound: BTreeSet<String>,
 }
@@ -133,8 +156,7 @@ impl Look {
             AstNode::Wildcard | AstNode::Descendant => self.everything |= top,
             AstNode::Parent(_) => self.everything = true,
             AstNode::Function { name, args, .. } => {
-                let contextual = CONTEXTUAL.iter().any(|(known, takes)| known == name && args.len() < *takes);
-                self.everything |= top && contextual;
+                self.everything |= top && takes_context(name, args.len());
                 self.mentions.insert(name.clone());
                 self.all(args, top);
             }
@@ -143,11 +165,13 @@ impl Look {
                 self.all(args, top);
             }
             AstNode::Lambda { params, body, signature, .. } => {
+                self.heavy = true;
                 self.bound.extend(params.iter().cloned());
                 self.everything |= top && signature.as_ref().is_some_and(|signature| signature.contains('-'));
                 self.at(body, top);
             }
             AstNode::Binary { op, lhs, rhs } => {
+                self.heavy |= *op == BinaryOp::Range;
                 if let (BinaryOp::ColonEqual, AstNode::Variable(name)) = (op, &**lhs) {
                     self.bound.insert(name.clone());
                 }

@@ -4,6 +4,7 @@ use jsonata_core::value::JValue;
 use serde_json::{Map, Value};
 
 use super::super::logic::from_number;
+use super::parts::Part;
 use super::reach::Reach;
 use crate::expr::{EvalFault, Scope};
 
@@ -31,21 +32,36 @@ impl Why {
     }
 }
 
-/// The context of an expression: of the outputs, those that it can name.
+/// The context of an expression: of the outputs, what it can see.
 pub(super) fn context(scope: &Scope<'_>, reach: &Reach) -> JValue {
     match scope.root {
         Some(root) if !root.is_object() => return to_library(root),
         None if scope.outputs.is_empty() && scope.names.is_empty() => return JValue::Undefined,
         _ => {}
     }
-    let entries: Vec<(String, JValue)> = match &reach.names {
+    JValue::object(match &reach.members {
         None => scope.entries().into_iter().map(|(name, value)| (name.to_owned(), to_library(value))).collect(),
-        Some(names) => {
-            let found = names.iter().filter_map(|name| Some((name.clone(), to_library(scope.name(name)?))));
-            found.collect()
+        Some(members) => members
+            .iter()
+            .filter_map(|(name, part)| Some((name.clone(), part_to_library(scope.name(name)?, part))))
+            .collect(),
+    })
+}
+
+fn part_to_library(value: &Value, part: &Part) -> JValue {
+    match (value, part) {
+        (Value::Object(object), Part::Members(members)) => {
+            let found = members.iter().filter_map(|(name, part)| {
+                let value = object.get(name)?;
+                Some((name.clone(), part_to_library(value, part)))
+            });
+            JValue::object(found.collect())
         }
-    };
-    JValue::object(entries.into_iter().collect())
+        (Value::Array(items), Part::Members(_)) => {
+            JValue::array(items.iter().map(|item| part_to_library(item, part)).collect())
+        }
+        _ => to_library(value),
+    }
 }
 
 pub(super) fn to_library(value: &Value) -> JValue {
