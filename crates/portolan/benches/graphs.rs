@@ -8,7 +8,7 @@
 //! ```sh
 //! cargo bench -p portolan --bench graphs
 //! npm install mcpgraph
-//! PORTOLAN_BENCH_MCPGRAPH="node node_modules/mcpgraph/dist/main.js" cargo bench -p portolan --bench graphs
+//! PORTOLAN_BENCH_MCPGRAPH="node $PWD/node_modules/mcpgraph/dist/main.js" cargo bench -p portolan --bench graphs
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]

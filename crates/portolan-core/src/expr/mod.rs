@@ -155,12 +155,56 @@ impl Expr {
 
     /// Whether it looks back further than the latest output of each node, so that [`Outputs`] must keep their history.
     pub fn looks_back(&self) -> bool {
+        self.any(&Jsonata::looks_back)
+    }
+
+    /// Whether it may compute for long whatever it is given: it has functions of its own, ranges or text to evaluate, or
+    /// goes through arrays in JSON Logic.
+    pub fn is_heavy(&self) -> bool {
+        self.any(&Jsonata::is_heavy)
+            || match self {
+                Expr::Logic(logic) => logic.loops(),
+                Expr::Object(members) => members.iter().any(|(_, member)| member.is_heavy()),
+                Expr::Array(items) => items.iter().any(Expr::is_heavy),
+                Expr::Literal(_) | Expr::Jsonata(_) | Expr::When(_) => false,
+            }
+    }
+
+    fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
         match self {
             Expr::Literal(_) | Expr::When(_) => false,
-            Expr::Jsonata(jsonata) => jsonata.looks_back(),
-            Expr::Logic(logic) => logic.looks_back(),
-            Expr::Object(members) => members.iter().any(|(_, member)| member.looks_back()),
-            Expr::Array(items) => items.iter().any(Expr::looks_back),
+            Expr::Jsonata(jsonata) => is(jsonata),
+            Expr::Logic(logic) => logic.any(is),
+            Expr::Object(members) => members.iter().any(|(_, member)| member.any(is)),
+            Expr::Array(items) => items.iter().any(|item| item.any(is)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_go_on_for_long_is_known_before_it_does() {
+        let heavy = |text: &str| Expr::Jsonata(Jsonata::parse(text).expect("it can be read")).is_heavy();
+        for text in ["$map(a, function($v) { $v })", "[1..n]", "$eval(a)", "a.{\"b\": λ($x) { $x }(1)}"] {
+            assert!(heavy(text), "{text}");
+        }
+        for text in ["a.b[c > 1]", "$sum(a.(b * c))", "$now()", "a ~> $count", "{\"n\": $split(a, \",\")}"] {
+            assert!(!heavy(text), "{text}");
+        }
+        let rule = |rule: Value| Expr::Logic(JsonLogic::parse(&rule).expect("it can be read")).is_heavy();
+        assert!(rule(json!({ ">": [{ "reduce": [{ "var": "a" }, { "var": "current" }, 0] }, 1] })));
+        assert!(rule(json!({ "var": ["a", { "some": [[1], true] }] })));
+        assert!(rule(json!({ "!": { "var": "$count([1..n])" } })));
+        assert!(!rule(json!({ "and": [{ ">": [{ "var": "a.b" }, 1] }, { "var": ["c", 2] }] })));
+        let template = Expr::Object(vec![(
+            "a".to_owned(),
+            Expr::Array(vec![Expr::Jsonata(Jsonata::parse("[1..2]").expect("read"))]),
+        )]);
+        assert!(template.is_heavy());
     }
 }

@@ -70,6 +70,8 @@ pub struct Flow {
     pub program: Option<Arc<Program>>,
     /// Whether an expression looks back further than to the latest output of each node.
     pub looks_back: bool,
+    /// Whether an expression may compute for long whatever it is given.
+    pub heavy: bool,
 }
 
 impl Flow {

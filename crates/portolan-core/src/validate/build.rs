@@ -52,7 +52,8 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         name: graph.name.clone(),
         description: graph.description.clone(),
         start,
-        looks_back: steps.values().any(looks_back),
+        looks_back: steps.values().any(|step| expressions(step).any(Expr::looks_back)),
+        heavy: steps.values().any(|step| expressions(step).any(Expr::is_heavy)),
         steps,
         edges,
         program: graph.program.clone(),
@@ -110,10 +111,9 @@ fn guards(map: &Map<'_>, node: &Node) -> Vec<(Expr, NodeId)> {
     guarded.collect()
 }
 
-/// Whether an expression of a step looks back further than to the latest output of each node.
-fn looks_back(step: &Step) -> bool {
+fn expressions(step: &Step) -> impl Iterator<Item = &Expr> {
     let guards = step.exits.guards.iter().map(|(guard, _)| guard);
-    guards.chain(step.node.kind.expressions()).any(Expr::looks_back)
+    guards.chain(step.node.kind.expressions())
 }
 
 /// What the `failed` edges and `maxRetries` of a node come to. `docs/workflows.md` has the table.

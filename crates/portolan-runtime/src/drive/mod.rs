@@ -9,6 +9,7 @@
 
 mod control;
 mod keep;
+mod pace;
 mod spans;
 mod watch;
 
@@ -29,6 +30,7 @@ use crate::tools::{Called, Tools};
 
 pub use control::{Control, Phase};
 pub(crate) use keep::Keep;
+pub(crate) use pace::Pace;
 pub use spans::{CallSpan, Over, Request, SpanId, TraceContext, TraceId};
 pub use watch::{Began, Ended, Watch};
 
@@ -54,6 +56,8 @@ pub(crate) struct Setup {
     pub control: Option<Control>,
     /// The trace that it belongs to.
     pub trace: TraceContext,
+    /// How long steps have taken lately, of all runs.
+    pub pace: Arc<Pace>,
 }
 
 /// What a run has come to.
@@ -74,6 +78,8 @@ pub(crate) struct Drive<'d> {
     workflow: Arc<Workflow>,
     run: Run,
     setup: Setup,
+    /// Whether a step may take long whatever it is given.
+    heavy: bool,
     keep: Option<Keep<'d>>,
     spans: Spans,
     calls: JoinSet<(FramePath, u64, Called)>,
@@ -87,10 +93,12 @@ impl<'d> Drive<'d> {
     /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not on disk first.
     pub(crate) fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Keep<'d>>) -> Drive<'d> {
         let spans = Spans::new(&setup.trace);
+        let heavy = workflow.flows().any(|(_, flow)| flow.heavy);
         Drive {
             workflow,
             run,
             setup,
+            heavy,
             keep,
             spans,
             calls: JoinSet::new(),
@@ -230,7 +238,7 @@ impl<'d> Drive<'d> {
 
     async fn step(&mut self, what: EventKind) -> Result<(), ServiceError> {
         let event = Event { at: self.setup.clock.now(), by: Actor::Engine, what };
-        let changes = engine::decide(&self.workflow, &self.run, &event)?;
+        let changes = self.setup.pace.take(self.heavy, || engine::decide(&self.workflow, &self.run, &event))?;
         if changes.is_empty() {
             return Ok(());
         }

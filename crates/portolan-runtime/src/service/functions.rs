@@ -135,7 +135,7 @@ impl Service {
         let now = self.options.clock.now();
         let workflow = definition.workflow.id().clone();
         let opening = Opening { input: Some(Arc::new(input)), since: Some(now), folder, ..Opening::of(workflow) };
-        let changes = engine::open(&definition.workflow, &opening)?;
+        let changes = self.pace.take(false, || engine::open(&definition.workflow, &opening))?;
         let run = Run::fold(&changes).expect("what `open` decides begins a journal");
         let event = Event { at: now, by, what: EventKind::Opened(opening) };
         Ok((run, Record { seq: 1, event, changes }))
@@ -220,8 +220,8 @@ impl Service {
             (Some(watch), Some(other)) => Some(watch.and(other)),
             (watch, other) => watch.or(other),
         };
-        let (clock, seed) = (self.options.clock.clone(), self.seed());
-        (Setup { tools, clock, seed, watch, control, trace }, tracing)
+        let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
+        (Setup { tools, clock, seed, watch, control, trace, pace }, tracing)
     }
 }
 

@@ -29,6 +29,7 @@ use portolan_core::run::{Actor, Human};
 
 use crate::carrier::TaskJournal;
 use crate::clock::Clock;
+use crate::drive::Pace;
 use crate::library::Library;
 use crate::store::{Digest, Keyring, MemoryStore, RunId, SqliteStore, Store};
 use crate::telemetry::Telemetry;
@@ -123,6 +124,7 @@ pub struct Service {
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
     leases: lease::Leases,
+    pace: Arc<Pace>,
 }
 
 impl Service {
@@ -146,7 +148,8 @@ impl Service {
         };
         let leases = lease::Leases::beside(&options.store);
         let (pools, live) = (Mutex::default(), Mutex::default());
-        Ok(Service { options, library, trust, store, journal, pinned, pools, live, leases })
+        let pace = Arc::default();
+        Ok(Service { options, library, trust, store, journal, pinned, pools, live, leases, pace })
     }
 
     /// The definitions that can be run.

@@ -81,6 +81,13 @@ operators! {
     Map "map"; Filter "filter"; Reduce "reduce"; All "all"; Some "some"; None "none";
 }
 
+impl Op {
+    /// Whether it does something with each item of an array.
+    fn is_loop(self) -> bool {
+        matches!(self, Op::Map | Op::Filter | Op::Reduce | Op::All | Op::Some | Op::None)
+    }
+}
+
 impl JsonLogic {
     /// Reads a rule.
     ///
@@ -109,8 +116,14 @@ impl JsonLogic {
         names
     }
 
-    pub(super) fn looks_back(&self) -> bool {
-        self.0.rule.looks_back()
+    /// Whether this is so of an expression that one of its `var`s is.
+    pub(super) fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
+        self.0.rule.any(is)
+    }
+
+    /// Whether it does something with each item of an array.
+    pub(super) fn loops(&self) -> bool {
+        self.0.rule.loops()
     }
 }
 
@@ -133,7 +146,7 @@ impl Rule {
         match self {
             Rule::Literal(_) => {}
             // What these do with each item, they ask of the item.
-            Rule::Apply(Op::Map | Op::Filter | Op::Reduce | Op::All | Op::Some | Op::None, rules) => {
+            Rule::Apply(op, rules) if op.is_loop() => {
                 rules.iter().take(1).for_each(|rule| rule.roots(names));
             }
             Rule::List(rules) | Rule::Apply(_, rules) => rules.iter().for_each(|rule| rule.roots(names)),
@@ -149,17 +162,29 @@ impl Rule {
         }
     }
 
-    fn looks_back(&self) -> bool {
+    fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
         match self {
             Rule::Literal(_) => false,
-            Rule::List(rules) | Rule::Apply(_, rules) => rules.iter().any(Rule::looks_back),
+            Rule::List(rules) | Rule::Apply(_, rules) => rules.iter().any(|rule| rule.any(is)),
             Rule::Var(Var { name, default }) => {
                 let named = match name {
-                    Name::Jsonata(jsonata) => jsonata.looks_back(),
-                    Name::Computed(rule) => rule.looks_back(),
+                    Name::Jsonata(jsonata) => is(jsonata),
+                    Name::Computed(rule) => rule.any(is),
                     Name::Whole | Name::Path(_) => false,
                 };
-                named || default.as_ref().is_some_and(|rule| rule.looks_back())
+                named || default.as_ref().is_some_and(|rule| rule.any(is))
+            }
+        }
+    }
+
+    fn loops(&self) -> bool {
+        match self {
+            Rule::Literal(_) => false,
+            Rule::Apply(op, _) if op.is_loop() => true,
+            Rule::List(rules) | Rule::Apply(_, rules) => rules.iter().any(Rule::loops),
+            Rule::Var(Var { name, default }) => {
+                matches!(name, Name::Computed(rule) if rule.loops())
+                    || default.as_ref().is_some_and(|rule| rule.loops())
             }
         }
     }

@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use super::arguments::Arguments;
 use super::connection::serve_stdio;
 use super::face::{Answer, Manners, Toolset};
-use super::graph::{CLOSING, MIN_WORKERS};
+use super::graph::CLOSING;
 use super::transport::Bounds;
 
 #[cfg(test)]
@@ -40,6 +40,9 @@ nothing, and add the same definition with addGraphTool. In `args` an expression 
 any other text stands for itself. Every write is checked first, and refused with all its faults, each with its place; \
 the file's comments and layout stay. Servers that come with the file are started only once a person has run \
 `portolan trust`.";
+
+/// An expression that is tried keeps its thread for up to its second, and the others go on meanwhile.
+const MIN_WORKERS: usize = 4;
 
 /// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
 /// were started end with it.

@@ -39,8 +39,8 @@ pub(crate) use notes::Notes;
 const LOOK: Duration = Duration::from_secs(1);
 /// How long servers are waited for at the end; whatever is left of them then is killed.
 pub(super) const CLOSING: Duration = Duration::from_millis(700);
-/// An expression keeps its thread for up to its second, and the others go on meanwhile.
-pub(super) const MIN_WORKERS: usize = 4;
+/// One thread serves all calls: waking another costs more than most calls take. What takes long is computed beside it.
+const WORKERS: usize = 1;
 
 /// Is told what the person who serves should know.
 pub(crate) type Report = Box<dyn Fn(News<'_>) + Send + Sync>;
@@ -58,8 +58,7 @@ pub(crate) enum News<'n> {
 ///
 /// `notes` is where the servers' standard error goes.
 pub(crate) fn serve(service: Arc<Service>, graphs: Graphs, notes: &Notes, report: Report) -> anyhow::Result<()> {
-    let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let server = Arc::new(Server::new(service, graphs, notes.veil(), report));
     runtime.spawn(Arc::clone(&server).look());
     let afterwards = Arc::clone(&server);
