@@ -70,6 +70,9 @@ pub enum EventKind {
         /// What the caller says of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        /// The variables that the work has given values: an object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outputs: Option<Arc<Value>>,
     },
     /// A check came to a verdict.
     Settled {

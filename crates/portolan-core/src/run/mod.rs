@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
-pub use change::Change;
+pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use event::{Actor, Channel, EffectId, Event, EventKind, Reply, Verdict};
 pub use moves::{Move, moves};
@@ -194,6 +194,18 @@ pub enum Place {
         /// What the items came to, in their order; nothing where one is not done, or came to nothing.
         done: Arc<Vec<Option<Arc<Value>>>>,
     },
+    /// A loop is under way.
+    Looping {
+        /// The loop.
+        node: NodeId,
+        /// How many passes were made before this one.
+        pass: u32,
+        /// The items of a loop that goes by items.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        items: Option<Arc<Vec<Value>>>,
+        /// The frame of this pass.
+        frame: Box<Frame>,
+    },
     /// A person decides.
     Waiting {
         /// The node.
@@ -333,6 +345,7 @@ impl Place {
             | Place::Passing { node }
             | Place::Calling { node, .. }
             | Place::Each { node, .. }
+            | Place::Looping { node, .. }
             | Place::Checking { node, .. }
             | Place::Waiting { node, .. }
             | Place::Forked { node, .. }
@@ -376,7 +389,7 @@ impl Frame {
         let (branches, items, within): (&[Branch], &[Item], _) = match &self.place {
             Place::Forked { branches, .. } => (branches, &[], None),
             Place::Each { open, .. } => (&[], open, None),
-            Place::Within { node, frame } => (&[], &[], Some((node, &**frame))),
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } => (&[], &[], Some((node, &**frame))),
             _ => (&[], &[], None),
         };
         let open = branches.iter().filter_map(|branch| match &branch.state {
@@ -388,7 +401,7 @@ impl Frame {
 
     fn inner_mut(&mut self, name: &NodeId) -> Option<&mut Frame> {
         match &mut self.place {
-            Place::Within { node, frame } if node == name => Some(frame),
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } if node == name => Some(frame),
             Place::Forked { branches, .. } => {
                 let branch = branches.iter_mut().find(|branch| branch.name == *name)?;
                 match &mut branch.state {
@@ -407,10 +420,26 @@ impl Frame {
 
 impl Run {
     /// The frame at `path`, if it is under way.
-    pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
-        path.0
-            .iter()
-            .try_fold(&self.root, |frame, name| frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame))
+    pub fn frame<'r>(&'r self, path: &FramePath) -> Option<&'r Frame> {
+        self.way(path).nth(path.0.len())
+    }
+
+    /// The frames on the way to `path`, the root first, as far as they are under way.
+    pub fn way<'r, 'p>(&'r self, path: &'p FramePath) -> impl Iterator<Item = &'r Frame> + use<'r, 'p> {
+        let mut names = path.0.iter();
+        std::iter::successors(Some(&self.root), move |frame| {
+            let name = names.next()?;
+            frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame)
+        })
+    }
+
+    /// The frame that holds the variables which are seen at `path`: that of the flow, and none of the loops in it.
+    pub fn owner(&self, path: &FramePath) -> FramePath {
+        let mut loops = 0;
+        for frame in self.way(path).take(path.0.len()) {
+            loops = if matches!(frame.place, Place::Looping { .. }) { loops + 1 } else { 0 };
+        }
+        FramePath(path.0[..path.0.len() - loops].to_vec())
     }
 
     fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {

@@ -145,6 +145,9 @@ impl Legacy {
             | Kind::Compute(_)
             | Kind::Switch
             | Kind::Call(_)
+            | Kind::Activity
+            | Kind::Loop(_)
+            | Kind::Repeat { .. }
             | Kind::Each(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress },
         };
         let gate = self.gate.as_deref().map_or(node, NodeId::from);

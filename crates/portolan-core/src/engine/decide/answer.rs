@@ -3,7 +3,7 @@
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why};
-use crate::graph::Exits;
+use crate::graph::{Exits, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, WaitingFor};
 use crate::value::{CANCELLED, NodeId};
 
@@ -29,6 +29,11 @@ pub(super) fn decide(
     match on {
         WaitingFor::Answer => {
             refill(draft, path, frame);
+            if let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind
+                && let Some(choice) = question.choice(claim.outcome)
+            {
+                draft.take_effect(path, choice);
+            }
             draft.leave(path, node, claim.outcome, feedback(node, claim));
         }
         WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => draft.give_up(path, node),

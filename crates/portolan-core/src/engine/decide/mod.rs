@@ -1,5 +1,6 @@
 //! One file for each event: what it is refused for, and what it makes true.
 
+mod activities;
 mod answer;
 mod begin;
 mod branches;
@@ -28,14 +29,15 @@ pub use open::open;
 /// # Errors
 /// A [`Rejection`] when the event is not among the [`moves`](crate::run::moves) at its position.
 pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Change>, Rejection> {
-    let mut draft = walk::Draft::of(workflow, run);
+    let mut draft = walk::Draft::of(workflow, run, event.at);
     match &event.what {
         EventKind::Opened(_) => {
             return Err(Rejection::new(Why::OutOfPlace, "the run is already open", "go on from the present situation"));
         }
         EventKind::Begun { revision } => begin::decide(&mut draft, *revision)?,
-        EventKind::Reported { frame, outcome, revision, note } => {
-            let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by };
+        EventKind::Reported { frame, outcome, revision, note, outputs } => {
+            let outputs = outputs.as_deref();
+            let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by, outputs };
             report::decide(&mut draft, frame, *revision, &claim)?;
         }
         EventKind::Settled { effect, verdict } => settle::decide(&mut draft, effect, verdict),

@@ -5,8 +5,11 @@
 //! `b:tests=broken`, `tests=unknown` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
 //! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
 //! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
-//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`;
+//! `passed{"n":1}` reports values of variables too.
+//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`, `[with {"n":1}]`;
 //! and `queued` leaves it at the start.
+
+use std::sync::Arc;
 
 use crate::engine::Effect;
 use crate::graph::Workflow;
@@ -19,7 +22,7 @@ use crate::value::{NodeId, Timestamp};
 /// How the run is opened, and the words of what happens then.
 pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<&'m str>) {
     let (options, moves) = match moves.trim().strip_prefix('[') {
-        Some(rest) => rest.split_once(']').expect("the bracket is closed"),
+        Some(rest) => rest.split_once("] ").unwrap_or_else(|| (rest.trim_end_matches(']'), "")),
         None => ("", moves),
     };
     let options: Vec<&str> = options.split_whitespace().collect();
@@ -30,7 +33,9 @@ pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<
         branches: if has("outside") { Branches::Outside } else { Branches::Inside },
         is_branch: has("branch"),
     };
-    let opening = Opening { at, rules, ..Opening::of(workflow.id().clone()) };
+    let with = options.iter().position(|word| *word == "with").map(|at| options[at + 1]);
+    let input = with.map(|with| Arc::new(serde_json::from_str(with).expect("an object")));
+    let opening = Opening { at, rules, input, ..Opening::of(workflow.id().clone()) };
     (opening, moves.split_whitespace().collect())
 }
 
@@ -78,6 +83,10 @@ impl Script {
     }
 
     fn said(&self, run: &Run, word: &str, quoted: bool) -> Event {
+        let (word, outputs) = match word.split_once('{') {
+            Some((word, outputs)) => (word, Some(serde_json::from_str(&format!("{{{outputs}")).expect("an object"))),
+            None => (word, None),
+        };
         let (frame, word) = match word.split_once(':') {
             Some((path, word)) => {
                 (FramePath(path.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect()), word)
@@ -95,7 +104,7 @@ impl Script {
         };
         let revision = if quoted { run.frame(&frame).map(|frame| frame.since) } else { None };
         let outcome = word.trim_start_matches('@').into();
-        Event { at: Timestamp(0), by, what: EventKind::Reported { frame, outcome, revision, note: None } }
+        Event { at: Timestamp(0), by, what: EventKind::Reported { frame, outcome, revision, note: None, outputs } }
     }
 }
 
@@ -134,6 +143,7 @@ fn frame(at: &Frame) -> String {
         Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
         Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
         Place::Gathering { .. } => format!("{node} gathering"),
+        Place::Looping { pass, frame: inner, .. } => format!("{node}#{}/{}", pass + 1, frame(inner)),
         Place::Within { frame: inner, .. } => format!("{node}/{}", frame(inner)),
         Place::Arrived { outcome, .. } => format!("{node} arrived {outcome}"),
         Place::Ended { result, .. } => format!("{node} = {}", result.word()),
@@ -183,6 +193,10 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
+        Change::Set { name, value, .. } => Some(format!("{name} = {value}")),
+        Change::Skipped { activities, .. } => Some(format!("skips {}", activities[0])),
+        Change::Led { node, to, .. } => Some(format!("{node} → {to}")),
+        Change::Looped { node, passes, by, .. } => Some(format!("{node} {by:?} after {passes}")),
         _ => None,
     };
     changes.iter().filter_map(note).collect::<Vec<_>>().join(", ")
