@@ -103,6 +103,17 @@ pub struct Question {
     pub message: String,
     /// What may be answered.
     pub options: Vec<Choice>,
+    /// What counts when nobody has answered for so long.
+    pub fallback: Option<Fallback>,
+}
+
+/// The answer to a question that nobody answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The option.
+    pub option: Outcome,
+    /// After how long, in milliseconds.
+    pub after_ms: u64,
 }
 
 impl Question {

@@ -22,7 +22,9 @@ use crate::expr::Expr;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
-pub use activity::{Activity, Choice, DEFAULT_MAX_PASSES, Loop, LoopKind, Question, Seat, Variable, VariableKind};
+pub use activity::{
+    Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Loop, LoopKind, Question, Seat, Variable, VariableKind,
+};
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
 pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};

@@ -188,6 +188,12 @@ fn waiting(
     match on {
         WaitingFor::Answer => {}
         WaitingFor::Budget => text.line(format!("`{}` failed and its retries are spent.", node.name)),
+        WaitingFor::Raised => text.block(frame.raised.as_ref().map(|raised| raised.question.as_str())),
+        WaitingFor::Progress
+            if frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&node.id)) =>
+        {
+            text.line(format!("The workflow does not say how to go on from `{}`.", node.name));
+        }
         WaitingFor::Progress => {
             text.line(format!("The workflow came back to `{}` without any work between.", node.name))
         }

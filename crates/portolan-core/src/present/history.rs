@@ -45,6 +45,8 @@ fn what(event: &EventKind) -> String {
             let branches: Vec<String> = branches.iter().map(|(name, outcome)| format!("`{name}` {outcome}")).collect();
             format!("gathered {}", branches.join(", "))
         }
+        EventKind::Raised { frame, question, .. } => format!("asked{}: {}", at(frame), clip(&question.question)),
+        EventKind::TimedOut { frame, .. } => format!("waited long enough for an answer{}", at(frame)),
         EventKind::Continued { .. } => "went on".to_owned(),
         EventKind::Returned { frame, reply, .. } => match reply {
             Reply::Output(_) => format!("took an answer{}", at(frame)),
@@ -74,6 +76,7 @@ fn change(change: &Change) -> Option<String> {
         }),
         Change::Executed { node, fault: None, .. } => Some(format!("executed `{node}`")),
         Change::Executed { node, fault: Some(fault), .. } => Some(format!("`{node}` failed: {}", clip(&fault.message))),
+        Change::Raised { .. } => None,
         Change::Set { name, .. } => Some(format!("set `{name}`")),
         Change::Skipped { activities, .. } => {
             let activities: Vec<&str> = activities.iter().map(crate::value::NodeId::as_str).collect();
@@ -100,7 +103,8 @@ fn moved(place: &Place) -> String {
         Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
         Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
-        Place::Waiting { node, on } => match on {
+        Place::Waiting { node, on, .. } => match on {
+            WaitingFor::Raised => format!("`{node}` waits for an answer"),
             WaitingFor::Answer => format!("`{node}` asks a person"),
             WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),
             WaitingFor::Progress => format!("`{node}` waits for a person: no progress"),

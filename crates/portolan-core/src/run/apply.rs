@@ -77,6 +77,7 @@ impl Run {
             Change::Skipped { frame, activities } => {
                 self.flow_data(frame, |data| data.skipped.extend(activities.iter().cloned()));
             }
+            Change::Raised { frame, question } => self.at(frame, |frame| frame.raised.clone_from(question)),
             Change::Led { .. } | Change::Looped { .. } => {}
             Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
             Change::Joined { frame } => self.at(frame, join),

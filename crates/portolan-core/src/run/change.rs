@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Verdict};
+use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// Why a loop is over.
@@ -120,6 +120,13 @@ pub enum Change {
     Joined {
         /// Which frame.
         frame: FramePath,
+    },
+    /// The agent asks something, or has its answer.
+    Raised {
+        /// In which frame.
+        frame: FramePath,
+        /// What it asks; nothing when it has its answer.
+        question: Option<Box<Raised>>,
     },
     /// A variable has a value.
     Set {

@@ -129,7 +129,10 @@ pub struct Frame {
     /// Why it was sent here, when that was a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// What the nodes of a function have come to.
+    /// What the agent asks, while it waits for the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Box<Raised>>,
+    /// What the nodes of a function have come to, and the variables of other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<Data>>,
 }
@@ -212,6 +215,9 @@ pub enum Place {
         node: NodeId,
         /// Why.
         on: WaitingFor,
+        /// When the question answers itself, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
     },
     /// The branches of a fork are under way inside this run.
     Forked {
@@ -258,6 +264,18 @@ pub enum WaitingFor {
     Budget,
     /// The workflow went round by itself without any work between.
     Progress,
+    /// The agent asks something that the workflow does not.
+    Raised,
+}
+
+/// A question that the workflow does not ask, and the agent does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raised {
+    /// What is asked.
+    pub question: String,
+    /// What may be answered.
+    pub options: Vec<Outcome>,
 }
 
 /// One branch of a fork.
@@ -371,7 +389,7 @@ fn is_none_yet(count: &u32) -> bool {
 impl Frame {
     /// A frame of `flow` at `place`, as it is when it is opened.
     pub fn at(flow: WorkflowId, place: Place) -> Frame {
-        Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, data: None }
+        Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, raised: None, data: None }
     }
 
     /// The retries that `gate` has used.
@@ -460,6 +478,13 @@ impl Run {
         let mut found = Vec::new();
         collect(FramePath::default(), &self.root, &mut found);
         found
+    }
+
+    /// The questions that have answered themselves by `now`: where, and the revision at which each was asked.
+    pub fn overdue(&self, now: Timestamp) -> Vec<(FramePath, u64)> {
+        let is_due = |place: &Place| matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
+        let positions = self.positions().into_iter().filter(|(_, frame)| is_due(&frame.place));
+        positions.map(|(path, frame)| (path, frame.since)).collect()
     }
 
     /// Whether nothing further happens.

@@ -43,7 +43,11 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
         }
         // Claiming again what is being checked takes up checks that a crash interrupted.
         Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
-        Place::Waiting { node, on } => answers(workflow, frame, node, *on),
+        Place::Waiting { on: WaitingFor::Raised, .. } => {
+            let options = frame.raised.iter().flat_map(|raised| &raised.options);
+            options.cloned().map(Move::Answer).collect()
+        }
+        Place::Waiting { node, on, .. } => answers(workflow, frame, node, *on),
         Place::Passing { .. }
         | Place::Calling { .. }
         | Place::Each { .. }
@@ -70,7 +74,7 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
             };
             declared.chain(failed).collect()
         }
-        WaitingFor::Budget | WaitingFor::Progress => vec![Outcome::passed(), Outcome::failed()],
+        WaitingFor::Budget | WaitingFor::Progress | WaitingFor::Raised => vec![Outcome::passed(), Outcome::failed()],
     };
     answers.retain(|answer| answer.as_str() != CANCELLED);
     answers.push(CANCELLED.into());

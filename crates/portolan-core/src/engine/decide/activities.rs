@@ -124,7 +124,7 @@ impl Draft<'_> {
     /// The definition does not say how to go on: a person decides.
     fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
         let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
-        self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, Some(feedback));
+        self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
     }
 }
 

@@ -218,7 +218,7 @@ impl Draft<'_> {
         self.executed(path, node, Ok(output));
         match step.exits.passed() {
             Some(to) => self.enter(path, frame.flow.clone(), to, &Outcome::passed(), None),
-            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress }, None),
+            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None }, None),
         }
     }
 

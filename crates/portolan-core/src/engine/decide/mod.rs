@@ -9,6 +9,7 @@ mod each;
 mod functions;
 mod gather;
 mod open;
+mod raise;
 mod report;
 mod scope;
 mod settle;
@@ -48,6 +49,8 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         EventKind::Returned { frame, since, reply, seed } => {
             functions::returned(&mut draft, (frame, *since), reply, scope::Now { at: event.at, seed: *seed });
         }
+        EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
+        EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
     Ok(draft.finish())

@@ -44,7 +44,7 @@ pub(super) fn decide(
             format!("wait for their verdict, or report `{outcome}` again to have them performed anew"),
         )
         .accepting(vec![outcome.clone()])),
-        Place::Waiting { node, on } => {
+        Place::Waiting { node, on, .. } => {
             accepted(draft, frame, node, claim.outcome)?;
             answer::decide(draft, (path, frame), node, *on, claim)
         }

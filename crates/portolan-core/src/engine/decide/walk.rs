@@ -106,7 +106,9 @@ impl<'w> Draft<'w> {
         }
         match exits.target(outcome) {
             Some(to) => self.enter(path, flow, to, outcome, feedback),
-            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress }, feedback),
+            None => {
+                self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None }, feedback)
+            }
         }
     }
 
@@ -128,7 +130,7 @@ impl<'w> Draft<'w> {
             }
             Failing::Retries { exhausted: Some(to), .. } => self.enter(path, flow, to, &failed, feedback),
             Failing::Retries { exhausted: None, .. } => {
-                self.moved(path, Place::Waiting { node: gate.clone(), on: WaitingFor::Budget }, feedback);
+                self.moved(path, Place::Waiting { node: gate.clone(), on: WaitingFor::Budget, due: None }, feedback);
             }
         }
     }
@@ -164,7 +166,7 @@ impl<'w> Draft<'w> {
         let kind = &self.step(flow, &node).node.kind;
         let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. });
         if self.fuel == 0 || (deepens && path.0.len() >= MAX_DEPTH) {
-            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, feedback);
+            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, feedback);
         }
         self.fuel -= 1;
         if self.is_function(flow) && !matches!(kind, Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. }) {
@@ -173,7 +175,14 @@ impl<'w> Draft<'w> {
         match kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
-            Kind::Checkpoint { .. } => self.moved(path, Place::Waiting { node, on: WaitingFor::Answer }, feedback),
+            Kind::Checkpoint { question, .. } => {
+                let fallback = question.as_ref().and_then(|question| question.fallback.as_ref());
+                let due = fallback.map(|fallback| {
+                    let after = i64::try_from(fallback.after_ms).unwrap_or(i64::MAX);
+                    Timestamp(self.at.0.saturating_add(after))
+                });
+                self.moved(path, Place::Waiting { node, on: WaitingFor::Answer, due }, feedback);
+            }
             Kind::End { result, .. } => self.end(path, &node, *result),
             Kind::Fork { .. } => self.fork(path, flow, node, feedback),
             Kind::Join { .. } => self.arrive(path, &node, by, feedback),

@@ -7,7 +7,7 @@
 //! or `!cancelled` follows the name; `!hitl` asks a person, and is a checkpoint where an edge leaves it.
 //! `var name string = "x"` declares a variable and what it holds at first. An edge `a -[n > 1]-> b` is taken when that
 //! holds. Further words in brackets: `switch`, `activity`, `optional`, `forEach items as item`, `while n<3`, `doWhile n<3`,
-//! `stop n!=0`, `most 2`, `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no`,
+//! `stop n!=0`, `most 2`, `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
 //! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
@@ -20,8 +20,8 @@ use serde_json::Value;
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Graph, Kind, Loop,
-    LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
+    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Kind,
+    Loop, LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -181,7 +181,9 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
             skips: Vec::new(),
         };
         let options = options.split(',').map(option).collect();
-        Kind::Checkpoint { escalation: None, question: Some(Box::new(Question { message: id.to_owned(), options })) }
+        let fallback = after("else").map(|option| Fallback { option: option.into(), after_ms: 1_000 });
+        let question = Question { message: id.to_owned(), options, fallback };
+        Kind::Checkpoint { escalation: None, question: Some(Box::new(question)) }
     } else if has("optional") {
         Kind::Work { gate: false, outputs: ["passed", "skipped"].map(|word| spanned(word.into())).to_vec() }
     } else if leaving && hitl.is_some() {

@@ -5,6 +5,7 @@
 //! `b:tests=broken`, `tests=unknown` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
 //! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
 //! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
+//! `ask:a,b` asks something, `late` and `early` are when a question answers itself and a moment before.
 //! `passed{"n":1}` reports values of variables too.
 //! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`, `[with {"n":1}]`;
 //! and `queued` leaves it at the start.
@@ -15,7 +16,7 @@ use crate::engine::Effect;
 use crate::graph::Workflow;
 use crate::run::{
     Actor, BranchState, Branches, Change, Channel, EffectId, Event, EventKind, Frame, FramePath, Human, Opening, Place,
-    Rules, Run, Verdict, WaitingFor,
+    Raised, Rules, Run, Verdict, WaitingFor,
 };
 use crate::value::{NodeId, Timestamp};
 
@@ -67,12 +68,23 @@ impl Script {
         if let Some(index) = word.strip_prefix("replay#") {
             return self.events[index.parse::<usize>().expect("events are counted") - 1].clone();
         }
+        if let Some(options) = word.strip_prefix("ask:") {
+            let frame = the_position(run);
+            let options = options.split(',').filter(|option| !option.is_empty()).map(Into::into).collect();
+            let question = Raised { question: "which?".to_owned(), options };
+            return event(EventKind::Raised { revision: run.frame(&frame).map(|at| at.since), frame, question });
+        }
         if let Some(branches) = word.strip_prefix("gather:") {
             let branches = branches.split(',').filter_map(|branch| branch.split_once('='));
             let branches = branches.map(|(name, outcome)| (name.into(), outcome.into())).collect();
             return event(EventKind::Gathered { branches });
         }
         match word {
+            "late" | "early" => {
+                let (frame, since) = (the_position(run), run.frame(&the_position(run)).map_or(0, |frame| frame.since));
+                let at = Timestamp(if word == "late" { 1_000 } else { 999 });
+                Event { at, ..event(EventKind::TimedOut { frame, since }) }
+            }
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
             "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned() }),
             _ => match word.strip_prefix("unquoted:") {
@@ -141,6 +153,7 @@ fn frame(at: &Frame) -> String {
         }
         Place::Waiting { on: WaitingFor::Answer, .. } => format!("{node}?"),
         Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
+        Place::Waiting { on: WaitingFor::Raised, .. } => format!("{node}? raised"),
         Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
         Place::Gathering { .. } => format!("{node} gathering"),
         Place::Looping { pass, frame: inner, .. } => format!("{node}#{}/{}", pass + 1, frame(inner)),
