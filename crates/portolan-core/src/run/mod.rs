@@ -480,6 +480,15 @@ impl Run {
         found
     }
 
+    /// The variables that are seen at `path`, the innermost first: those of the passes of loops, then those of the flow.
+    pub fn variables(&self, path: &FramePath) -> Vec<(&str, &Value)> {
+        let flow = self.owner(path).0.len();
+        let frames: Vec<&Frame> = self.way(path).skip(flow).collect();
+        let data = frames.into_iter().rev().filter_map(|frame| frame.data.as_deref());
+        let seen = data.flat_map(|data| &data.variables);
+        seen.map(|(name, value)| (name.as_str(), value)).collect()
+    }
+
     /// The questions that have answered themselves by `now`: where, and the revision at which each was asked.
     pub fn overdue(&self, now: Timestamp) -> Vec<(FramePath, u64)> {
         let is_due = |place: &Place| matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);

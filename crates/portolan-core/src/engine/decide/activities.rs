@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::walk::Draft;
 use crate::expr::{Expr, Scope};
 use crate::graph::{Choice, Flow, Loop, LoopKind, MAX_ITEMS, Variable};
-use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, Run, WaitingFor};
+use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId};
 
 /// Why values cannot be those of variables, one sentence for each.
@@ -49,15 +49,6 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
     Ok(flow.variables.iter().filter_map(|variable| Some((variable.name.value.clone(), value(variable)?))).collect())
 }
 
-/// The variables that are seen at `path`, the innermost first: those of the passes of loops, then those of the flow.
-fn variables<'r>(run: &'r Run, path: &FramePath) -> Vec<(&'r str, &'r Value)> {
-    let owner = run.owner(path);
-    let depths = (owner.0.len()..=path.0.len()).rev();
-    let frames = depths.filter_map(|depth| run.frame(&FramePath(path.0[..depth].to_vec())));
-    let of = |frame: &'r Frame| frame.data.iter().flat_map(|data| &data.variables);
-    frames.flat_map(of).map(|(name, value)| (name.as_str(), value)).collect()
-}
-
 impl Draft<'_> {
     /// Sets variables of the flow.
     pub(super) fn set_all<'v>(&mut self, path: &FramePath, sets: impl IntoIterator<Item = &'v (String, Value)>) {
@@ -90,7 +81,7 @@ impl Draft<'_> {
 
     fn with_scope<T>(&mut self, path: &FramePath, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
         let at = self.at;
-        let scope = Scope { names: variables(self.run(), path), at, ..Scope::default() };
+        let scope = Scope { names: self.run().variables(path), at, ..Scope::default() };
         evaluate(&scope)
     }
 
@@ -231,7 +222,7 @@ impl Draft<'_> {
         if context.is_empty() {
             return None;
         }
-        let known = variables(self.run(), path);
+        let known = self.run().variables(path);
         let value = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone());
         let handed: Map<String, Value> = context.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
         Some(Value::Object(handed))

@@ -409,44 +409,68 @@ fn a_question_that_nobody_answers_answers_itself_in_time() {
         ok -yes-> leave; ok -no-> leave; effect ok no sets n=0
         leave -[n == 0]-> never; never > done
     "#;
-    story(workflow, "early late late", expect![[r#"
+    story(
+        workflow,
+        "early late late",
+        expect![[r#"
                ok?
         early  ok?    nothing new
         late   never  n = 0, leave → never
         late   never  nothing new
-    "#]]);
-    story(workflow, "[verified] late", expect![[r#"
+    "#]],
+    );
+    story(
+        workflow,
+        "[verified] late",
+        expect![[r#"
               ok?
         late  never  n = 0, leave → never
-    "#]]);
-    story(workflow, "@yes late", expect![[r#"
+    "#]],
+    );
+    story(
+        workflow,
+        "@yes late",
+        expect![[r#"
               ok?
         @yes  done = success  leave → done
         late  done = success  nothing new
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
     let workflow = "start > a(activity) > work > more > done; a -skipped-> done";
-    story(workflow, "ask:left,right passed @left passed", expect![[r#"
+    story(
+        workflow,
+        "ask:left,right passed @left passed",
+        expect![[r#"
                         work
         ask:left,right  work? raised
         passed          work? raised  refused no_matching_edge: `passed` is no outcome of `work`; report one of `left` and `right` [left, right]
         @left           work <- which?: `left`
         passed          more
-    "#]]);
-    story(workflow, "[verified] ask:left,right left @right", expect![[r#"
+    "#]],
+    );
+    story(
+        workflow,
+        "[verified] ask:left,right left @right",
+        expect![[r#"
                         work
         ask:left,right  work? raised
         left            work? raised  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
         @right          work <- which?: `right`
-    "#]]);
-    story(workflow, "ask:only ask:a,a ask:a,b ask:a,b", expect![[r#"
+    "#]],
+    );
+    story(
+        workflow,
+        "ask:only ask:a,a ask:a,b ask:a,b",
+        expect![[r#"
                   work
         ask:only  work          refused bad_input: a question has 2 to 20 options, and this one 1; give the answers that the person can choose from
         ask:a,a   work          refused bad_input: `a` is an option twice; give each option once
         ask:a,b   work? raised
         ask:a,b   work? raised  refused out_of_place: nothing can be asked at `work`: no work is under way there; go on from the present situation
-    "#]]);
+    "#]],
+    );
 }
