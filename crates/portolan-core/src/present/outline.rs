@@ -93,7 +93,7 @@ impl<'w> Outline<'w> {
             }
         } else if step.exits.failing != by_default {
             self.rows.push(Row::Detail(failure(&step.exits.failing)));
-        } else if !matches!(step.node.kind, Kind::Checkpoint { .. }) {
+        } else if step.node.seat.is_none() && !matches!(step.node.kind, Kind::Checkpoint { .. }) {
             self.defaults = true;
         }
     }

@@ -18,6 +18,7 @@ mod checkpoints;
 mod conditions;
 mod flow;
 mod loops;
+mod lower;
 mod modes;
 mod reader;
 mod rules;
@@ -26,5 +27,5 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use activities::read_activity;
+pub(crate) use lower::lower;
 pub(crate) use syntax::read;

@@ -11,8 +11,10 @@ use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::reader::{Faults, Fields, distinct};
+use crate::graph::VariableKind;
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(crate) struct File {
     pub(super) id: Option<Spanned<String>>,
     pub(super) version: Option<Spanned<String>>,
@@ -46,15 +48,6 @@ pub(super) struct Variable {
     pub(super) required: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VariableKind {
-    String,
-    Number,
-    Boolean,
-    Array,
-    Object,
-}
-
 const KINDS: &[(&str, VariableKind)] = &[
     ("string", VariableKind::String),
     ("number", VariableKind::Number),
@@ -64,6 +57,7 @@ const KINDS: &[(&str, VariableKind)] = &[
 ];
 
 /// A place for artifacts.
+#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Location {
     pub(super) name: Spanned<String>,
     pub(super) path: Spanned<String>,
@@ -164,7 +158,7 @@ impl Reader<'_> {
         let key = self.either(&fields, tree, ["default", "defaultValue"], &what);
         fields.ignored(&["default", "defaultValue"]);
         let default = fields.optional(key).zip(kind).and_then(|(tree, kind)| {
-            let Some(wanted) = kind.wants(tree) else { return Some(valued(tree)) };
+            let Some(wanted) = wants(kind, tree) else { return Some(valued(tree)) };
             fields.wrong(key, wanted, tree, self.faults)
         });
         let required = flag(&mut fields, "required", false, self.faults);
@@ -205,18 +199,16 @@ impl Reader<'_> {
     }
 }
 
-impl VariableKind {
-    /// What a value of the kind is, where `tree` is none.
-    fn wants(self, tree: &Tree) -> Option<&'static str> {
-        let (fits, wanted) = match self {
-            VariableKind::String => (matches!(tree.kind, TreeKind::String(_)), "a string"),
-            VariableKind::Number => (matches!(tree.kind, TreeKind::Number(_)), "a number"),
-            VariableKind::Boolean => (matches!(tree.kind, TreeKind::Bool(_)), "`true` or `false`"),
-            VariableKind::Array => (matches!(tree.kind, TreeKind::Array(_)), "an array"),
-            VariableKind::Object => (matches!(tree.kind, TreeKind::Object(_)), "an object"),
-        };
-        (!fits).then_some(wanted)
-    }
+/// What a value of a kind is, where `tree` is none.
+fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
+    let (fits, wanted) = match kind {
+        VariableKind::String => (matches!(tree.kind, TreeKind::String(_)), "a string"),
+        VariableKind::Number => (matches!(tree.kind, TreeKind::Number(_)), "a number"),
+        VariableKind::Boolean => (matches!(tree.kind, TreeKind::Bool(_)), "`true` or `false`"),
+        VariableKind::Array => (matches!(tree.kind, TreeKind::Array(_)), "an array"),
+        VariableKind::Object => (matches!(tree.kind, TreeKind::Object(_)), "an object"),
+    };
+    (!fits).then_some(wanted)
 }
 
 /// Whether a version is three numbers with dots between.

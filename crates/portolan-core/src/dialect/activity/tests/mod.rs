@@ -10,7 +10,8 @@ mod today;
 
 use outline::Outline;
 
-use super::{read, read_activity};
+use super::activities::read_activity;
+use super::read;
 use crate::dialect::reader::Faults;
 use crate::source::{self, Source};
 

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::dialect::activity::{read, read_activity};
+use crate::dialect::activity::activities::read_activity;
+use crate::dialect::activity::read;
 use crate::dialect::reader::Faults;
 use crate::source::{self, Source};
 
