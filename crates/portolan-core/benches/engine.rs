@@ -38,8 +38,13 @@ impl<'w> Agent<'w> {
         for change in decide(workflow, &run, &begun).expect("it begins") {
             run.apply(&change);
         }
-        let what =
-            EventKind::Reported { frame: FramePath::default(), outcome: Outcome::passed(), revision: None, note: None };
+        let what = EventKind::Reported {
+            frame: FramePath::default(),
+            outcome: Outcome::passed(),
+            revision: None,
+            note: None,
+            outputs: None,
+        };
         let report = Event { at: Timestamp(0), by: Actor::Agent("agent".to_owned()), what };
         Agent { workflow, run, report }
     }

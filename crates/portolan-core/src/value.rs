@@ -74,6 +74,10 @@ word! {
 pub const PASSED: &str = "passed";
 /// The outcome of work that could not be done, and of a claim that did not hold.
 pub const FAILED: &str = "failed";
+/// The outcome of what was passed over: a step that need not be done, an activity that an answer left out.
+pub const SKIPPED: &str = "skipped";
+/// The outcome by which a loop comes to a pass.
+pub const PASS: &str = "pass";
 /// The answer with which a person ends a run at a question.
 pub const CANCELLED: &str = "cancelled";
 

@@ -279,7 +279,12 @@ impl Graphs {
                 state.loaded = Arc::new(read.into_loaded(servers));
                 state.faulty = None;
             }
-            Err(error) => state.faulty = Some(Arc::new(error.into_faulty(&self.files))),
+            Err(error) => {
+                let faulty = Arc::new(error.into_faulty(&self.files));
+                // A file that was looked at while it was written is read again, and has the same faults.
+                let known = state.faulty.replace(faulty.clone());
+                return known.is_none_or(|known| known.to_string() != faulty.to_string());
+            }
         }
         true
     }

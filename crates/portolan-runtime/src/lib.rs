@@ -48,6 +48,7 @@ pub mod definition;
 pub mod digest;
 pub mod drive;
 pub mod graphs;
+mod keys;
 pub mod library;
 mod nested;
 pub mod runner;

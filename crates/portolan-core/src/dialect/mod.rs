@@ -2,6 +2,7 @@
 //!
 //! JSON and YAML are spellings, not formats: each format may be written in both.
 
+mod activity;
 pub mod navigator;
 mod reader;
 pub mod script;
@@ -46,6 +47,10 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
     let Some(tree) = tree else { return File { graphs: Vec::new(), faults } };
     let mut file = match Format::of(&tree) {
         Some(Format::ToolGraph) => toolgraph::lower(source, &tree, strictness),
+        Some(Format::Activity) => {
+            let (graph, faults) = activity::lower(source, &tree, strictness);
+            File { graphs: graph.into_iter().collect(), faults }
+        }
         Some(Format::Navigator) => {
             let (graph, faults) = navigator::lower(source, &tree, strictness);
             File { graphs: graph.into_iter().collect(), faults }
@@ -67,6 +72,7 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
 enum Format {
     Navigator,
     ToolGraph,
+    Activity,
 }
 
 impl Format {
@@ -74,6 +80,9 @@ impl Format {
         let has = |key: &str| tree.get(key).is_some();
         if toolgraph::is_one(tree) {
             return Some(Format::ToolGraph);
+        }
+        if has("activities") || has("initialActivity") || has("activitiesDir") {
+            return Some(Format::Activity);
         }
         (has("nodes") || has("edges")).then_some(Format::Navigator)
     }
@@ -85,11 +94,11 @@ fn unknown_format(tree: &Tree) -> Diagnostic {
             "this names MCP servers, and holds no workflow".to_owned(),
             "name it with `--mcp` beside a graph that calls the servers, or add `tools`",
         ),
-        Some(_) => ("this is no workflow: it has neither `nodes` nor `tools`".to_owned(), FORMATS),
+        Some(_) => ("this is no workflow: it has neither `nodes`, `tools` nor `activities`".to_owned(), FORMATS),
         None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),
     };
     Diagnostic::error("unknown-format", message).at(tree.head()).help(help)
 }
 
-const FORMATS: &str = "a workflow for agents has `nodes`, an object from node id to node, and `edges`; \
-                       a graph of tool calls has `tools`, a list of tools with their `nodes`";
+const FORMATS: &str = "a workflow for agents has `nodes`, an object from node id to node, and `edges`, or \
+                       `activities`, a list, each with its `steps`; a graph of tool calls has `tools`, a list of tools with their `nodes`";

@@ -117,6 +117,7 @@ impl Run {
                 }
                 Place::Calling { .. } => effects.extend(self.call(workflow, path, frame).map(Effect::Call)),
                 Place::Each { .. }
+                | Place::Looping { .. }
                 | Place::Forked { .. }
                 | Place::Gathering { .. }
                 | Place::Within { .. }

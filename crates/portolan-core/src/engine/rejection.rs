@@ -40,6 +40,8 @@ pub enum Why {
     UnknownStep,
     /// The input is not what the workflow takes.
     BadInput,
+    /// What the work is said to have given values are no variables, or no values of theirs.
+    BadOutputs,
     /// The event does not fit the state of the run.
     OutOfPlace,
 }
@@ -58,6 +60,7 @@ impl Why {
             Why::UnknownBranch => "unknown_branch",
             Why::UnknownStep => "unknown_step",
             Why::BadInput => "bad_input",
+            Why::BadOutputs => "bad_outputs",
             Why::OutOfPlace => "out_of_place",
         }
     }

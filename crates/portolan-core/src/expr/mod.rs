@@ -1,13 +1,16 @@
 //! The expression languages: what a workflow says that is computed and not done.
 //!
-//! Three languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions. Each is
-//! parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and memory, so that a runaway expression
-//! is a fault and not the end of the process. Knows no format of workflows and no engine.
+//! Three languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions, which
+//! as data are a [`Condition`]. Each is parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and
+//! memory, so that a runaway expression is a fault and not the end of the process. Knows no format of workflows and no
+//! engine.
 
+mod condition;
 mod jsonata;
 mod logic;
 mod outputs;
 mod scope;
+mod truth;
 mod when;
 
 use std::fmt;
@@ -15,6 +18,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub use condition::Condition;
 pub use jsonata::{
     Jsonata, Limits, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS,
     MAX_STRING_BYTES, TIME_LIMIT_MS,
@@ -22,6 +26,7 @@ pub use jsonata::{
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
 pub use scope::Scope;
+pub use truth::Comparison;
 pub use when::When;
 
 /// The code of an evaluation that failed.
@@ -87,8 +92,10 @@ pub enum Expr {
     Jsonata(Jsonata),
     /// A rule of JSON Logic.
     Logic(JsonLogic),
-    /// A condition.
+    /// A condition, written as text.
     When(When),
+    /// A condition, written as data.
+    Condition(Condition),
     /// An object whose members are evaluated: the arguments of a tool call.
     Object(Vec<(String, Expr)>),
     /// An array whose items are evaluated.
@@ -108,6 +115,7 @@ impl Expr {
             Expr::Jsonata(jsonata) => jsonata.eval(scope),
             Expr::Logic(logic) => logic.eval(scope).map(Some),
             Expr::When(when) => Ok(Some(Value::Bool(when.eval(scope)))),
+            Expr::Condition(condition) => Ok(Some(Value::Bool(condition.eval(scope)))),
             Expr::Object(members) => {
                 let mut object = Map::new();
                 for (name, member) in members {
@@ -133,6 +141,7 @@ impl Expr {
         match self {
             Expr::Logic(logic) => logic.eval(scope).map(|value| logic::truthy(&value)),
             Expr::When(when) => Ok(when.eval(scope)),
+            Expr::Condition(condition) => Ok(condition.eval(scope)),
             other => Ok(other.eval(scope)?.is_some_and(|value| jsonata::boolean(&value))),
         }
     }
@@ -144,6 +153,7 @@ impl Expr {
             Expr::Jsonata(jsonata) => jsonata.text().to_owned(),
             Expr::Logic(logic) => logic.rule().to_string(),
             Expr::When(when) => when.text().to_owned(),
+            Expr::Condition(condition) => condition.text(),
             Expr::Object(members) => {
                 let members =
                     members.iter().map(|(name, member)| format!("{}: {}", Value::from(name.as_str()), member.text()));
@@ -166,13 +176,13 @@ impl Expr {
                 Expr::Logic(logic) => logic.loops(),
                 Expr::Object(members) => members.iter().any(|(_, member)| member.is_heavy()),
                 Expr::Array(items) => items.iter().any(Expr::is_heavy),
-                Expr::Literal(_) | Expr::Jsonata(_) | Expr::When(_) => false,
+                Expr::Literal(_) | Expr::Jsonata(_) | Expr::When(_) | Expr::Condition(_) => false,
             }
     }
 
     fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
         match self {
-            Expr::Literal(_) | Expr::When(_) => false,
+            Expr::Literal(_) | Expr::When(_) | Expr::Condition(_) => false,
             Expr::Jsonata(jsonata) => is(jsonata),
             Expr::Logic(logic) => logic.any(is),
             Expr::Object(members) => members.iter().any(|(_, member)| member.any(is)),

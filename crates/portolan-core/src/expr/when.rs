@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::jsonata::{MAX_EXPRESSION_BYTES, quoted};
+use super::truth::{Comparison, Numbers, Side, Truth};
 use super::{ParseFault, Scope};
 
 /// How deep parentheses and `!` may nest.
@@ -28,31 +29,7 @@ pub struct When(Arc<Parsed>);
 
 struct Parsed {
     text: String,
-    condition: Condition,
-}
-
-enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    /// Whether something is there and true.
-    Is(Side),
-    Compare(Side, Comparison, Side),
-}
-
-enum Side {
-    Path(Vec<String>),
-    Literal(Value),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    Unequal,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
+    truth: Truth,
 }
 
 impl When {
@@ -66,7 +43,7 @@ impl When {
             return Err(fault(0, message, "split it"));
         }
         let mut reader = Reader { text, at: 0, nesting: 0 };
-        let condition = reader.any()?;
+        let truth = reader.any()?;
         reader.blanks();
         if reader.at < text.len() {
             let rest = &text[reader.at..];
@@ -79,7 +56,7 @@ impl When {
             };
             return Err(fault(reader.at, format!("{} cannot stand here", quoted(&word)), help));
         }
-        Ok(When(Arc::new(Parsed { text: text.to_owned(), condition })))
+        Ok(When(Arc::new(Parsed { text: text.to_owned(), truth })))
     }
 
     /// The condition as it was written.
@@ -89,7 +66,12 @@ impl When {
 
     /// Whether it holds over the names of a scope.
     pub fn eval(&self, scope: &Scope<'_>) -> bool {
-        self.0.condition.holds(scope)
+        self.0.truth.holds(scope, Numbers::OrText)
+    }
+
+    /// The names that it asks of the scope, in alphabetical order: of a dotted path, the first.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.truth.names()
     }
 }
 
@@ -104,72 +86,6 @@ impl Eq for When {}
 impl fmt::Debug for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "When({:?})", self.0.text)
-    }
-}
-
-impl Condition {
-    fn holds(&self, scope: &Scope<'_>) -> bool {
-        match self {
-            Condition::All(parts) => parts.iter().all(|part| part.holds(scope)),
-            Condition::Any(parts) => parts.iter().any(|part| part.holds(scope)),
-            Condition::Not(inner) => !inner.holds(scope),
-            Condition::Is(side) => side.value(scope).is_some_and(is_true),
-            Condition::Compare(left, comparison, right) => comparison.holds(left.value(scope), right.value(scope)),
-        }
-    }
-}
-
-impl Side {
-    fn value<'v>(&'v self, scope: &Scope<'v>) -> Option<&'v Value> {
-        match self {
-            Side::Literal(value) => Some(value),
-            Side::Path(segments) => {
-                let (first, rest) = segments.split_first()?;
-                rest.iter().try_fold(scope.name(first)?, |value, segment| value.as_object()?.get(segment))
-            }
-        }
-    }
-}
-
-impl Comparison {
-    fn holds(self, left: Option<&Value>, right: Option<&Value>) -> bool {
-        let equal = || matches!((left, right), (Some(left), Some(right)) if is_equal(left, right));
-        let numbers = || Some((number(left?)?, number(right?)?));
-        match self {
-            Comparison::Equal => equal(),
-            Comparison::Unequal => !equal(),
-            Comparison::Greater => numbers().is_some_and(|(left, right)| left > right),
-            Comparison::GreaterEqual => numbers().is_some_and(|(left, right)| left >= right),
-            Comparison::Less => numbers().is_some_and(|(left, right)| left < right),
-            Comparison::LessEqual => numbers().is_some_and(|(left, right)| left <= right),
-        }
-    }
-}
-
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64().is_some_and(|number| number != 0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(_) | Value::Object(_) => true,
-    }
-}
-
-/// No coercion, but 1 and 1.0 are one number.
-fn is_equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
-        _ => left == right,
-    }
-}
-
-/// A number, or text that is one.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
-        _ => None,
     }
 }
 
@@ -196,7 +112,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    fn any(&mut self) -> Read<Condition> {
+    fn any(&mut self) -> Read<Truth> {
         let (first, mut mixed) = self.all()?;
         let mut parts = vec![first];
         loop {
@@ -216,20 +132,20 @@ impl<'t> Reader<'t> {
             }
             parts.push(part);
         }
-        Ok(single(parts, Condition::Any))
+        Ok(single(parts, Truth::Any))
     }
 
     /// The conditions joined by `&&`, and whether there is more than one.
-    fn all(&mut self) -> Read<(Condition, bool)> {
+    fn all(&mut self) -> Read<(Truth, bool)> {
         let mut parts = vec![self.unary()?];
         while self.takes("&&") {
             parts.push(self.unary()?);
         }
         let several = parts.len() > 1;
-        Ok((single(parts, Condition::All), several))
+        Ok((single(parts, Truth::All), several))
     }
 
-    fn unary(&mut self) -> Read<Condition> {
+    fn unary(&mut self) -> Read<Truth> {
         self.blanks();
         let at = self.at;
         self.nesting += 1;
@@ -237,7 +153,7 @@ impl<'t> Reader<'t> {
             return Err(fault(at, format!("the condition nests deeper than {MAX_NESTING} levels"), "write it flatter"));
         }
         let condition = if self.takes("!") {
-            Condition::Not(Box::new(self.unary()?))
+            Truth::Not(Box::new(self.unary()?))
         } else if self.takes("(") {
             let inner = self.any()?;
             if !self.takes(")") {
@@ -251,15 +167,15 @@ impl<'t> Reader<'t> {
         Ok(condition)
     }
 
-    fn comparison(&mut self) -> Read<Condition> {
+    fn comparison(&mut self) -> Read<Truth> {
         let left = self.side("a name")?;
-        let Some(comparison) = self.comparison_word() else { return Ok(Condition::Is(left)) };
+        let Some(comparison) = self.comparison_word() else { return Ok(Truth::Is(left)) };
         let right = match self.side("a value")? {
             // A word on the right is text: `state == done`.
             Side::Path(segments) => Side::Literal(Value::String(segments.join("."))),
             literal @ Side::Literal(_) => literal,
         };
-        Ok(Condition::Compare(left, comparison, right))
+        Ok(Truth::Compare(left, comparison, right))
     }
 
     fn comparison_word(&mut self) -> Option<Comparison> {
@@ -337,7 +253,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn single(mut parts: Vec<Condition>, join: impl Fn(Vec<Condition>) -> Condition) -> Condition {
+fn single(mut parts: Vec<Truth>, join: impl Fn(Vec<Truth>) -> Truth) -> Truth {
     match parts.pop() {
         Some(only) if parts.is_empty() => only,
         last => {
@@ -417,6 +333,13 @@ mod tests {
             "n == 3 && yes && missing",
         ];
         all(&data, &fail, false);
+    }
+
+    #[test]
+    fn a_word_on_the_right_is_no_name() {
+        let names = |text: &str| When::parse(text).expect("it can be read").names().join(" ");
+        assert_eq!(names("(b.c == open || !a) && b.d > 1 && true"), "a b");
+        assert_eq!(names("true"), "");
     }
 
     #[test]

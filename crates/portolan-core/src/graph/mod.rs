@@ -3,6 +3,7 @@
 //! A [`Graph`] is what an author wrote and may be wrong. A [`Workflow`] cannot be: only `validate` makes one. Knows
 //! no format, and nothing of runs.
 
+mod activity;
 mod call;
 mod check;
 mod program;
@@ -15,10 +16,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use serde_json::Value;
+
 use crate::expr::Expr;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
+pub use activity::{
+    Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Loop, LoopKind, Question, Seat, Variable, VariableKind,
+};
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
 pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};
@@ -45,6 +51,10 @@ pub struct Graph {
     pub unread: BTreeSet<NodeId>,
     /// What makes it a function; nothing for a workflow that an agent is led through.
     pub program: Option<Arc<Program>>,
+    /// What a run of it remembers besides where it is.
+    pub variables: Vec<Variable>,
+    /// The activities that its nodes stand in, where it has any.
+    pub activities: Vec<Activity>,
     /// The first fault of the text that reading could not repair. Such a graph can be drawn, and not run.
     pub broken: Option<String>,
 }
@@ -78,6 +88,10 @@ pub struct Node {
     pub accept: Vec<Check>,
     /// How often a failure may be retried, when the definition says so.
     pub max_retries: Option<Spanned<u32>>,
+    /// The variables that are set when it is left as done.
+    pub sets: Vec<(String, Value)>,
+    /// Where it stands, in a text of activities.
+    pub seat: Option<Box<Seat>>,
 }
 
 /// What is told about a node. All of it is text for readers; none of it steers.
@@ -113,6 +127,8 @@ pub enum Kind {
     Checkpoint {
         /// Who is to be told.
         escalation: Option<Escalation>,
+        /// What is asked, where the answers do more than lead on.
+        question: Option<Box<Question>>,
     },
     /// Work that is presented to the agent.
     Work {
@@ -141,11 +157,22 @@ pub enum Kind {
         workflow: Spanned<String>,
         /// What it is given, where it is a function.
         args: Option<Expr>,
+        /// The variables that it begins with and, when it has succeeded, gives back.
+        context: Vec<String>,
     },
     /// Computes a value.
     Compute(Expr),
     /// Chooses a way: the first edge whose guard holds.
     Switch,
+    /// Where an activity begins. One that is passed over is left as [`SKIPPED`](crate::value::SKIPPED).
+    Activity,
+    /// Has nodes walked again and again.
+    Loop(Box<Loop>),
+    /// Where a pass of a loop ends.
+    Repeat {
+        /// The loop.
+        of: Spanned<NodeId>,
+    },
     /// Calls a tool.
     Call(Box<Call>),
     /// Runs another workflow once for each item of an array.
@@ -166,6 +193,9 @@ impl Kind {
             Kind::Subflow { .. } => "subflow",
             Kind::Compute(_) => "transform",
             Kind::Switch => "switch",
+            Kind::Activity => "activity",
+            Kind::Loop(_) => "loop",
+            Kind::Repeat { .. } => "repeat",
             Kind::Call(_) => "mcp",
             Kind::Each(_) => "forEach",
         }
@@ -178,6 +208,7 @@ impl Kind {
             Kind::Call(call) => (Some(&call.args), call.post.as_ref()),
             Kind::Each(each) => (Some(&each.items), each.args.as_ref()),
             Kind::Subflow { args, .. } => (args.as_ref(), None),
+            Kind::Loop(looping) => (Some(looping.condition()), looping.stop.as_ref()),
             _ => (None, None),
         };
         first.into_iter().chain(second)

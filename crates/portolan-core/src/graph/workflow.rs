@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Node, Program};
+use super::{Activity, Node, Program, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -68,6 +68,10 @@ pub struct Flow {
     pub edges: Vec<super::Edge>,
     /// What makes it a function; nothing for a flow that an agent is led through.
     pub program: Option<Arc<Program>>,
+    /// What a run of it remembers besides where it is.
+    pub variables: Vec<Variable>,
+    /// The activities that its nodes stand in, where it has any.
+    pub activities: Vec<Activity>,
     /// Whether an expression looks back further than to the latest output of each node.
     pub looks_back: bool,
     /// Whether an expression may compute for long whatever it is given.
@@ -81,6 +85,16 @@ impl Flow {
     /// When there is none of that name. A run that passed `engine::fits` names only nodes that exist.
     pub fn step(&self, id: &NodeId) -> &Step {
         &self.steps[id]
+    }
+
+    /// The variable called `name`.
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|variable| variable.name.value == name)
+    }
+
+    /// The loops around a node, the outermost first.
+    pub fn loops(&self, id: &NodeId) -> &[NodeId] {
+        self.step(id).node.seat.as_ref().map_or(&[], |seat| &seat.loops)
     }
 }
 

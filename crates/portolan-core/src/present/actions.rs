@@ -21,6 +21,9 @@ pub struct Action {
     /// The arguments that the caller must choose or write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fill: Vec<&'static str>,
+    /// What it takes to do this, and the agent has said not to have: somebody else should do it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delegate: Vec<String>,
 }
 
 /// A call that would be refused now, and what lifts that.
@@ -107,7 +110,7 @@ fn call(viewer: &Viewer, run: &Run, path: &FramePath, frame: &Frame, step: &Step
     }
     arguments.insert("revision".to_owned(), json!(frame.since));
     let tool = if *offer == Move::Begin { "Start" } else { "Next" };
-    Action { tool, arguments, title: title(frame, step, offer), fill: Vec::new() }
+    Action { tool, arguments, title: title(frame, step, offer), fill: Vec::new(), delegate: Vec::new() }
 }
 
 fn title(frame: &Frame, step: &Step, offer: &Move) -> String {
@@ -160,7 +163,7 @@ fn gathering(workflow: &Workflow, run: &Run, viewer: &Viewer, frame: &Frame, for
     arguments.insert("result".to_owned(), json!("passed"));
     arguments.insert("revision".to_owned(), json!(frame.since));
     let title = "go on with the outcome that the branches earned".to_owned();
-    let next = Action { tool: "Next", arguments, title, fill: Vec::new() };
+    let next = Action { tool: "Next", arguments, title, fill: Vec::new(), delegate: Vec::new() };
     let open: Vec<String> = viewer.children.iter().filter_map(unfinished).collect();
     if joined(workflow, frame, &step.node.kind, viewer) {
         actions.required.insert(0, next);
@@ -202,7 +205,7 @@ fn open_child(run: &Run, viewer: &Viewer, child: &Child) -> Action {
         arguments.insert("description".to_owned(), json!(description));
     }
     let title = format!("begin the branch `{}` as a task of its own, in a file beside this one", child.branch);
-    Action { tool: "Init", arguments, title, fill: vec!["taskFilePath"] }
+    Action { tool: "Init", arguments, title, fill: vec!["taskFilePath"], delegate: Vec::new() }
 }
 
 /// The branches that the fork's limit holds back, anywhere in the run.
@@ -214,7 +217,13 @@ fn held_branches(workflow: &Workflow, viewer: &Viewer, path: &FramePath, frame: 
             arguments.insert("branch".to_owned(), json!(path.join(&branch.name).text()));
             arguments.insert("result".to_owned(), json!("passed"));
             let name = &workflow.flow(&frame.flow).step(&branch.name).node.name;
-            let action = Action { tool: "Next", arguments, title: format!("report `{name}` passed"), fill: Vec::new() };
+            let action = Action {
+                tool: "Next",
+                arguments,
+                title: format!("report `{name}` passed"),
+                fill: Vec::new(),
+                delegate: Vec::new(),
+            };
             let lifted_by = format!("one of the {open} branches under way reaches the join");
             actions.blocked.push(Blocked { action, lifted_by });
         }

@@ -16,7 +16,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
         Place::Ready { .. } if *kind == Kind::Start => Some("start"),
         Place::Ready { .. } | Place::Checking { .. } => None,
         Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => None,
-        Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => None,
+        Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } | Place::Looping { .. } => None,
         Place::Waiting { .. } => Some("hitl"),
         Place::Arrived { .. } => Some("join"),
         Place::Ended { result: EndResult::Success, .. } => Some("success"),
@@ -67,7 +67,7 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             text.line(format!("## {node}"));
             text.line("The engine executes this step. There is nothing to do but wait.");
         }
-        Place::Within { node, .. } => text.line(format!("## {node}")),
+        Place::Within { node, .. } | Place::Looping { node, .. } => text.line(format!("## {node}")),
         Place::Arrived { outcome, .. } => {
             text.line(format!("## {}", node.name));
             text.block(node.brief.description.as_deref());
@@ -88,7 +88,7 @@ fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
 fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
     let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
     let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
-    let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).next()?;
+    let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).find(|input| !input.is_null())?;
     let hidden = Redaction::of_workflow(workflow);
     let hidden = match &run.opening.input {
         Some(opening) => hidden.learning(opening),
@@ -188,6 +188,12 @@ fn waiting(
     match on {
         WaitingFor::Answer => {}
         WaitingFor::Budget => text.line(format!("`{}` failed and its retries are spent.", node.name)),
+        WaitingFor::Raised => text.block(frame.raised.as_ref().map(|raised| raised.question.as_str())),
+        WaitingFor::Progress
+            if frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&node.id)) =>
+        {
+            text.line(format!("The workflow does not say how to go on from `{}`.", node.name));
+        }
         WaitingFor::Progress => {
             text.line(format!("The workflow came back to `{}` without any work between.", node.name))
         }

@@ -1,7 +1,9 @@
 //! A record of the journal as one line: who did what, and where that led.
 
-use crate::diagnostic::clip;
-use crate::run::{Actor, BranchState, Change, Channel, Event, EventKind, FramePath, Place, Reply, Verdict, WaitingFor};
+use crate::diagnostic::{clip, list};
+use crate::run::{
+    Actor, BranchState, Change, Channel, Event, EventKind, FramePath, LoopEnd, Place, Reply, Verdict, WaitingFor,
+};
 
 /// One line for an event and what it made true, without its time.
 pub fn history(event: &Event, changes: &[Change]) -> String {
@@ -43,6 +45,8 @@ fn what(event: &EventKind) -> String {
             let branches: Vec<String> = branches.iter().map(|(name, outcome)| format!("`{name}` {outcome}")).collect();
             format!("gathered {}", branches.join(", "))
         }
+        EventKind::Raised { frame, question, .. } => format!("asked{}: {}", at(frame), clip(&question.question)),
+        EventKind::TimedOut { frame, .. } => format!("waited long enough for an answer{}", at(frame)),
         EventKind::Continued { .. } => "went on".to_owned(),
         EventKind::Returned { frame, reply, .. } => match reply {
             Reply::Output(_) => format!("took an answer{}", at(frame)),
@@ -72,6 +76,21 @@ fn change(change: &Change) -> Option<String> {
         }),
         Change::Executed { node, fault: None, .. } => Some(format!("executed `{node}`")),
         Change::Executed { node, fault: Some(fault), .. } => Some(format!("`{node}` failed: {}", clip(&fault.message))),
+        Change::Raised { .. } => None,
+        Change::Set { name, .. } => Some(format!("set `{name}`")),
+        Change::Skipped { activities, .. } => {
+            let activities: Vec<&str> = activities.iter().map(crate::value::NodeId::as_str).collect();
+            Some(format!("will pass over {}", list(&activities)))
+        }
+        Change::Led { node, to, .. } => Some(format!("`{node}` leads to `{to}`")),
+        Change::Looped { node, passes, by, .. } => {
+            let by = match by {
+                LoopEnd::Done => "done",
+                LoopEnd::Broken => "its break condition holds",
+                LoopEnd::Limit => "it may make no more",
+            };
+            Some(format!("`{node}` ended after {passes} passes: {by}"))
+        }
         Change::ItemBegun { index, .. } => Some(format!("item {index} began")),
         Change::ItemDone { index, .. } => Some(format!("item {index} done")),
     }
@@ -84,13 +103,15 @@ fn moved(place: &Place) -> String {
         Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
         Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
-        Place::Waiting { node, on } => match on {
+        Place::Waiting { node, on, .. } => match on {
+            WaitingFor::Raised => format!("`{node}` waits for an answer"),
             WaitingFor::Answer => format!("`{node}` asks a person"),
             WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),
             WaitingFor::Progress => format!("`{node}` waits for a person: no progress"),
         },
         Place::Forked { node, .. } | Place::Gathering { node } => format!("`{node}` forks"),
         Place::Within { node, .. } => format!("into `{node}`"),
+        Place::Looping { node, pass, .. } => format!("pass {} of `{node}`", pass + 1),
         Place::Arrived { node, outcome } => format!("arrived at `{node}`, {outcome}"),
         Place::Ended { node, result } => format!("ended at `{node}`: {}", result.word()),
     }

@@ -235,6 +235,7 @@ fn row(node: &Node) -> String {
             return String::new();
         }
         Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => return String::new(),
+        Kind::Activity | Kind::Loop(_) | Kind::Repeat { .. } => return String::new(),
         Kind::Work { .. } | Kind::Subflow { .. } => {}
     }
     let brief = &node.brief;

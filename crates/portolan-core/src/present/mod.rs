@@ -6,8 +6,10 @@
 mod actions;
 mod brief;
 mod dot;
+mod fill;
 mod history;
 mod mermaid;
+mod navigation;
 mod outline;
 mod picture;
 #[cfg(test)]
@@ -21,6 +23,7 @@ pub use brief::{instructions, terminal};
 pub use dot::dot;
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
+pub use navigation::{Answer, Asked, Guidance, Named, Navigator, Numbered, Pass, Whereabouts, navigation};
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};

@@ -93,7 +93,7 @@ impl<'w> Outline<'w> {
             }
         } else if step.exits.failing != by_default {
             self.rows.push(Row::Detail(failure(&step.exits.failing)));
-        } else if !matches!(step.node.kind, Kind::Checkpoint { .. }) {
+        } else if step.node.seat.is_none() && !matches!(step.node.kind, Kind::Checkpoint { .. }) {
             self.defaults = true;
         }
     }
@@ -196,6 +196,9 @@ fn leads(step: &Step) -> String {
         | Kind::Subflow { .. }
         | Kind::Compute(_)
         | Kind::Switch
+        | Kind::Activity
+        | Kind::Loop(_)
+        | Kind::Repeat { .. }
         | Kind::Each(_) => {
             let only = step.exits.on.first().filter(|_| goes_one_way(step));
             only.map(|(_, to)| format!("→ {}", one_line(to.as_str()))).unwrap_or_default()

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{EndResult, Escalation, Flow, Kind, Node, Trigger};
+use crate::graph::{EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
 use crate::value::NodeId;
 
 /// The longest label, in characters.
@@ -37,8 +37,8 @@ impl Look {
             Kind::Work { gate: false, .. } => Look::Plain,
             Kind::Fork { .. } | Kind::Join { .. } => Look::ForkJoin,
             Kind::Subflow { .. } | Kind::Each(_) => Look::Subflow,
-            Kind::Switch => Look::Gate,
-            Kind::Compute(_) | Kind::Call(_) => Look::Plain,
+            Kind::Switch | Kind::Loop(_) => Look::Gate,
+            Kind::Compute(_) | Kind::Call(_) | Kind::Activity | Kind::Repeat { .. } => Look::Plain,
         }
     }
 }
@@ -92,7 +92,12 @@ pub(super) fn small_print(node: &Node) -> String {
         Kind::Subflow { workflow, .. } => Some(format!("runs {}", workflow.value)),
         Kind::Each(each) => Some(format!("runs {} for each item", each.workflow.value)),
         Kind::Call(call) => Some(format!("calls {} of {}", call.tool.value, call.server.value)),
-        Kind::Work { .. } | Kind::Compute(_) | Kind::Switch => None,
+        Kind::Loop(looping) => Some(match &looping.kind {
+            LoopKind::ForEach { over, variable } => format!("each {variable} of {}", over.text()),
+            LoopKind::While(condition) => format!("while {}", condition.text()),
+            LoopKind::DoWhile(condition) => format!("again while {}", condition.text()),
+        }),
+        Kind::Work { .. } | Kind::Compute(_) | Kind::Switch | Kind::Activity | Kind::Repeat { .. } => None,
         Kind::Start | Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Fork { .. } | Kind::Join { .. } => {
             return String::new();
         }

@@ -122,7 +122,7 @@ fn whole(run: &Run) -> FramePath {
 pub(super) fn state(place: &Place) -> State {
     match place {
         Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => State::Working,
-        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => State::Working,
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } | Place::Looping { .. } => State::Working,
         Place::Checking { .. } => State::Checking,
         Place::Waiting { .. } => State::Waiting,
         Place::Arrived { .. } | Place::Ended { .. } => State::Ended,

@@ -71,6 +71,14 @@ impl Run {
                 let output = fault.as_ref().map(|fault| Arc::new(fault.as_output())).or_else(|| output.clone());
                 self.data(frame, |data| data.outputs.record(node, output));
             }
+            Change::Set { frame, name, value } => self.flow_data(frame, |data| {
+                data.variables.insert(name.clone(), value.clone());
+            }),
+            Change::Skipped { frame, activities } => {
+                self.flow_data(frame, |data| data.skipped.extend(activities.iter().cloned()));
+            }
+            Change::Raised { frame, question } => self.at(frame, |frame| frame.raised.clone_from(question)),
+            Change::Led { .. } | Change::Looped { .. } => {}
             Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
             Change::Joined { frame } => self.at(frame, join),
             Change::Finished { frame, output, fault } => self.data(frame, |data| {
@@ -84,6 +92,11 @@ impl Run {
                 self.at(frame, |frame| finish_item(frame, *index, output.as_ref()));
             }
         }
+    }
+
+    /// The data of a flow that is walked; it has none before it is told something.
+    fn flow_data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
+        self.at(path, |frame| change(frame.data.get_or_insert_default()));
     }
 
     fn data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
@@ -134,14 +147,14 @@ fn finish_item(frame: &mut Frame, index: u32, output: Option<&Arc<Value>>) {
 /// A new frame is as old as the change that opened it.
 fn stamp(frame: &mut Frame, revision: u64) {
     frame.since = revision;
-    if let Place::Within { frame: inner, .. } = &mut frame.place {
+    if let Place::Within { frame: inner, .. } | Place::Looping { frame: inner, .. } = &mut frame.place {
         stamp(inner, revision);
     }
 }
 
 fn stamped(mut place: Place, revision: u64) -> Place {
     match &mut place {
-        Place::Within { frame, .. } => stamp(frame, revision),
+        Place::Within { frame, .. } | Place::Looping { frame, .. } => stamp(frame, revision),
         Place::Forked { branches, .. } => {
             for branch in branches {
                 if let BranchState::Open(frame) = &mut branch.state {

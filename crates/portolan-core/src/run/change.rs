@@ -5,8 +5,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Verdict};
+use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
 use crate::value::{CheckId, NodeId};
+
+/// Why a loop is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopEnd {
+    /// It has gone through what it goes by.
+    Done,
+    /// Its break condition holds.
+    Broken,
+    /// It has made as many passes as it may.
+    Limit,
+}
 
 /// One change. Applying it chooses nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +120,49 @@ pub enum Change {
     Joined {
         /// Which frame.
         frame: FramePath,
+    },
+    /// The agent asks something, or has its answer.
+    Raised {
+        /// In which frame.
+        frame: FramePath,
+        /// What it asks; nothing when it has its answer.
+        question: Option<Box<Raised>>,
+    },
+    /// A variable has a value.
+    Set {
+        /// In which frame.
+        frame: FramePath,
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: Value,
+    },
+    /// Activities will be passed over.
+    Skipped {
+        /// In which frame.
+        frame: FramePath,
+        /// Their first nodes.
+        activities: Vec<NodeId>,
+    },
+    /// A switch chose a way.
+    Led {
+        /// In which frame.
+        frame: FramePath,
+        /// The switch.
+        node: NodeId,
+        /// Where it leads.
+        to: NodeId,
+    },
+    /// A loop is over.
+    Looped {
+        /// In which frame.
+        frame: FramePath,
+        /// The loop.
+        node: NodeId,
+        /// How many passes it made.
+        passes: u32,
+        /// Why it is over.
+        by: LoopEnd,
     },
     /// A function came to its own output, or failed.
     Finished {

@@ -1,9 +1,10 @@
-//! What a function works with: its input, what its nodes have come to, and what it came to itself.
+//! What a flow works with: its input, its variables, what its nodes have come to, and what it came to itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Frame;
 use crate::expr::Outputs;
@@ -18,6 +19,12 @@ pub struct Data {
     /// What its nodes have come to.
     #[serde(default)]
     pub outputs: Outputs,
+    /// The variables that have a value; of a pass of a loop, the item.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub variables: Map<String, Value>,
+    /// The activities that are passed over, by their first nodes.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub skipped: BTreeSet<NodeId>,
     /// What it came to, when it is over and came to something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<Value>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Fault, FramePath, Opening};
+use super::{Fault, FramePath, Opening, Raised};
 use crate::value::{CheckId, NodeId, Outcome, Timestamp};
 
 /// Something that happened, or that somebody wants to happen.
@@ -70,6 +70,9 @@ pub enum EventKind {
         /// What the caller says of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        /// The variables that the work has given values: an object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outputs: Option<Arc<Value>>,
     },
     /// A check came to a verdict.
     Settled {
@@ -104,6 +107,22 @@ pub enum EventKind {
         /// What `$random` and its like are drawn from.
         #[serde(default)]
         seed: u64,
+    },
+    /// The agent asks something that the workflow does not.
+    Raised {
+        /// At which position.
+        frame: FramePath,
+        /// The revision that the caller knows the position by.
+        revision: Option<u64>,
+        /// What it asks.
+        question: Raised,
+    },
+    /// Nobody has answered a question, which then answers itself.
+    TimedOut {
+        /// At which position.
+        frame: FramePath,
+        /// The revision at which it was asked.
+        since: u64,
     },
     /// The run is called off.
     Cancelled {

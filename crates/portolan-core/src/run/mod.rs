@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
-pub use change::Change;
+pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use event::{Actor, Channel, EffectId, Event, EventKind, Reply, Verdict};
 pub use moves::{Move, moves};
@@ -129,7 +129,10 @@ pub struct Frame {
     /// Why it was sent here, when that was a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// What the nodes of a function have come to.
+    /// What the agent asks, while it waits for the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Box<Raised>>,
+    /// What the nodes of a function have come to, and the variables of other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<Data>>,
 }
@@ -194,12 +197,27 @@ pub enum Place {
         /// What the items came to, in their order; nothing where one is not done, or came to nothing.
         done: Arc<Vec<Option<Arc<Value>>>>,
     },
+    /// A loop is under way.
+    Looping {
+        /// The loop.
+        node: NodeId,
+        /// How many passes were made before this one.
+        pass: u32,
+        /// The items of a loop that goes by items.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        items: Option<Arc<Vec<Value>>>,
+        /// The frame of this pass.
+        frame: Box<Frame>,
+    },
     /// A person decides.
     Waiting {
         /// The node.
         node: NodeId,
         /// Why.
         on: WaitingFor,
+        /// When the question answers itself, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
     },
     /// The branches of a fork are under way inside this run.
     Forked {
@@ -246,6 +264,18 @@ pub enum WaitingFor {
     Budget,
     /// The workflow went round by itself without any work between.
     Progress,
+    /// The agent asks something that the workflow does not.
+    Raised,
+}
+
+/// A question that the workflow does not ask, and the agent does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raised {
+    /// What is asked.
+    pub question: String,
+    /// What may be answered.
+    pub options: Vec<Outcome>,
 }
 
 /// One branch of a fork.
@@ -333,6 +363,7 @@ impl Place {
             | Place::Passing { node }
             | Place::Calling { node, .. }
             | Place::Each { node, .. }
+            | Place::Looping { node, .. }
             | Place::Checking { node, .. }
             | Place::Waiting { node, .. }
             | Place::Forked { node, .. }
@@ -358,7 +389,7 @@ fn is_none_yet(count: &u32) -> bool {
 impl Frame {
     /// A frame of `flow` at `place`, as it is when it is opened.
     pub fn at(flow: WorkflowId, place: Place) -> Frame {
-        Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, data: None }
+        Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, raised: None, data: None }
     }
 
     /// The retries that `gate` has used.
@@ -376,7 +407,7 @@ impl Frame {
         let (branches, items, within): (&[Branch], &[Item], _) = match &self.place {
             Place::Forked { branches, .. } => (branches, &[], None),
             Place::Each { open, .. } => (&[], open, None),
-            Place::Within { node, frame } => (&[], &[], Some((node, &**frame))),
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } => (&[], &[], Some((node, &**frame))),
             _ => (&[], &[], None),
         };
         let open = branches.iter().filter_map(|branch| match &branch.state {
@@ -388,7 +419,7 @@ impl Frame {
 
     fn inner_mut(&mut self, name: &NodeId) -> Option<&mut Frame> {
         match &mut self.place {
-            Place::Within { node, frame } if node == name => Some(frame),
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } if node == name => Some(frame),
             Place::Forked { branches, .. } => {
                 let branch = branches.iter_mut().find(|branch| branch.name == *name)?;
                 match &mut branch.state {
@@ -407,10 +438,26 @@ impl Frame {
 
 impl Run {
     /// The frame at `path`, if it is under way.
-    pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
-        path.0
-            .iter()
-            .try_fold(&self.root, |frame, name| frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame))
+    pub fn frame<'r>(&'r self, path: &FramePath) -> Option<&'r Frame> {
+        self.way(path).nth(path.0.len())
+    }
+
+    /// The frames on the way to `path`, the root first, as far as they are under way.
+    pub fn way<'r, 'p>(&'r self, path: &'p FramePath) -> impl Iterator<Item = &'r Frame> + use<'r, 'p> {
+        let mut names = path.0.iter();
+        std::iter::successors(Some(&self.root), move |frame| {
+            let name = names.next()?;
+            frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame)
+        })
+    }
+
+    /// The frame that holds the variables which are seen at `path`: that of the flow, and none of the loops in it.
+    pub fn owner(&self, path: &FramePath) -> FramePath {
+        let mut loops = 0;
+        for frame in self.way(path).take(path.0.len()) {
+            loops = if matches!(frame.place, Place::Looping { .. }) { loops + 1 } else { 0 };
+        }
+        FramePath(path.0[..path.0.len() - loops].to_vec())
     }
 
     fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
@@ -431,6 +478,22 @@ impl Run {
         let mut found = Vec::new();
         collect(FramePath::default(), &self.root, &mut found);
         found
+    }
+
+    /// The variables that are seen at `path`, the innermost first: those of the passes of loops, then those of the flow.
+    pub fn variables(&self, path: &FramePath) -> Vec<(&str, &Value)> {
+        let flow = self.owner(path).0.len();
+        let frames: Vec<&Frame> = self.way(path).skip(flow).collect();
+        let data = frames.into_iter().rev().filter_map(|frame| frame.data.as_deref());
+        let seen = data.flat_map(|data| &data.variables);
+        seen.map(|(name, value)| (name.as_str(), value)).collect()
+    }
+
+    /// The questions that have answered themselves by `now`: where, and the revision at which each was asked.
+    pub fn overdue(&self, now: Timestamp) -> Vec<(FramePath, u64)> {
+        let is_due = |place: &Place| matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
+        let positions = self.positions().into_iter().filter(|(_, frame)| is_due(&frame.place));
+        positions.map(|(path, frame)| (path, frame.since)).collect()
     }
 
     /// Whether nothing further happens.

@@ -33,15 +33,25 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
             let step = workflow.flow(&frame.flow).step(node);
             match step.node.kind {
                 Kind::Start => vec![Move::Begin],
-                _ => step.exits.outcomes().map(Move::Report).collect(),
+                // Work in an activity is done, or passed over where it may be; nobody reports that it failed.
+                _ => {
+                    let outcomes = step.exits.outcomes();
+                    let may_fail = step.node.seat.is_none();
+                    outcomes.filter(|outcome| may_fail || !outcome.is_failed()).map(Move::Report).collect()
+                }
             }
         }
         // Claiming again what is being checked takes up checks that a crash interrupted.
         Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
-        Place::Waiting { node, on } => answers(workflow, frame, node, *on),
+        Place::Waiting { on: WaitingFor::Raised, .. } => {
+            let options = frame.raised.iter().flat_map(|raised| &raised.options);
+            options.cloned().map(Move::Answer).collect()
+        }
+        Place::Waiting { node, on, .. } => answers(workflow, frame, node, *on),
         Place::Passing { .. }
         | Place::Calling { .. }
         | Place::Each { .. }
+        | Place::Looping { .. }
         | Place::Forked { .. }
         | Place::Gathering { .. }
         | Place::Within { .. }
@@ -52,6 +62,9 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
 
 fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) -> Vec<Move> {
     let step = workflow.flow(&frame.flow).step(node);
+    if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &step.node.kind) {
+        return question.options.iter().map(|option| Move::Answer(option.id.clone())).collect();
+    }
     let mut answers: Vec<Outcome> = match on {
         WaitingFor::Answer => {
             let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
@@ -61,7 +74,7 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
             };
             declared.chain(failed).collect()
         }
-        WaitingFor::Budget | WaitingFor::Progress => vec![Outcome::passed(), Outcome::failed()],
+        WaitingFor::Budget | WaitingFor::Progress | WaitingFor::Raised => vec![Outcome::passed(), Outcome::failed()],
     };
     answers.retain(|answer| answer.as_str() != CANCELLED);
     answers.push(CANCELLED.into());

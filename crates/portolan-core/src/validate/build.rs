@@ -57,6 +57,8 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         steps,
         edges,
         program: graph.program.clone(),
+        variables: graph.variables.clone(),
+        activities: graph.activities.clone(),
     }
 }
 
@@ -200,6 +202,8 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
         kind,
         accept: Vec::new(),
         max_retries: None,
+        sets: Vec::new(),
+        seat: None,
     };
     Step { exits: Exits { on, failing: again(&node, 0), guards: Vec::new(), branches: Vec::new() }, node }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use crate::graph::{Edge, Graph, Kind, Node, Trigger};
-use crate::value::{NodeId, Outcome, PASSED};
+use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
 
 pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
@@ -86,7 +86,10 @@ impl<'g> Map<'g> {
                 let passed = Outcome::passed();
                 passed_first(self.leaving(&node.id).iter().map(|edge| edge.on.outcome().unwrap_or(&passed)))
             }
+            Kind::Activity => vec![Outcome::passed(), SKIPPED.into()],
+            Kind::Loop(_) => vec![Outcome::passed(), PASS.into()],
             Kind::Start
+            | Kind::Repeat { .. }
             | Kind::Work { .. }
             | Kind::Join { .. }
             | Kind::Subflow { .. }

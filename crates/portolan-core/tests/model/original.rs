@@ -100,7 +100,7 @@ fn says(workflow: &Workflow, run: &Run) -> Said {
     let terminal = match (&run.root.place, &workflow.root().step(node).node.kind) {
         (Place::Ready { .. }, Kind::Start) => Some("start"),
         (Place::Arrived { .. }, _) => Some("join"),
-        (Place::Waiting { .. }, Kind::Checkpoint { escalation: Some(Escalation::Hitl) }) => Some("hitl"),
+        (Place::Waiting { .. }, Kind::Checkpoint { escalation: Some(Escalation::Hitl), .. }) => Some("hitl"),
         (Place::Ended { .. }, Kind::End { escalation: Some(Escalation::Hitl), .. }) => Some("hitl"),
         (Place::Ended { result: EndResult::Success, .. }, _) => Some("success"),
         (Place::Ended { .. }, _) => Some("failure"),

@@ -43,7 +43,7 @@ pub(crate) fn by_person(what: EventKind) -> Event {
 }
 
 pub(crate) fn reported(frame: &FramePath, outcome: &Outcome, revision: Option<u64>) -> EventKind {
-    EventKind::Reported { frame: frame.clone(), outcome: outcome.clone(), revision, note: None }
+    EventKind::Reported { frame: frame.clone(), outcome: outcome.clone(), revision, note: None, outputs: None }
 }
 
 pub(crate) fn broken() -> Verdict {

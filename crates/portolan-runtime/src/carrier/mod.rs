@@ -3,6 +3,7 @@
 pub mod task_file;
 mod task_journal;
 mod task_state;
+pub mod token;
 
 pub use task_journal::{TaskJournal, TaskRecord};
 pub use task_state::{Parent, TaskState};

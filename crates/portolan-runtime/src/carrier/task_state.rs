@@ -132,7 +132,7 @@ impl Legacy {
         };
         let place = match &step.node.kind {
             Kind::Start | Kind::Work { .. } => Place::Ready { node: node.clone() },
-            Kind::Checkpoint { .. } => Place::Waiting { node: node.clone(), on: WaitingFor::Answer },
+            Kind::Checkpoint { .. } => Place::Waiting { node: node.clone(), on: WaitingFor::Answer, due: None },
             Kind::End { result, .. } => Place::Ended { node: node.clone(), result: *result },
             Kind::Fork { .. } => Place::Gathering { node: node.clone() },
             Kind::Join { .. } if self.is_branch => {
@@ -145,7 +145,10 @@ impl Legacy {
             | Kind::Compute(_)
             | Kind::Switch
             | Kind::Call(_)
-            | Kind::Each(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress },
+            | Kind::Activity
+            | Kind::Loop(_)
+            | Kind::Repeat { .. }
+            | Kind::Each(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None },
         };
         let gate = self.gate.as_deref().map_or(node, NodeId::from);
         let owed = self.retries > 0 && workflow.root().steps.contains_key(&gate);

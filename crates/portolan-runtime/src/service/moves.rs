@@ -159,6 +159,7 @@ impl Service {
                     outcome: wanted.outcome.clone(),
                     revision: wanted.revision,
                     note: None,
+                    outputs: None,
                 };
                 return Ok((stale, caller.clone()));
             }
@@ -175,6 +176,7 @@ impl Service {
             outcome: wanted.outcome.clone(),
             revision: wanted.revision,
             note: wanted.note.clone(),
+            outputs: None,
         };
         Ok((event, Caller { by, can_ask: caller.can_ask }))
     }

@@ -224,7 +224,7 @@ fn checking(node: &str) -> Place {
 }
 
 fn waiting(node: &str) -> Place {
-    Place::Waiting { node: node.into(), on: WaitingFor::Answer }
+    Place::Waiting { node: node.into(), on: WaitingFor::Answer, due: None }
 }
 
 fn forked(branches: Vec<Branch>) -> Place {

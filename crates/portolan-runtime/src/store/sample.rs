@@ -30,7 +30,13 @@ impl Sample {
     pub(crate) fn placed(self, agent: &str, place: Place) -> Sample {
         let Sample { mut run, .. } = self;
         let (frame, revision) = (FramePath::default(), Some(run.root.since));
-        let what = EventKind::Reported { frame: frame.clone(), outcome: Outcome::passed(), revision, note: None };
+        let what = EventKind::Reported {
+            frame: frame.clone(),
+            outcome: Outcome::passed(),
+            revision,
+            note: None,
+            outputs: None,
+        };
         let changes = vec![Change::Moved { frame, place, feedback: None }];
         changes.iter().for_each(|change| run.apply(change));
         Sample { run, event: event(agent, what), changes }

@@ -53,6 +53,8 @@ fn empty(name: &str) -> Graph {
         nodes: Vec::new(),
         edges: Vec::new(),
         unread: Default::default(),
+        variables: Vec::new(),
+        activities: Vec::new(),
         program: Some(Arc::new(program)),
         broken: None,
     }
@@ -73,7 +75,17 @@ fn add(graph: &mut Graph, id: &str, rest: &str) {
     }));
     let kind = kind(what);
     let (span, name) = (Span::default(), id.to_string());
-    graph.nodes.push(Node { id, span, name, brief: Brief::default(), kind, accept: Vec::new(), max_retries: None });
+    graph.nodes.push(Node {
+        id,
+        span,
+        name,
+        brief: Brief::default(),
+        kind,
+        accept: Vec::new(),
+        max_retries: None,
+        sets: Vec::new(),
+        seat: None,
+    });
 }
 
 fn kind(what: &str) -> Kind {
@@ -93,7 +105,7 @@ fn kind(what: &str) -> Kind {
                 concurrency: NonZeroU32::MIN,
             }))
         }
-        "run" => Kind::Subflow { workflow: spanned(rest.to_owned()), args: None },
+        "run" => Kind::Subflow { workflow: spanned(rest.to_owned()), args: None, context: Vec::new() },
         "call" | "retry" => {
             let (tool, args) = rest.split_once(' ').expect("a tool and its arguments");
             Kind::Call(Box::new(Call {

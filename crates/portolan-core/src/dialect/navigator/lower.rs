@@ -56,6 +56,8 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
         nodes,
         edges,
         unread,
+        variables: Vec::new(),
+        activities: Vec::new(),
         program: None,
         broken: None,
     }
@@ -159,7 +161,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
             refuse_on_subflow(&work, faults);
             tell(&mut brief, *work);
             match workflow {
-                Some(workflow) => Kind::Subflow { workflow, args: None },
+                Some(workflow) => Kind::Subflow { workflow, args: None, context: Vec::new() },
                 None => Kind::Work { gate: false, outputs: Vec::new() },
             }
         }
@@ -172,6 +174,8 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         kind,
         accept,
         max_retries,
+        sets: Vec::new(),
+        seat: None,
     })
 }
 
@@ -193,7 +197,7 @@ fn lower_end(
         );
     }
     if goes_on {
-        return Kind::Checkpoint { escalation };
+        return Kind::Checkpoint { escalation, question: None };
     }
     if result.is_none() {
         faults.push(

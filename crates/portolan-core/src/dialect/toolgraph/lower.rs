@@ -84,6 +84,8 @@ impl Common {
             nodes: drawn,
             edges,
             unread,
+            variables: Vec::new(),
+            activities: Vec::new(),
             program: Some(Arc::new(program)),
             broken: tool.broken.or(found).or_else(|| self.broken.clone()),
         }
@@ -238,6 +240,8 @@ impl Drawing<'_> {
             kind,
             accept: Vec::new(),
             max_retries: None,
+            sets: Vec::new(),
+            seat: None,
         })
     }
 
@@ -272,7 +276,7 @@ impl Drawing<'_> {
             }
             NodeType::Each(each) => self.each(node, each)?,
             NodeType::Call { target, args } => {
-                Kind::Subflow { workflow: self.target(node, target)?, args: args.clone() }
+                Kind::Subflow { workflow: self.target(node, target)?, args: args.clone(), context: Vec::new() }
             }
         })
     }

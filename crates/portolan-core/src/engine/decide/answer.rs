@@ -2,10 +2,10 @@
 
 use super::report::Claim;
 use super::walk::Draft;
-use super::{Rejection, Why};
-use crate::graph::Exits;
-use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, WaitingFor};
-use crate::value::{CANCELLED, NodeId};
+use super::{Rejection, Why, raise};
+use crate::graph::{Exits, Kind};
+use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
+use crate::value::{CANCELLED, NodeId, Outcome};
 
 pub(super) fn decide(
     draft: &mut Draft<'_>,
@@ -29,12 +29,40 @@ pub(super) fn decide(
     match on {
         WaitingFor::Answer => {
             refill(draft, path, frame);
-            draft.leave(path, node, claim.outcome, feedback(node, claim));
+            leave(draft, (path, frame), node, claim.outcome, feedback(node, claim));
         }
+        WaitingFor::Raised => raise::answered(draft, path, frame, claim),
         WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => draft.give_up(path, node),
         WaitingFor::Budget | WaitingFor::Progress => try_again(draft, (path, frame), node, claim),
     }
     Ok(())
+}
+
+/// What the answer does, and where it leads.
+fn leave(
+    draft: &mut Draft<'_>,
+    (path, frame): (&FramePath, &Frame),
+    node: &NodeId,
+    answer: &Outcome,
+    feedback: Option<Feedback>,
+) {
+    if let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind
+        && let Some(choice) = question.choice(answer)
+    {
+        draft.take_effect(path, choice);
+    }
+    draft.leave(path, node, answer, feedback);
+}
+
+/// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing.
+pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, since: u64) {
+    let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
+    let Place::Waiting { node, on: WaitingFor::Answer, due: Some(due) } = &frame.place else { return };
+    let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind else { return };
+    let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.at.0) else { return };
+    let note = Some(format!("nobody answered `{node}` in time: it counts as `{}`", fallback.option));
+    let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note };
+    leave(draft, (path, frame), node, &fallback.option, Some(feedback));
 }
 
 /// Whether an answer came by a channel that the agent does not hold.
@@ -48,7 +76,7 @@ fn is_first_hand(by: &Actor) -> bool {
 /// Whether the answer ends the run: `cancelled` does, unless the workflow itself asks and says where it leads.
 fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
     let leads_on = on == WaitingFor::Answer && exits.target(claim.outcome).is_some();
-    claim.outcome.as_str() == CANCELLED && !leads_on
+    claim.outcome.as_str() == CANCELLED && !leads_on && on != WaitingFor::Raised
 }
 
 /// The person removed what was in the way: the work is attempted again, with a full budget.

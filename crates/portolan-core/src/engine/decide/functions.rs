@@ -38,7 +38,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: 
         Kind::Switch => switch(draft, &at, now),
         Kind::Call(call) => begin_call(draft, &at, call, now),
         Kind::Each(each) => super::each::begin(draft, &at, each, now),
-        Kind::Subflow { workflow, args } => {
+        Kind::Subflow { workflow, args, .. } => {
             let given = match args {
                 Some(args) => at.eval(args, now, &[]),
                 None => Ok(None),
@@ -52,7 +52,12 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: 
         }
         Kind::End { result, .. } => end(draft, &at, *result),
         // Nobody passes these: work and questions are presented, and a join is left when its branches are done.
-        Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. } => {
+        Kind::Work { .. }
+        | Kind::Checkpoint { .. }
+        | Kind::Join { .. }
+        | Kind::Activity
+        | Kind::Loop(_)
+        | Kind::Repeat { .. } => {
             draft.leave(path, node, &Outcome::passed(), None);
         }
     }
@@ -153,7 +158,7 @@ pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
             return Err(fault(&flow.start, "bad-input", message, ""));
         }
     }
-    Ok(Data { input, outputs: Outputs::new(flow.looks_back), output: None, fault: None })
+    Ok(Data { input, outputs: Outputs::new(flow.looks_back), ..Data::default() })
 }
 
 fn told(faults: &[SchemaFault]) -> String {
@@ -213,7 +218,7 @@ impl Draft<'_> {
         self.executed(path, node, Ok(output));
         match step.exits.passed() {
             Some(to) => self.enter(path, frame.flow.clone(), to, &Outcome::passed(), None),
-            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress }, None),
+            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None }, None),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One file for each event: what it is refused for, and what it makes true.
 
+mod activities;
 mod answer;
 mod begin;
 mod branches;
@@ -8,6 +9,7 @@ mod each;
 mod functions;
 mod gather;
 mod open;
+mod raise;
 mod report;
 mod scope;
 mod settle;
@@ -28,14 +30,15 @@ pub use open::open;
 /// # Errors
 /// A [`Rejection`] when the event is not among the [`moves`](crate::run::moves) at its position.
 pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Change>, Rejection> {
-    let mut draft = walk::Draft::of(workflow, run);
+    let mut draft = walk::Draft::of(workflow, run, event.at);
     match &event.what {
         EventKind::Opened(_) => {
             return Err(Rejection::new(Why::OutOfPlace, "the run is already open", "go on from the present situation"));
         }
         EventKind::Begun { revision } => begin::decide(&mut draft, *revision)?,
-        EventKind::Reported { frame, outcome, revision, note } => {
-            let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by };
+        EventKind::Reported { frame, outcome, revision, note, outputs } => {
+            let outputs = outputs.as_deref();
+            let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by, outputs };
             report::decide(&mut draft, frame, *revision, &claim)?;
         }
         EventKind::Settled { effect, verdict } => settle::decide(&mut draft, effect, verdict),
@@ -46,6 +49,8 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         EventKind::Returned { frame, since, reply, seed } => {
             functions::returned(&mut draft, (frame, *since), reply, scope::Now { at: event.at, seed: *seed });
         }
+        EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
+        EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
     Ok(draft.finish())

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::functions;
 use super::walk::Draft;
+use super::{activities, functions};
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
 use crate::graph::{Kind, Workflow};
-use crate::run::{Change, FramePath, Opening, Place, Run};
+use crate::run::{Change, Data, FramePath, Opening, Place, Run};
 use crate::value::{NodeId, Outcome};
 
 /// Decides what opening a run makes true.
@@ -21,7 +21,7 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
     let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
     let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(opened) };
     check_step(workflow, at)?;
-    let mut draft = Draft::of(workflow, &run);
+    let mut draft = Draft::of(workflow, &run, opening.since.unwrap_or_default());
     draft.enter(&Default::default(), workflow.id().clone(), at, &Outcome::passed(), None);
     opened.extend(draft.finish());
     Ok(opened)
@@ -32,7 +32,11 @@ fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejectio
     let flow = workflow.root();
     let node = flow.start.clone();
     if flow.program.is_none() {
-        return Ok(vec![Change::Opened { opening: opening.clone(), place: Place::Ready { node } }]);
+        let opened = Change::Opened { opening: opening.clone(), place: Place::Ready { node } };
+        let variables = variables(workflow, opening)?;
+        let data = Data { variables, ..Data::default() };
+        let given = Change::Given { frame: FramePath::default(), data: Box::new(data) };
+        return Ok(if flow.variables.is_empty() { vec![opened] } else { vec![opened, given] });
     }
     let input = opening.input.clone().unwrap_or_else(|| Arc::new(Value::Object(Map::new())));
     let data = functions::given(flow, input).map_err(|fault| {
@@ -44,6 +48,19 @@ fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejectio
     })?;
     let opened = Change::Opened { opening: opening.clone(), place: Place::Passing { node } };
     Ok(vec![opened, Change::Given { frame: FramePath::default(), data: Box::new(data) }])
+}
+
+/// What the variables of a run hold at first.
+fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value>, Rejection> {
+    let nothing = Map::new();
+    let given = opening.input.as_deref().and_then(Value::as_object).unwrap_or(&nothing);
+    activities::seeded(workflow.root(), given).map_err(|faults| {
+        Rejection::new(
+            Why::BadInput,
+            format!("the variables are not what `{}` takes: {}", workflow.id(), faults.join("; ")),
+            "give each as its type says, and leave out what the workflow does not name",
+        )
+    })
 }
 
 fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
@@ -65,6 +82,8 @@ fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
 fn can_begin_at(kind: &Kind) -> bool {
     match kind {
         Kind::Start
+        | Kind::Activity
+        | Kind::Loop(_)
         | Kind::Checkpoint { .. }
         | Kind::Work { .. }
         | Kind::Fork { .. }
@@ -73,6 +92,6 @@ fn can_begin_at(kind: &Kind) -> bool {
         | Kind::Switch
         | Kind::Call(_)
         | Kind::Each(_) => true,
-        Kind::End { .. } | Kind::Join { .. } => false,
+        Kind::End { .. } | Kind::Join { .. } | Kind::Repeat { .. } => false,
     }
 }

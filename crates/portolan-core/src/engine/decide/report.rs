@@ -1,17 +1,21 @@
 //! An outcome is claimed. A claim that has checks is a request to perform them, not a fact.
 
+use super::activities::misfits;
 use super::walk::Draft;
 use super::{Rejection, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
 use crate::graph::{Kind, Node};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
+use serde_json::Value;
 
 /// What is claimed, and by whom.
 pub(super) struct Claim<'a> {
     pub(super) outcome: &'a Outcome,
     pub(super) note: Option<&'a str>,
     pub(super) by: &'a Actor,
+    /// The variables that the work has given values.
+    pub(super) outputs: Option<&'a Value>,
 }
 
 pub(super) fn decide(
@@ -29,6 +33,7 @@ pub(super) fn decide(
                 return Err(not_begun(node));
             }
             accepted(draft, frame, node, claim.outcome)?;
+            take_outputs(draft, path, claim)?;
             work_is_done(draft, path, &step.node, claim);
             Ok(())
         }
@@ -39,7 +44,7 @@ pub(super) fn decide(
             format!("wait for their verdict, or report `{outcome}` again to have them performed anew"),
         )
         .accepting(vec![outcome.clone()])),
-        Place::Waiting { node, on } => {
+        Place::Waiting { node, on, .. } => {
             accepted(draft, frame, node, claim.outcome)?;
             answer::decide(draft, (path, frame), node, *on, claim)
         }
@@ -56,6 +61,11 @@ pub(super) fn decide(
             Why::OutOfPlace,
             format!("`{node}` is executed by the engine: nothing is to be reported of it"),
             "wait until the run comes to a step for you",
+        )),
+        Place::Looping { node, .. } => Err(Rejection::new(
+            Why::OutOfPlace,
+            format!("a pass of `{node}` is under way"),
+            "address the position inside it",
         )),
         Place::Within { node, .. } => Err(Rejection::new(
             Why::OutOfPlace,
@@ -88,6 +98,27 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
         format!("report one of {}", list(&words)),
     )
     .accepting(accepted))
+}
+
+/// What the work has given values. All of it fits, or nothing of the claim counts.
+fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
+    let Some(outputs) = claim.outputs else { return Ok(()) };
+    let refused = |message: String| {
+        Err(Rejection::new(Why::BadOutputs, message, "give each as its type says, and leave out what is no variable"))
+    };
+    let Some(outputs) = outputs.as_object() else {
+        return refused("`outputs` is no object of variables and their values".to_owned());
+    };
+    let owner = draft.before.owner(path);
+    let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
+    let faults = misfits(draft.workflow.flow(&frame.flow), outputs);
+    if !faults.is_empty() {
+        return refused(format!("the outputs are no values of the variables: {}", faults.join("; ")));
+    }
+    for (name, value) in outputs {
+        draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
+    }
+    Ok(())
 }
 
 fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Claim<'_>) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::graph::{EndResult, Failing, Kind, Step, Workflow};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, Place, Run, WaitingFor};
-use crate::value::{NodeId, Outcome, WorkflowId};
+use crate::value::{NodeId, Outcome, PASSED, Timestamp, WorkflowId};
 
 /// How many nodes that need nobody are passed in one decision before a person is asked. Only a leniently read
 /// workflow can come near it.
@@ -23,6 +23,8 @@ pub(super) struct Draft<'w> {
     pub(super) workflow: &'w Workflow,
     /// The run as it was.
     pub(super) before: &'w Run,
+    /// When it is made.
+    pub(super) at: Timestamp,
     changes: Vec<Change>,
     /// The run after the first `applied` of the changes. Most decisions are made without looking at what they changed,
     /// and are spared the copy.
@@ -42,9 +44,9 @@ pub(super) enum Next {
 }
 
 impl<'w> Draft<'w> {
-    pub(super) fn of(workflow: &'w Workflow, before: &'w Run) -> Draft<'w> {
+    pub(super) fn of(workflow: &'w Workflow, before: &'w Run, at: Timestamp) -> Draft<'w> {
         let fuel = MAX_AUTOMATIC_MOVES;
-        Draft { workflow, before, changes: Vec::new(), after: None, applied: 0, next: Vec::new(), fuel }
+        Draft { workflow, before, at, changes: Vec::new(), after: None, applied: 0, next: Vec::new(), fuel }
     }
 
     /// Everything that the decision makes true: goes on from the changes so far while nobody is needed.
@@ -71,7 +73,7 @@ impl<'w> Draft<'w> {
     }
 
     /// The run after the changes so far.
-    fn run(&mut self) -> &Run {
+    pub(super) fn run(&mut self) -> &Run {
         if self.applied < self.changes.len() {
             let run = self.after.get_or_insert_with(|| self.before.clone());
             for change in &self.changes[self.applied..] {
@@ -99,9 +101,14 @@ impl<'w> Draft<'w> {
         if used > 0 {
             self.emit(Change::Refilled { frame: path.clone(), gate: Some(node.clone()) });
         }
+        if outcome.as_str() == PASSED {
+            self.set_all(path, &self.step(&flow, node).node.sets);
+        }
         match exits.target(outcome) {
             Some(to) => self.enter(path, flow, to, outcome, feedback),
-            None => self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress }, feedback),
+            None => {
+                self.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None }, feedback)
+            }
         }
     }
 
@@ -123,7 +130,7 @@ impl<'w> Draft<'w> {
             }
             Failing::Retries { exhausted: Some(to), .. } => self.enter(path, flow, to, &failed, feedback),
             Failing::Retries { exhausted: None, .. } => {
-                self.moved(path, Place::Waiting { node: gate.clone(), on: WaitingFor::Budget }, feedback);
+                self.moved(path, Place::Waiting { node: gate.clone(), on: WaitingFor::Budget, due: None }, feedback);
             }
         }
     }
@@ -137,7 +144,18 @@ impl<'w> Draft<'w> {
         by: &Outcome,
         feedback: Option<Feedback>,
     ) {
-        self.next.push(Next::Enter { path: path.clone(), flow, node: node.clone(), by: by.clone(), feedback });
+        let path = self.home(path, &flow, node);
+        self.next.push(Next::Enter { path, flow, node: node.clone(), by: by.clone(), feedback });
+    }
+
+    /// The frame in which a node is walked: a way out of loops ends their passes.
+    fn home(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId) -> FramePath {
+        let flow = self.workflow.flow(flow);
+        if flow.activities.is_empty() {
+            return path.clone();
+        }
+        let depth = self.run().owner(path).0.len() + flow.loops(node).len();
+        FramePath(path.0.iter().take(depth).cloned().collect())
     }
 
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
@@ -148,7 +166,7 @@ impl<'w> Draft<'w> {
         let kind = &self.step(flow, &node).node.kind;
         let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. });
         if self.fuel == 0 || (deepens && path.0.len() >= MAX_DEPTH) {
-            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress }, feedback);
+            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, feedback);
         }
         self.fuel -= 1;
         if self.is_function(flow) && !matches!(kind, Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. }) {
@@ -157,15 +175,27 @@ impl<'w> Draft<'w> {
         match kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
-            Kind::Checkpoint { .. } => self.moved(path, Place::Waiting { node, on: WaitingFor::Answer }, feedback),
+            Kind::Checkpoint { question, .. } => {
+                let fallback = question.as_ref().and_then(|question| question.fallback.as_ref());
+                let due = fallback.map(|fallback| {
+                    let after = i64::try_from(fallback.after_ms).unwrap_or(i64::MAX);
+                    Timestamp(self.at.0.saturating_add(after))
+                });
+                self.moved(path, Place::Waiting { node, on: WaitingFor::Answer, due }, feedback);
+            }
             Kind::End { result, .. } => self.end(path, &node, *result),
             Kind::Fork { .. } => self.fork(path, flow, node, feedback),
             Kind::Join { .. } => self.arrive(path, &node, by, feedback),
-            Kind::Subflow { workflow, .. } => {
-                self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, None));
+            Kind::Subflow { workflow, context, .. } => {
+                let input = self.handed_on(path, context);
+                self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, input));
             }
+            Kind::Activity => self.begin_activity(path, &node),
+            Kind::Switch => self.choose_way(path, flow.clone(), node),
+            Kind::Loop(looping) => self.begin_loop(path, flow.clone(), node, looping),
+            Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value),
             // Only functions have these.
-            Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => {
+            Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) => {
                 self.moved(path, Place::Passing { node }, None);
             }
         }
@@ -199,12 +229,16 @@ impl<'w> Draft<'w> {
         // As it is now, and not as it was: a workflow that needs nobody is over in the decision that begins it.
         let Some(outer) = self.frame(&parent) else { return };
         let is_function = workflow.flow(&outer.flow).program.is_some();
+        let within = matches!(&outer.place, Place::Within { node, .. } if *node == name);
         if is_function && matches!(outer.place, Place::Within { .. } | Place::Each { .. }) {
             let outer = outer.clone();
             return self.led_to(&parent, &outer, &name, outcome, word);
         }
         match &outer.place {
-            Place::Within { node, .. } if *node == name => {
+            Place::Within { .. } if within => {
+                if !outcome.is_failed() {
+                    self.take_back(&parent, path, &name);
+                }
                 let note = outcome.is_failed().then(|| format!("the workflow that `{name}` runs ended as {word}"));
                 let feedback =
                     note.map(|note| Feedback { from: Some(name.clone()), failures: Vec::new(), note: Some(note) });
@@ -233,7 +267,8 @@ impl<'w> Draft<'w> {
                 }
             };
         }
-        let inner = agents_frame(workflow, start.clone(), input);
+        let mut inner = agents_frame(workflow.clone(), start.clone(), input);
+        self.seed(&workflow, &mut inner);
         self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
         self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
     }

@@ -1,5 +1,6 @@
 //! The engine, told as stories: a workflow, what happens, and what becomes of it.
 
+mod activities;
 mod checks;
 mod forks;
 mod notation;

@@ -5,18 +5,27 @@
 //! first mention say what it is: `gate`, `retries 2`, `outputs passed,rework`, `checks tests,lint`, `limit 1` (of a
 //! fork), `any` (of a join), `runs other`. Nodes that nothing leaves are ends, successes unless `!failure`, `!blocked`
 //! or `!cancelled` follows the name; `!hitl` asks a person, and is a checkpoint where an edge leaves it.
+//! `var name string = "x"` declares a variable and what it holds at first. An edge `a -[n > 1]-> b` is taken when that
+//! holds. Further words in brackets: `switch`, `activity`, `optional`, `forEach items as item`, `while n<3`, `doWhile n<3`,
+//! `stop n!=0`, `most 2`, `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
+//! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
+//! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
 
 use std::num::NonZeroU32;
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use crate::dialect::Strictness;
+use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Brief, Check, CheckBy, Edge, EndResult, Escalation, Graph, Kind, Node, Strategy, Trigger, Workflow,
+    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Kind,
+    Loop, LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
+use crate::value::NodeId;
 
 /// The workflow that `text` draws. It must be valid.
 pub(super) fn workflow(text: &str) -> Workflow {
@@ -43,7 +52,16 @@ fn graph(id: &str, text: &str) -> Graph {
         drawing.statement(statement);
     }
     let leaving = |id: &str| drawing.edges.iter().any(|edge| edge.from.value.as_str() == id);
-    let nodes = drawing.nodes.iter().map(|(id, words)| node(id, words, leaving(id))).collect();
+    let mut nodes: Vec<Node> = drawing.nodes.iter().map(|(id, words)| node(id, words, leaving(id))).collect();
+    let activities = nodes.iter().filter(|node| node.kind == Kind::Activity);
+    let activities: Vec<Activity> =
+        activities.map(|node| Activity { id: node.id.to_string(), ..Activity::default() }).collect();
+    for node in nodes.iter_mut().filter(|_| activities.is_empty()) {
+        node.seat = None;
+    }
+    for effect in &drawing.effects {
+        take_effect(&mut nodes, effect);
+    }
     Graph {
         id: spanned(id.to_owned()),
         name: id.to_owned(),
@@ -51,6 +69,8 @@ fn graph(id: &str, text: &str) -> Graph {
         nodes,
         edges: drawing.edges,
         unread: Default::default(),
+        variables: drawing.variables,
+        activities,
         program: None,
         broken: Default::default(),
     }
@@ -60,11 +80,21 @@ fn graph(id: &str, text: &str) -> Graph {
 struct Drawing {
     nodes: IndexMap<String, Vec<String>>,
     edges: Vec<Edge>,
+    variables: Vec<Variable>,
+    effects: Vec<String>,
 }
 
 impl Drawing {
     fn statement(&mut self, statement: &str) {
-        if let Some((fork, rest)) = statement.split_once("=>") {
+        if let Some(variable) = statement.strip_prefix("var ") {
+            self.variables.push(self::variable(variable));
+        } else if let Some(effect) = statement.strip_prefix("effect ") {
+            self.effects.push(effect.to_owned());
+        } else if let Some((from, rest)) = statement.split_once(" -[") {
+            let (guard, target) = rest.split_once("]->").expect("a guard is written `-[n > 1]->`");
+            let from = self.mention(from);
+            self.edge(&from, target, Trigger::When(spanned(when(guard))));
+        } else if let Some((fork, rest)) = statement.split_once("=>") {
             let (branches, join) = rest.split_once("=>").expect("a fork names its join: `f => a | b => j`");
             let (fork, join) = (self.mention(fork), self.mention(join));
             self.nodes[&fork].push(format!("fork {join}"));
@@ -131,9 +161,33 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
     } else if let Some(fork) = named("join ") {
         Kind::Join { fork, strategy: if has("any") { Strategy::AnyPass } else { Strategy::AllPass } }
     } else if let Some(other) = after("runs") {
-        Kind::Subflow { workflow: spanned(other.to_owned()), args: None }
+        let context = list("passes").map(str::to_owned).collect();
+        Kind::Subflow { workflow: spanned(other.to_owned()), args: None, context }
+    } else if has("switch") {
+        Kind::Switch
+    } else if has("activity") {
+        Kind::Activity
+    } else if let Some(of) = after("repeat") {
+        Kind::Repeat { of: spanned(of.into()) }
+    } else if let Some(kind) = looping(&after) {
+        let most = after("most").map_or(DEFAULT_MAX_PASSES, |most| most.parse().expect("a number of passes"));
+        Kind::Loop(Box::new(Loop { kind, stop: after("stop").map(when), most }))
+    } else if let Some(options) = after("ask") {
+        let option = |id: &str| Choice {
+            id: id.into(),
+            label: id.to_owned(),
+            description: None,
+            sets: Vec::new(),
+            skips: Vec::new(),
+        };
+        let options = options.split(',').map(option).collect();
+        let fallback = after("else").map(|option| Fallback { option: option.into(), after_ms: 1_000 });
+        let question = Question { message: id.to_owned(), options, fallback };
+        Kind::Checkpoint { escalation: None, question: Some(Box::new(question)) }
+    } else if has("optional") {
+        Kind::Work { gate: false, outputs: ["passed", "skipped"].map(|word| spanned(word.into())).to_vec() }
     } else if leaving && hitl.is_some() {
-        Kind::Checkpoint { escalation: hitl }
+        Kind::Checkpoint { escalation: hitl, question: None }
     } else if leaving {
         Kind::Work { gate: has("gate"), outputs: list("outputs").map(|word| spanned(word.into())).collect() }
     } else {
@@ -147,6 +201,66 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         kind,
         accept: list("checks").map(check).collect(),
         max_retries: after("retries").map(|count| spanned(count.parse().expect("retries are a number"))),
+        sets: list("sets").map(assignment).collect(),
+        seat: Some(Box::new(Seat {
+            activity: 0,
+            id: id.to_owned(),
+            number: None,
+            loops: after("in").into_iter().flat_map(|loops| loops.split('/')).map(NodeId::from).collect(),
+            effectivities: Vec::new(),
+        })),
+    }
+}
+
+fn when(text: &str) -> Expr {
+    Expr::When(When::parse(text).expect("a condition"))
+}
+
+fn looping<'t>(after: &dyn Fn(&str) -> Option<&'t str>) -> Option<LoopKind> {
+    if let Some(over) = after("forEach") {
+        let over = Expr::Jsonata(Jsonata::parse(over).expect("a path"));
+        return Some(LoopKind::ForEach { over, variable: after("as").unwrap_or("item").to_owned() });
+    }
+    after("while")
+        .map(|condition| LoopKind::While(when(condition)))
+        .or_else(|| after("doWhile").map(|condition| LoopKind::DoWhile(when(condition))))
+}
+
+fn variable(text: &str) -> Variable {
+    let (declared, default) = match text.split_once('=') {
+        Some((declared, default)) => (declared, Some(serde_json::from_str(default).expect("a value in JSON"))),
+        None => (text, None),
+    };
+    let mut words = declared.split_whitespace();
+    let name = words.next().expect("a variable has a name");
+    let kind = match words.next() {
+        Some("string") => VariableKind::String,
+        Some("number") => VariableKind::Number,
+        Some("boolean") => VariableKind::Boolean,
+        Some("array") => VariableKind::Array,
+        other => panic!("no kind of variable: {other:?}"),
+    };
+    let required = words.next() == Some("required");
+    Variable { name: spanned(name.to_owned()), kind, description: None, default, required }
+}
+
+fn assignment(text: &str) -> (String, Value) {
+    let (name, value) = text.split_once('=').expect("a variable is set so: `n=1`");
+    (name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)))
+}
+
+/// `q yes sets n=1 skips b`
+fn take_effect(nodes: &mut [Node], effect: &str) {
+    let words: Vec<&str> = effect.split_whitespace().collect();
+    let node = nodes.iter_mut().find(|node| node.id.as_str() == words[0]).expect("the question is there");
+    let Kind::Checkpoint { question: Some(question), .. } = &mut node.kind else { panic!("only answers have effects") };
+    let choice = question.options.iter_mut().find(|option| option.id.as_str() == words[1]).expect("an option");
+    for pair in words[2..].chunks(2) {
+        match pair {
+            ["sets", assigned] => choice.sets.extend(assigned.split(',').map(assignment)),
+            ["skips", activity] => choice.skips.push((*activity).into()),
+            other => panic!("no effect: {other:?}"),
+        }
     }
 }
 

@@ -5,21 +5,25 @@
 //! `b:tests=broken`, `tests=unknown` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
 //! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
 //! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
-//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`;
+//! `ask:a,b` asks something, `late` and `early` are when a question answers itself and a moment before.
+//! `passed{"n":1}` reports values of variables too.
+//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`, `[with {"n":1}]`;
 //! and `queued` leaves it at the start.
+
+use std::sync::Arc;
 
 use crate::engine::Effect;
 use crate::graph::Workflow;
 use crate::run::{
     Actor, BranchState, Branches, Change, Channel, EffectId, Event, EventKind, Frame, FramePath, Human, Opening, Place,
-    Rules, Run, Verdict, WaitingFor,
+    Raised, Rules, Run, Verdict, WaitingFor,
 };
 use crate::value::{NodeId, Timestamp};
 
 /// How the run is opened, and the words of what happens then.
 pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<&'m str>) {
     let (options, moves) = match moves.trim().strip_prefix('[') {
-        Some(rest) => rest.split_once(']').expect("the bracket is closed"),
+        Some(rest) => rest.split_once("] ").unwrap_or_else(|| (rest.trim_end_matches(']'), "")),
         None => ("", moves),
     };
     let options: Vec<&str> = options.split_whitespace().collect();
@@ -30,7 +34,9 @@ pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<
         branches: if has("outside") { Branches::Outside } else { Branches::Inside },
         is_branch: has("branch"),
     };
-    let opening = Opening { at, rules, ..Opening::of(workflow.id().clone()) };
+    let with = options.iter().position(|word| *word == "with").map(|at| options[at + 1]);
+    let input = with.map(|with| Arc::new(serde_json::from_str(with).expect("an object")));
+    let opening = Opening { at, rules, input, ..Opening::of(workflow.id().clone()) };
     (opening, moves.split_whitespace().collect())
 }
 
@@ -62,12 +68,23 @@ impl Script {
         if let Some(index) = word.strip_prefix("replay#") {
             return self.events[index.parse::<usize>().expect("events are counted") - 1].clone();
         }
+        if let Some(options) = word.strip_prefix("ask:") {
+            let frame = the_position(run);
+            let options = options.split(',').filter(|option| !option.is_empty()).map(Into::into).collect();
+            let question = Raised { question: "which?".to_owned(), options };
+            return event(EventKind::Raised { revision: run.frame(&frame).map(|at| at.since), frame, question });
+        }
         if let Some(branches) = word.strip_prefix("gather:") {
             let branches = branches.split(',').filter_map(|branch| branch.split_once('='));
             let branches = branches.map(|(name, outcome)| (name.into(), outcome.into())).collect();
             return event(EventKind::Gathered { branches });
         }
         match word {
+            "late" | "early" => {
+                let (frame, since) = (the_position(run), run.frame(&the_position(run)).map_or(0, |frame| frame.since));
+                let at = Timestamp(if word == "late" { 1_000 } else { 999 });
+                Event { at, ..event(EventKind::TimedOut { frame, since }) }
+            }
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
             "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned() }),
             _ => match word.strip_prefix("unquoted:") {
@@ -78,6 +95,10 @@ impl Script {
     }
 
     fn said(&self, run: &Run, word: &str, quoted: bool) -> Event {
+        let (word, outputs) = match word.split_once('{') {
+            Some((word, outputs)) => (word, Some(serde_json::from_str(&format!("{{{outputs}")).expect("an object"))),
+            None => (word, None),
+        };
         let (frame, word) = match word.split_once(':') {
             Some((path, word)) => {
                 (FramePath(path.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect()), word)
@@ -95,7 +116,7 @@ impl Script {
         };
         let revision = if quoted { run.frame(&frame).map(|frame| frame.since) } else { None };
         let outcome = word.trim_start_matches('@').into();
-        Event { at: Timestamp(0), by, what: EventKind::Reported { frame, outcome, revision, note: None } }
+        Event { at: Timestamp(0), by, what: EventKind::Reported { frame, outcome, revision, note: None, outputs } }
     }
 }
 
@@ -132,8 +153,10 @@ fn frame(at: &Frame) -> String {
         }
         Place::Waiting { on: WaitingFor::Answer, .. } => format!("{node}?"),
         Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
+        Place::Waiting { on: WaitingFor::Raised, .. } => format!("{node}? raised"),
         Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
         Place::Gathering { .. } => format!("{node} gathering"),
+        Place::Looping { pass, frame: inner, .. } => format!("{node}#{}/{}", pass + 1, frame(inner)),
         Place::Within { frame: inner, .. } => format!("{node}/{}", frame(inner)),
         Place::Arrived { outcome, .. } => format!("{node} arrived {outcome}"),
         Place::Ended { result, .. } => format!("{node} = {}", result.word()),
@@ -183,6 +206,10 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
+        Change::Set { name, value, .. } => Some(format!("{name} = {value}")),
+        Change::Skipped { activities, .. } => Some(format!("skips {}", activities[0])),
+        Change::Led { node, to, .. } => Some(format!("{node} → {to}")),
+        Change::Looped { node, passes, by, .. } => Some(format!("{node} {by:?} after {passes}")),
         _ => None,
     };
     changes.iter().filter_map(note).collect::<Vec<_>>().join(", ")

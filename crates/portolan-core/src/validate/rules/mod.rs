@@ -60,6 +60,67 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Write the fields that the help names, or give another file.",
     },
     Code {
+        code: "bad-condition",
+        what: "A condition cannot be read.",
+        fix: "Write it as the help says: `state == done && !(retries > 2)`, or as an object with a `type`.",
+    },
+    Code {
+        code: "bad-path",
+        what: "A path names no value: it goes by numbers, or is no path at all.",
+        fix: "Name a variable, and with dots what is inside it.",
+    },
+    Code {
+        code: "bad-version",
+        what: "A version is not three numbers with dots between.",
+        fix: "Write it like `1.0.0`.",
+    },
+    Code {
+        code: "either-or",
+        what: "Two fields say the same in two spellings, so that one of them would silently not count.",
+        fix: "Keep one of them.",
+    },
+    Code {
+        code: "not-blocking",
+        what: "A checkpoint is said not to block, which none does.",
+        fix: "Remove the field; `defaultOption` with `autoAdvanceMs` has it answer itself.",
+    },
+    Code { code: "several-defaults", what: "More than one way out is the default.", fix: "Keep one of them." },
+    Code {
+        code: "undecided-branch",
+        what: "A branch of a decision has neither a condition nor is it the default: nothing ever chooses it.",
+        fix: "Give it a condition, or make it the default.",
+    },
+    Code {
+        code: "unknown-activity",
+        what: "Something names an activity that the workflow does not have.",
+        fix: "Correct the name, or add the activity.",
+    },
+    Code {
+        code: "unknown-checkpoint",
+        what: "A checkpoint refers to a shared one that is not there.",
+        fix: "Correct the name, or add it under `fragments.checkpoints`.",
+    },
+    Code {
+        code: "unknown-mode",
+        what: "An activity is changed for a mode that the workflow does not have.",
+        fix: "Correct the name, or add the mode under `modes`.",
+    },
+    Code {
+        code: "unknown-option",
+        what: "A checkpoint falls back on an option that it does not have.",
+        fix: "Name one of its options.",
+    },
+    Code {
+        code: "unknown-step",
+        what: "Something stands beside a step, or goes through one, that its activity does not have.",
+        fix: "Correct the name, or add the step.",
+    },
+    Code {
+        code: "unknown-variable",
+        what: "A condition reads, or an effect sets, a variable that is not declared: nobody knows its type, and it may never have a value.",
+        fix: "Declare it under `variables`, or correct the name.",
+    },
+    Code {
         code: "wrong-type",
         what: "A field holds another type of value than it must.",
         fix: "Write the type that the message names.",

@@ -17,17 +17,18 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
-use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
+use ring::aead::{Aad, NONCE_LEN, Nonce};
 
 use super::{RunId, StoreError};
-use keys::{Key, KeyFile};
+use crate::keys::Key;
+use keys::Keys;
 
 /// How every sealed text begins.
 const PREFIX: &str = "sealed:";
 
 /// What seals and opens: the user's keys.
 pub struct Keyring {
-    file: KeyFile,
+    keys: Keys,
 }
 
 /// What a text is of a run, which it is bound to.
@@ -52,12 +53,12 @@ impl Keyring {
     /// The keys of the user whose data folder this is. Nothing is read before it is needed; the first run that has
     /// secrets makes the file.
     pub fn in_folder(data: &Path) -> Keyring {
-        Keyring { file: KeyFile::in_folder(data) }
+        Keyring { keys: Keys::in_folder(data) }
     }
 
     /// What seals the texts of a run, by the newest key.
     pub(super) fn sealer<'r>(&self, run: &'r RunId) -> Result<Sealer<'r>, StoreError> {
-        Ok(Sealer { run, key: self.file.newest()? })
+        Ok(Sealer { run, key: self.keys.newest()? })
     }
 
     /// The text as it was before it was sealed; one that never was stays what it is.
@@ -65,14 +66,14 @@ impl Keyring {
         let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(Cow::Borrowed(text)) };
         let damaged = |why: &str| Unopened::Damaged(why.to_owned());
         let (id, sealed) = rest.split_once(':').ok_or_else(|| damaged("the seal is cut off"))?;
-        let key = self.file.named(id, run).map_err(Unopened::NoKey)?;
+        let key = self.keys.named(id, run).map_err(Unopened::NoKey)?;
         let mut bytes = BASE64.decode(sealed).map_err(|_| damaged("the seal is no base64"))?;
         if bytes.len() < NONCE_LEN {
             return Err(damaged("the seal is cut off"));
         }
         let mut text = bytes.split_off(NONCE_LEN);
         let nonce = Nonce::try_assume_unique_for_key(&bytes).map_err(|_| damaged("the seal is cut off"))?;
-        let opened = key.of_run(run).open_in_place(nonce, bound_to(run, seq, part), &mut text);
+        let opened = keys::of_run(&key, run).open_in_place(nonce, bound_to(run, seq, part), &mut text);
         let length = opened.map_err(|_| damaged("it is not what was sealed there"))?.len();
         text.truncate(length);
         String::from_utf8(text).map(Cow::Owned).map_err(|_| damaged("it is no text"))
@@ -90,7 +91,7 @@ impl Sealer<'_> {
         let mut nonce = [0_u8; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(|_| keys::no_chance())?;
         let mut bytes = text.as_bytes().to_vec();
-        let cipher: LessSafeKey = self.key.of_run(self.run);
+        let cipher = keys::of_run(&self.key, self.run);
         let bound = bound_to(self.run, seq, part);
         cipher
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut bytes)

@@ -1,0 +1,259 @@
+//! Checkpoints: questions that a person answers before the work goes on.
+
+use super::reader::{Entry, Reader, flag, named};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::{Fields, distinct};
+use crate::expr::Expr;
+use crate::source::{Span, Spanned, Tree};
+
+/// The longest time after which a checkpoint answers itself, in milliseconds: thirty days.
+const MAX_WAIT_MS: u64 = 30 * 86_400_000;
+
+pub(super) struct Checkpoint {
+    pub(super) span: Span,
+    pub(super) id: Spanned<String>,
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) description: Option<Spanned<String>>,
+    /// What should be so before it is asked, in prose.
+    pub(super) prerequisite: Option<Spanned<String>>,
+    pub(super) condition: Option<Spanned<Expr>>,
+    pub(super) required: bool,
+    pub(super) scope: Option<Scope>,
+    pub(super) body: Body,
+}
+
+/// What its answer is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The visit of the activity: the next visit asks again.
+    Visit,
+    /// The whole run.
+    Run,
+}
+
+pub(super) enum Body {
+    Own(Question),
+    /// That of a shared checkpoint of the workflow.
+    Shared(Spanned<String>),
+}
+
+pub(super) struct Question {
+    pub(super) message: Spanned<String>,
+    /// At least one.
+    pub(super) options: Vec<Choice>,
+    pub(super) auto: Option<Auto>,
+}
+
+/// The option that is taken when nobody answers; it is one of the options.
+pub(super) struct Auto {
+    pub(super) option: Spanned<String>,
+    pub(super) after_ms: u64,
+}
+
+pub(super) struct Choice {
+    pub(super) id: Spanned<String>,
+    pub(super) label: Spanned<String>,
+    pub(super) description: Option<Spanned<String>>,
+    pub(super) effect: Effect,
+}
+
+/// What an answer does besides being recorded.
+#[derive(Default)]
+pub(super) struct Effect {
+    pub(super) set: Vec<Entry>,
+    pub(super) transition_to: Option<Spanned<String>>,
+    pub(super) skip_activities: Vec<Spanned<String>>,
+}
+
+/// Something that stands in a list beside the steps, and where among them it belongs.
+pub(super) struct Placed<T> {
+    pub(super) place: Place,
+    pub(super) item: T,
+}
+
+pub(super) enum Place {
+    Before(Spanned<String>),
+    After(Spanned<String>),
+    /// Before all steps.
+    Entry,
+    /// After all steps: where nothing is said.
+    Exit,
+}
+
+impl Reader<'_> {
+    /// A checkpoint among the steps.
+    pub(super) fn inline_checkpoint(&mut self, tree: &Tree) -> Option<Checkpoint> {
+        let what = named(tree, "checkpoint");
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        fields.ignored(&["kind"]);
+        let id = self.own_id(&mut fields, "a checkpoint");
+        let checkpoint = self.checkpoint(&mut fields, tree, id, &what);
+        fields.finish(self.faults);
+        checkpoint
+    }
+
+    /// The checkpoints beside the steps.
+    pub(super) fn checkpoints(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Checkpoint>> {
+        let mut checkpoints = Vec::new();
+        for tree in self.list(fields, "checkpoints") {
+            match self.placed_checkpoint(tree) {
+                Some(checkpoint) => checkpoints.push(checkpoint),
+                None => self.lose(tree),
+            }
+        }
+        checkpoints
+    }
+
+    fn placed_checkpoint(&mut self, tree: &Tree) -> Option<Placed<Checkpoint>> {
+        let what = named(tree, "checkpoint");
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        let id = self.own_id(&mut fields, "a checkpoint");
+        let place = self.place(&mut fields, tree, &what);
+        let checkpoint = self.checkpoint(&mut fields, tree, id, &what);
+        fields.finish(self.faults);
+        Some(Placed { place, item: checkpoint? })
+    }
+
+    /// The checkpoints of a workflow that several activities share, under their names.
+    pub(super) fn shared_checkpoints(&mut self, tree: &Tree) -> Vec<Checkpoint> {
+        let Some(entries) = tree.entries() else {
+            let message = format!("`checkpoints` of `fragments` must be an object, but is {}", tree.describe());
+            let help = "write each checkpoint under its name, without an `id`";
+            self.faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(help));
+            return Vec::new();
+        };
+        let entries = distinct(entries, "`checkpoints` of `fragments`", self.faults);
+        let mut shared = Vec::new();
+        for entry in entries {
+            let what = format!("shared checkpoint `{}`", clip(&entry.key.value));
+            let Some(mut fields) = Fields::of(&entry.value, what.as_str(), self.faults) else { continue };
+            let id = Some(entry.key.clone()).filter(|id| self.is_id(id, "a shared checkpoint"));
+            let checkpoint = self.checkpoint(&mut fields, &entry.value, id, &what);
+            fields.finish(self.faults);
+            shared.extend(checkpoint);
+        }
+        shared
+    }
+
+    /// What all checkpoints have, wherever they stand.
+    fn checkpoint(
+        &mut self,
+        fields: &mut Fields<'_>,
+        tree: &Tree,
+        id: Option<Spanned<String>>,
+        what: &str,
+    ) -> Option<Checkpoint> {
+        let name = fields.string("name", self.faults);
+        let description = fields.string("description", self.faults);
+        let prerequisite = fields.string("prerequisite", self.faults);
+        let condition = self.gate(fields, tree, what);
+        let required = flag(fields, "required", true, self.faults);
+        self.blocking(fields, what);
+        let scopes = [("visit", Scope::Visit), ("run", Scope::Run)];
+        let scope = fields.choice("scope", &scopes, self.faults);
+        let body = self.body(fields, tree, what)?;
+        Some(Checkpoint {
+            span: tree.head(),
+            id: id?,
+            name,
+            description,
+            prerequisite,
+            condition,
+            required,
+            scope,
+            body,
+        })
+    }
+
+    /// A checkpoint always blocks: what does not is no question but a message.
+    fn blocking(&mut self, fields: &mut Fields<'_>, what: &str) {
+        let Some(Spanned { value: false, span }) = fields.flag("blocking", self.faults) else { return };
+        let message = format!("{what} says `blocking: false`, but no checkpoint lets the work go on unanswered");
+        let help = "remove it; with `defaultOption` and `autoAdvanceMs`, a checkpoint answers itself after a while";
+        let fault = Diagnostic::error("not-blocking", message).at(span).help(help);
+        self.faults.push(fault.repaired("it blocks"));
+    }
+
+    fn body(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Body> {
+        let shared = fields.string("ref", self.faults);
+        if fields.has("ref") {
+            let own = ["message", "options", "defaultOption", "autoAdvanceMs"];
+            fields.ignored(&own);
+            for key in own.into_iter().filter(|key| tree.get(key).is_some()) {
+                self.exclude(tree, "ref", key, what);
+            }
+            return shared.map(Body::Shared);
+        }
+        let message = fields.required_string("message", self.faults);
+        fields.required("options", self.faults);
+        let before = self.faults.0.len();
+        let items = self.list(fields, "options");
+        if fields.has("options") && items.is_empty() && self.faults.0.len() == before {
+            let fault = Diagnostic::error("missing-field", format!("{what} has no options")).at(tree.head());
+            self.faults.push(fault.help("add one with `id` and `label` under `options`, or make it a step"));
+        }
+        let options: Vec<_> = items.iter().filter_map(|item| self.option(item, what)).collect();
+        let options = self.distinct(options, "option", Some(what), |option| &option.id);
+        let auto = self.auto(fields, tree, what, &options);
+        let message = message?;
+        (!options.is_empty()).then_some(Body::Own(Question { message, options, auto }))
+    }
+
+    fn option(&mut self, tree: &Tree, checkpoint: &str) -> Option<Choice> {
+        let what = format!("{} of {checkpoint}", named(tree, "option"));
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "an option"));
+        let label = fields.required_string("label", self.faults);
+        let description = fields.string("description", self.faults);
+        let effect = fields.optional("effect").and_then(|tree| self.effect(tree, &what));
+        fields.finish(self.faults);
+        Some(Choice { id: id?, label: label?, description, effect: effect.unwrap_or_default() })
+    }
+
+    fn effect(&mut self, tree: &Tree, option: &str) -> Option<Effect> {
+        let what = format!("`effect` of {option}");
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        let set = self.entries(&mut fields, "setVariable", &what);
+        let transition_to = fields.string("transitionTo", self.faults);
+        let skip_activities = fields.strings("skipActivities", self.faults);
+        fields.finish(self.faults);
+        Some(Effect { set, transition_to, skip_activities })
+    }
+
+    fn auto(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str, options: &[Choice]) -> Option<Auto> {
+        let option = fields.string("defaultOption", self.faults);
+        let after = fields.duration_ms("autoAdvanceMs", 1..=MAX_WAIT_MS, self.faults);
+        if fields.has("defaultOption") != fields.has("autoAdvanceMs") {
+            let (one, other) = match fields.has("defaultOption") {
+                true => ("defaultOption", "autoAdvanceMs"),
+                false => ("autoAdvanceMs", "defaultOption"),
+            };
+            let fault = Diagnostic::error("missing-field", format!("{what} has `{one}` and no `{other}`"));
+            let help = "give both, so that it answers itself after a while, or neither";
+            self.faults.push(fault.at(tree.head()).help(help).repaired("it waits for an answer"));
+        }
+        let option = option?;
+        let ids: Vec<&str> = options.iter().map(|option| option.id.value.as_str()).collect();
+        if !ids.contains(&option.value.as_str()) {
+            let message = format!("{what} has no option `{}` to fall back on", clip(&option.value));
+            let fault = Diagnostic::error("unknown-option", message).at(option.span);
+            let fault = fault.help("name one of its `options` in `defaultOption`");
+            self.faults.push(fault.did_you_mean(&option.value, ids));
+            return None;
+        }
+        Some(Auto { option, after_ms: after?.value })
+    }
+
+    /// Where among the steps something belongs that stands in a list of its own.
+    pub(super) fn place(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Place {
+        let given: Vec<&str> = ["before", "after", "at"].into_iter().filter(|key| fields.has(key)).collect();
+        if let [one, other, ..] = given[..] {
+            self.exclude(tree, one, other, what);
+        }
+        let before = fields.string("before", self.faults).map(Place::Before);
+        let after = fields.string("after", self.faults).map(Place::After);
+        let at = fields.choice("at", &[("entry", true), ("exit", false)], self.faults);
+        let at = at.map(|entry| if entry { Place::Entry } else { Place::Exit });
+        before.or(after).or(at).unwrap_or(Place::Exit)
+    }
+}

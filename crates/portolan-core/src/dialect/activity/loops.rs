@@ -1,0 +1,217 @@
+//! Loops: among the steps with their bodies inside, or in a list beside them.
+
+use super::checkpoints::Placed;
+use super::reader::{Reader, flag, named};
+use super::steps::Item;
+use crate::diagnostic::Diagnostic;
+use crate::dialect::reader::Fields;
+use crate::expr::Expr;
+use crate::source::{Span, Spanned, Tree, TreeKind};
+
+/// How many loops may stand inside each other.
+const MAX_NESTING: usize = 8;
+/// The most iterations that a loop may be allowed.
+const MAX_ITERATIONS: u32 = 1_000_000;
+
+#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
+pub(super) struct Loop {
+    pub(super) span: Span,
+    pub(super) id: Spanned<String>,
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) description: Option<Spanned<String>>,
+    pub(super) required: bool,
+    pub(super) kind: LoopKind,
+    /// When it is begun at all.
+    pub(super) condition: Option<Spanned<Expr>>,
+    pub(super) break_condition: Option<Spanned<Expr>>,
+    pub(super) max_iterations: Option<Spanned<u32>>,
+    pub(super) body: Body,
+}
+
+pub(super) enum LoopKind {
+    ForEach {
+        /// The path to the array.
+        over: Spanned<String>,
+        /// The name of each item.
+        variable: Option<Spanned<String>>,
+    },
+    /// It goes on while this holds, asked before each iteration.
+    While(Spanned<Expr>),
+    /// It goes on while this holds, asked after each iteration.
+    DoWhile(Spanned<Expr>),
+}
+
+pub(super) enum Body {
+    Items(Vec<Item>),
+    /// Steps of the activity, by their ids.
+    Steps(Vec<Spanned<String>>),
+    /// Whole activities, by their ids.
+    Activities(Vec<Spanned<String>>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Type {
+    ForEach,
+    While,
+    DoWhile,
+}
+
+const TYPES: &[(&str, Type)] = &[("forEach", Type::ForEach), ("while", Type::While), ("doWhile", Type::DoWhile)];
+
+impl Reader<'_> {
+    /// A loop among the steps.
+    pub(super) fn inline_loop(&mut self, tree: &Tree) -> Option<Loop> {
+        let what = named(tree, "loop");
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        fields.ignored(&["kind"]);
+        let found = self.each(&mut fields, tree, &what);
+        fields.finish(self.faults);
+        found
+    }
+
+    /// The loops beside the steps. The place of one that repeats steps of the activity means nothing.
+    pub(super) fn loops(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Loop>> {
+        let mut loops = Vec::new();
+        for tree in self.list(fields, "loops") {
+            match self.placed_loop(tree) {
+                Some(found) => loops.push(found),
+                None => self.lose(tree),
+            }
+        }
+        loops
+    }
+
+    fn placed_loop(&mut self, tree: &Tree) -> Option<Placed<Loop>> {
+        let what = named(tree, "loop");
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        let place = self.place(&mut fields, tree, &what);
+        let found = self.each(&mut fields, tree, &what);
+        fields.finish(self.faults);
+        let found = found?;
+        if matches!(found.body, Body::Steps(_)) {
+            self.placed_by_its_steps(tree, &what);
+        }
+        Some(Placed { place, item: found })
+    }
+
+    /// Steps that are repeated stand where they stand.
+    fn placed_by_its_steps(&mut self, tree: &Tree, what: &str) {
+        for key in ["before", "after", "at"] {
+            let Some(inert) = tree.get(key) else { continue };
+            let message = format!("`{key}` of {what} does nothing: it repeats steps where they stand");
+            let fault = Diagnostic::warning("inert-field", message).at(inert.head());
+            self.faults.push(fault.help("remove it, or write the steps out inside the loop"));
+        }
+    }
+
+    fn each(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Loop> {
+        let id = self.own_id(fields, "a loop");
+        let name = fields.string("name", self.faults);
+        let description = fields.string("description", self.faults);
+        let required = flag(fields, "required", true, self.faults);
+        let (kind, condition) = self.loop_kind(fields, tree, what);
+        let break_condition = fields.optional("breakCondition");
+        let break_condition =
+            break_condition.and_then(|tree| self.condition(tree, &format!("`breakCondition` of {what}")));
+        let max_iterations = fields.count("maxIterations", 1..=MAX_ITERATIONS, self.faults);
+        let body = self.loop_body(fields, tree, what);
+        Some(Loop {
+            span: tree.head(),
+            id: id?,
+            name,
+            description,
+            required,
+            kind: kind?,
+            condition,
+            break_condition,
+            max_iterations,
+            body: body?,
+        })
+    }
+
+    /// What it goes over or how long it goes on, and when it is begun.
+    fn loop_kind(
+        &mut self,
+        fields: &mut Fields<'_>,
+        tree: &Tree,
+        what: &str,
+    ) -> (Option<LoopKind>, Option<Spanned<Expr>>) {
+        let key = self.either(fields, tree, ["loopType", "type"], what);
+        fields.ignored(&["loopType", "type", "over", "variable", "condition", "when"]);
+        let kind = fields.required(key, self.faults).and_then(|_| fields.choice(key, TYPES, self.faults));
+        let Some(kind) = kind else { return (None, None) };
+        if kind == Type::ForEach {
+            let over = fields.required_string("over", self.faults);
+            let over = over.filter(|over| self.is_path(over, &format!("`over` of {what}")));
+            let variable = fields.string("variable", self.faults);
+            let variable = variable.filter(|name| self.is_name(name, "a variable"));
+            let gate = self.gate(fields, tree, what);
+            return (over.map(|over| LoopKind::ForEach { over, variable }), gate);
+        }
+        let word = key;
+        for key in ["over", "variable"] {
+            if let Some(inert) = fields.optional(key) {
+                let message = format!("`{key}` of {what} does nothing: only a `forEach` goes over items");
+                let fault = Diagnostic::warning("inert-field", message).at(inert.head());
+                self.faults.push(fault.help(format!("remove it, or make the `{word}` a `forEach`")));
+            }
+        }
+        let gate = self.only_when(fields, what);
+        let Some(test) = fields.optional("condition") else {
+            let message = format!("{what} has no `condition`, so that nothing says how long it goes on");
+            let help = "add the condition under which there is another iteration";
+            self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()).help(help));
+            return (None, gate);
+        };
+        let test = self.condition(test, &format!("`condition` of {what}"));
+        let make = if kind == Type::While { LoopKind::While } else { LoopKind::DoWhile };
+        (test.map(make), gate)
+    }
+
+    fn loop_body(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Body> {
+        match self.either(fields, tree, ["steps", "activities"], what) {
+            "activities" => {
+                fields.ignored(&["steps"]);
+                Some(Body::Activities(fields.strings("activities", self.faults)))
+            }
+            _ => {
+                fields.ignored(&["activities"]);
+                let steps = fields.optional("steps");
+                let first = match steps.map(|steps| &steps.kind) {
+                    Some(TreeKind::Array(items)) => items.first(),
+                    Some(_) => return self.nothing(fields),
+                    None => None,
+                };
+                let Some(first) = first else {
+                    let message = format!("{what} has no steps, so that there is nothing to repeat");
+                    let fault = Diagnostic::error("missing-field", message).at(tree.head());
+                    self.faults.push(fault.help("add what is repeated under `steps`"));
+                    return None;
+                };
+                match first.as_str() {
+                    Some(_) => Some(Body::Steps(fields.strings("steps", self.faults))),
+                    None => self.inner(fields, tree, what),
+                }
+            }
+        }
+    }
+
+    /// The fault of `steps` that are no list.
+    fn nothing(&mut self, fields: &mut Fields<'_>) -> Option<Body> {
+        self.list(fields, "steps");
+        None
+    }
+
+    fn inner(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Body> {
+        if self.nesting >= MAX_NESTING {
+            let message = format!("{what} stands inside {MAX_NESTING} others, which is as deep as loops go");
+            let fault = Diagnostic::error("too-large", message).at(tree.head());
+            self.faults.push(fault.help("make an inner part an activity or a workflow of its own"));
+            return None;
+        }
+        self.nesting += 1;
+        let items = self.items(fields);
+        self.nesting -= 1;
+        Some(Body::Items(items))
+    }
+}

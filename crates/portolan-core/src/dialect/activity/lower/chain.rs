@@ -1,0 +1,60 @@
+//! Nodes in a row: each new one is entered from what was left open before it.
+
+use crate::graph::{Brief, Edge, Kind, Node, Seat, Trigger};
+use crate::source::{Span, Spanned};
+use crate::value::NodeId;
+
+/// Nodes and edges in the making.
+#[derive(Default)]
+pub(super) struct Chain {
+    pub(super) nodes: Vec<Node>,
+    pub(super) edges: Vec<Edge>,
+    /// What leads to the node that comes next.
+    pub(super) tails: Vec<Tail>,
+}
+
+/// A way out of a node that leads nowhere yet.
+#[derive(Clone)]
+pub(super) struct Tail {
+    pub(super) from: NodeId,
+    pub(super) span: Span,
+    pub(super) on: Trigger,
+}
+
+impl Chain {
+    /// Adds a node to which all open ways lead, and from which one leads on. It can be changed until the next is added.
+    pub(super) fn add(&mut self, id: &NodeId, span: Span, kind: Kind, seat: Option<Seat>) -> &mut Node {
+        self.lead_to(id);
+        self.tails = vec![Tail { from: id.clone(), span, on: Trigger::Done }];
+        self.nodes.push(Node {
+            id: id.clone(),
+            span,
+            name: seat.as_ref().map_or_else(|| id.to_string(), |seat| seat.id.clone()),
+            brief: Brief::default(),
+            kind,
+            accept: Vec::new(),
+            max_retries: None,
+            sets: Vec::new(),
+            seat: seat.map(Box::new),
+        });
+        let last = self.nodes.len() - 1;
+        &mut self.nodes[last]
+    }
+
+    /// All open ways lead to a node that stands elsewhere.
+    pub(super) fn lead_to(&mut self, to: &NodeId) {
+        for tail in std::mem::take(&mut self.tails) {
+            self.edge(&tail.from, tail.span, to, tail.on);
+        }
+    }
+
+    pub(super) fn edge(&mut self, from: &NodeId, span: Span, to: &NodeId, on: Trigger) {
+        let spanned = |id: &NodeId| Spanned { value: id.clone(), span };
+        self.edges.push(Edge { from: spanned(from), to: spanned(to), on, label: None, span });
+    }
+
+    /// One more way leads to the node that comes next.
+    pub(super) fn leave_open(&mut self, from: &NodeId, span: Span, on: Trigger) {
+        self.tails.push(Tail { from: from.clone(), span, on });
+    }
+}

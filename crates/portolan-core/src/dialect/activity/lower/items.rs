@@ -1,0 +1,421 @@
+//! The row of an activity: steps, checkpoints and loops in their order.
+
+use std::collections::BTreeSet;
+
+use super::super::activities::Activity;
+use super::super::checkpoints::{Body, Checkpoint, Place, Placed, Question, Scope};
+use super::super::flow::{Action, Trigger as Started, Verb};
+use super::super::loops::{self, Loop, LoopKind};
+use super::super::steps::{Item, Step};
+use super::chain::Tail;
+use super::{Lowering, names, number, texts};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::expr::{Condition, Expr};
+use crate::graph::{self, Choice, DEFAULT_MAX_PASSES, Fallback, Kind, Seat, Trigger};
+use crate::source::{Span, Spanned};
+use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
+
+/// Where things are lowered: an activity, and the loops around.
+#[derive(Clone)]
+pub(super) struct Seating<'f> {
+    pub(super) at: usize,
+    pub(super) activity: &'f Activity,
+    pub(super) loops: Vec<NodeId>,
+}
+
+impl Seating<'_> {
+    pub(super) fn seat(&self, id: &str, number: Option<u32>) -> Seat {
+        Seat { activity: self.at, id: id.to_owned(), number, loops: self.loops.clone(), effectivities: Vec::new() }
+    }
+
+    fn node(&self, id: &str) -> NodeId {
+        NodeId::from(format!("{}.{id}", self.activity.id.value))
+    }
+}
+
+/// A thing in the row.
+#[derive(Clone, Copy)]
+enum Part<'f> {
+    Step(&'f Step),
+    Checkpoint(&'f Checkpoint),
+    Loop(&'f Loop),
+}
+
+impl<'f> Part<'f> {
+    fn of(item: &'f Item) -> Part<'f> {
+        match item {
+            Item::Step(step) => Part::Step(step),
+            Item::Checkpoint(checkpoint) => Part::Checkpoint(checkpoint),
+            Item::Loop(looping) => Part::Loop(looping),
+        }
+    }
+
+    fn id(&self) -> &'f str {
+        match self {
+            Part::Step(step) => &step.id.value,
+            Part::Checkpoint(checkpoint) => &checkpoint.id.value,
+            Part::Loop(looping) => &looping.id.value,
+        }
+    }
+}
+
+impl<'f> Lowering<'f, '_> {
+    /// Everything that is to be done in an activity.
+    pub(super) fn items(&mut self, seat: &Seating<'f>) {
+        let row = self.row(seat.activity);
+        let mut number = 0;
+        for part in row {
+            let of_mode = self.mode_of(seat.activity, part);
+            self.part(seat, part, of_mode, &mut number);
+        }
+    }
+
+    /// The row in order, what is anchored at its place. Steps that a loop of a list of its own names stand in that loop.
+    fn row(&mut self, activity: &'f Activity) -> Vec<Part<'f>> {
+        let overrides = &activity.mode_overrides;
+        let steps = activity.steps.iter().chain(overrides.iter().flat_map(|over| &over.steps)).map(Part::of);
+        let in_loops: BTreeSet<&str> = activity.loops.iter().flat_map(|placed| named_steps(&placed.item)).collect();
+        let mut row: Vec<Part<'f>> = Vec::new();
+        let steps: Vec<Part<'f>> = steps.collect();
+        let checkpoints = activity.checkpoints.iter().chain(overrides.iter().flat_map(|over| &over.checkpoints));
+        let checkpoints: Vec<&'f Placed<Checkpoint>> = checkpoints.collect();
+        self.check_anchors(activity, &steps, &checkpoints);
+        let placed = |row: &mut Vec<Part<'f>>, here: &dyn Fn(&Place) -> bool| {
+            row.extend(
+                activity.loops.iter().filter(|placed| here(&placed.place)).map(|placed| Part::Loop(&placed.item)),
+            );
+            row.extend(
+                checkpoints.iter().filter(|placed| here(&placed.place)).map(|placed| Part::Checkpoint(&placed.item)),
+            );
+        };
+        placed(&mut row, &|place| matches!(place, Place::Entry));
+        for part in steps {
+            let is = |anchor: &Spanned<String>| anchor.value == part.id();
+            placed(&mut row, &|place| matches!(place, Place::Before(anchor) if is(anchor)));
+            match loop_of(activity, part.id()) {
+                // The loop stands where the first of its steps stands.
+                Some(looping) if named_steps(looping).next() == Some(part.id()) => row.push(Part::Loop(looping)),
+                Some(_) => {}
+                None => row.push(part),
+            }
+            placed(&mut row, &|place| matches!(place, Place::After(anchor) if is(anchor)));
+        }
+        let stands = |looping: &Loop| named_steps(looping).any(|id| in_loops.contains(id));
+        row.extend(
+            activity
+                .loops
+                .iter()
+                .filter(|placed| matches!(placed.place, Place::Exit) && !stands(&placed.item))
+                .map(|placed| Part::Loop(&placed.item)),
+        );
+        row.extend(
+            checkpoints
+                .iter()
+                .filter(|placed| matches!(placed.place, Place::Exit))
+                .map(|placed| Part::Checkpoint(&placed.item)),
+        );
+        row
+    }
+
+    fn check_anchors(&mut self, activity: &Activity, steps: &[Part<'_>], checkpoints: &[&Placed<Checkpoint>]) {
+        let known: Vec<&str> = steps.iter().map(Part::id).collect();
+        let places = activity.loops.iter().map(|placed| &placed.place);
+        for place in checkpoints.iter().map(|placed| &placed.place).chain(places) {
+            let (Place::Before(anchor) | Place::After(anchor)) = place else { continue };
+            if !known.contains(&anchor.value.as_str()) && !activity.unread.contains(&anchor.value) {
+                let message = format!("there is no step `{}` in `{}`", clip(&anchor.value), activity.id.value);
+                let fault = Diagnostic::error("unknown-step", message).at(anchor.span);
+                self.faults.push(fault.did_you_mean(&anchor.value, known.iter().copied()).repaired("it is left out"));
+            }
+        }
+    }
+
+    /// The condition under which a part counts, by the modes: extra ones in their mode, others outside of the modes that
+    /// skip them.
+    fn mode_of(&self, activity: &Activity, part: Part<'_>) -> Vec<Expr> {
+        let mut conditions = Vec::new();
+        for over in &activity.mode_overrides {
+            let is_extra = over.steps.iter().any(|item| Part::of(item).id() == part.id())
+                || over.checkpoints.iter().any(|placed| placed.item.id.value == part.id());
+            let skips = over.skip_steps.iter().any(|skipped| skipped.value == part.id());
+            if let Some(Expr::Condition(active)) = self.names.is_active(&over.mode.value) {
+                let outside = || Condition::not(active.clone()).ok();
+                conditions.extend(is_extra.then(|| active.clone()).map(Expr::Condition));
+                conditions.extend(skips.then(outside).flatten().map(Expr::Condition));
+            }
+        }
+        conditions
+    }
+
+    fn part(&mut self, seat: &Seating<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
+        let (span, own) = match part {
+            Part::Step(step) => (step.span, &step.condition),
+            Part::Checkpoint(checkpoint) => (checkpoint.span, &checkpoint.condition),
+            Part::Loop(looping) => (looping.span, &looping.condition),
+        };
+        own.iter().for_each(|condition| self.names.reads(condition, self.faults));
+        let own = own.as_ref().map(|condition| condition.value.clone());
+        let past = self.gates(seat, part.id(), span, conditions.into_iter().chain(own));
+        match part {
+            Part::Step(step) => {
+                *number += 1;
+                self.step(seat, step, *number);
+            }
+            Part::Checkpoint(checkpoint) => self.checkpoint(seat, checkpoint),
+            Part::Loop(looping) => self.looping(seat, looping),
+        }
+        self.chain.tails.extend(past);
+    }
+
+    /// Switches before something conditional; the ways past it.
+    fn gates(
+        &mut self,
+        seat: &Seating<'f>,
+        id: &str,
+        span: Span,
+        conditions: impl IntoIterator<Item = Expr>,
+    ) -> Vec<Tail> {
+        let mut past = Vec::new();
+        for (nth, condition) in conditions.into_iter().enumerate() {
+            let switch = seat.node(&format!("{id}.when{}", number(nth)));
+            self.chain.add(&switch, span, Kind::Switch, Some(seat.seat(id, None)));
+            past.append(&mut self.chain.tails);
+            self.chain.leave_open(&switch, span, Trigger::When(Spanned { value: condition, span }));
+        }
+        past
+    }
+
+    fn step(&mut self, seat: &Seating<'f>, step: &'f Step, number: u32) {
+        let id = seat.node(&step.id.value);
+        let spanned = |outcome: &str| Spanned { value: Outcome::from(outcome), span: step.id.span };
+        let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
+        let mut place = seat.seat(&step.id.value, Some(number));
+        place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
+        let brief = texts::step(self.file, seat.activity, step);
+        let node = self.chain.add(&id, step.id.span, Kind::Work { gate: false, outputs }, Some(place));
+        node.name = step.name.as_ref().map_or_else(|| step.id.value.clone(), |name| name.value.clone());
+        node.brief = brief;
+        if !step.required {
+            self.chain.leave_open(&id, step.id.span, Trigger::Outcome(spanned(SKIPPED)));
+        }
+        self.actions(seat, &format!("{}.done", step.id.value), &step.actions);
+        for (nth, trigger) in step.triggers.iter().enumerate() {
+            self.trigger(seat, &id.to_string(), nth, trigger);
+        }
+    }
+
+    /// What actions do that set variables; all others are told with the step, or with the activity.
+    pub(super) fn actions(&mut self, seat: &Seating<'f>, name: &str, actions: &'f [Action]) {
+        let sets = actions.iter().filter(|action| matches!(action.verb, Verb::Set));
+        for (nth, action) in sets.enumerate() {
+            let (Some(target), Some(value)) = (&action.target, &action.value) else { continue };
+            if !self.names.takes(target, &value.value, value.span, self.faults) {
+                continue;
+            }
+            let id = seat.node(&format!("{name}{}", number(nth)));
+            action.condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
+            let condition = action.condition.as_ref().map(|condition| condition.value.clone());
+            let sets = vec![(target.value.clone(), value.value.clone())];
+            self.assign(&id, target.span, condition, sets, Some(seat.seat(name, None)));
+        }
+    }
+
+    /// A node that only sets variables, behind its condition.
+    pub(super) fn assign(
+        &mut self,
+        id: &NodeId,
+        span: Span,
+        condition: Option<Expr>,
+        sets: Vec<(String, serde_json::Value)>,
+        seat: Option<Seat>,
+    ) {
+        let mut past = Vec::new();
+        if let Some(condition) = condition {
+            let switch = NodeId::from(format!("{id}.when"));
+            self.chain.add(&switch, span, Kind::Switch, seat.clone());
+            past.append(&mut self.chain.tails);
+            self.chain.leave_open(&switch, span, Trigger::When(Spanned { value: condition, span }));
+        }
+        self.chain.add(id, span, Kind::Switch, seat).sets = sets;
+        self.chain.tails.append(&mut past);
+    }
+
+    pub(super) fn trigger(&mut self, seat: &Seating<'f>, after: &str, nth: usize, trigger: &'f Started) {
+        let id = NodeId::from(format!("{after}.start{}", number(nth)));
+        let context = trigger.pass_context.iter().map(|name| name.value.clone()).collect();
+        trigger.pass_context.iter().for_each(|name| self.names.known(name, "`passContext`", self.faults));
+        let kind = Kind::Subflow { workflow: trigger.workflow.clone(), args: None, context };
+        let node = self.chain.add(&id, trigger.workflow.span, kind, Some(seat.seat(&trigger.workflow.value, None)));
+        node.name.clone_from(&trigger.workflow.value);
+        node.brief.description = trigger.description.as_ref().map(|text| text.value.clone());
+    }
+
+    fn checkpoint(&mut self, seat: &Seating<'f>, checkpoint: &'f Checkpoint) {
+        let Some(question) = self.question_of(checkpoint) else { return };
+        let id = seat.node(&checkpoint.id.value);
+        let answered = matches!(checkpoint.scope, Some(Scope::Run)).then(|| names::answered(&id));
+        let once = answered.as_ref().and_then(|name| Condition::not(Condition::exists(name).ok()?).ok());
+        let past =
+            self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once.map(Expr::Condition));
+        let mut options: Vec<Choice> = Vec::new();
+        let mut leads = Vec::new();
+        for option in &question.options {
+            let mut choice = self.choice(option);
+            choice.sets.extend(answered.iter().map(|name| (name.clone(), serde_json::Value::Bool(true))));
+            let to = option.effect.transition_to.as_ref();
+            leads.push((choice.id.clone(), to.and_then(|to| self.entry_of(to, "`transitionTo`")), option.id.span));
+            options.push(choice);
+        }
+        if !checkpoint.required && question.options.iter().all(|option| option.id.value != SKIPPED) {
+            leads.push((SKIPPED.into(), None, checkpoint.id.span));
+            options.push(Choice {
+                id: SKIPPED.into(),
+                label: "leave it open".to_owned(),
+                description: None,
+                sets: Vec::new(),
+                skips: Vec::new(),
+            });
+        }
+        let auto = question.auto.as_ref();
+        let fallback =
+            auto.map(|auto| Fallback { option: Outcome::from(auto.option.value.as_str()), after_ms: auto.after_ms });
+        let asked = graph::Question { message: question.message.value.clone(), options, fallback };
+        let kind = Kind::Checkpoint { escalation: None, question: Some(Box::new(asked)) };
+        let node = self.chain.add(&id, checkpoint.id.span, kind, Some(seat.seat(&checkpoint.id.value, None)));
+        node.name = checkpoint.name.as_ref().map_or_else(|| checkpoint.id.value.clone(), |name| name.value.clone());
+        node.brief.description = checkpoint.description.as_ref().map(|text| text.value.clone());
+        node.brief.instructions = checkpoint.prerequisite.as_ref().map(|text| format!("First: {}", text.value));
+        self.chain.tails.clear();
+        for (outcome, to, span) in leads {
+            let on = Trigger::Outcome(Spanned { value: outcome, span });
+            match to {
+                Some(to) => self.chain.edge(&id, span, &to, on),
+                None => self.chain.leave_open(&id, span, on),
+            }
+        }
+        self.chain.tails.extend(past);
+    }
+
+    /// A checkpoint's question: its own, or that of the shared one which it refers to.
+    fn question_of(&mut self, checkpoint: &'f Checkpoint) -> Option<&'f Question> {
+        let reference = match &checkpoint.body {
+            Body::Own(question) => return Some(question),
+            Body::Shared(reference) => reference,
+        };
+        let shared = &self.file.shared_checkpoints;
+        match shared.iter().find(|shared| shared.id.value == reference.value).map(|shared| &shared.body) {
+            Some(Body::Own(question)) => Some(question),
+            _ => {
+                let message = format!("there is no shared checkpoint `{}`", clip(&reference.value));
+                let fault = Diagnostic::error("unknown-checkpoint", message).at(reference.span);
+                let known = shared.iter().map(|shared| shared.id.value.as_str());
+                let fault = fault.did_you_mean(&reference.value, known);
+                self.faults.push(fault.help("write it under `fragments.checkpoints`").repaired("it is left out"));
+                None
+            }
+        }
+    }
+
+    fn choice(&mut self, option: &'f super::super::checkpoints::Choice) -> Choice {
+        let mut sets = Vec::new();
+        for (name, value) in &option.effect.set {
+            if self.names.takes(name, &value.value, value.span, self.faults) {
+                sets.push((name.value.clone(), value.value.clone()));
+            }
+        }
+        let skips = option.effect.skip_activities.iter();
+        let skips = skips.filter_map(|id| self.entry_of(id, "`skipActivities`")).collect();
+        Choice {
+            id: Outcome::from(option.id.value.as_str()),
+            label: option.label.value.clone(),
+            description: option.description.as_ref().map(|text| text.value.clone()),
+            sets,
+            skips,
+        }
+    }
+
+    fn looping(&mut self, seat: &Seating<'f>, looping: &'f Loop) {
+        let id = seat.node(&looping.id.value);
+        let kind = match &looping.kind {
+            LoopKind::ForEach { over, variable } => {
+                self.names.known(over, "`over`", self.faults);
+                let Some(path) = names::path(&over.value) else { return self.no_path(over) };
+                let variable = variable.as_ref().map_or_else(|| "item".to_owned(), |name| name.value.clone());
+                graph::LoopKind::ForEach { over: path, variable }
+            }
+            LoopKind::While(condition) => graph::LoopKind::While(condition.value.clone()),
+            LoopKind::DoWhile(condition) => graph::LoopKind::DoWhile(condition.value.clone()),
+        };
+        if let LoopKind::While(condition) | LoopKind::DoWhile(condition) = &looping.kind {
+            self.names.reads(condition, self.faults);
+        }
+        looping.break_condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
+        let stop = looping.break_condition.as_ref().map(|condition| condition.value.clone());
+        let most = looping.max_iterations.as_ref().map_or(DEFAULT_MAX_PASSES, |most| most.value);
+        let kind = Kind::Loop(Box::new(graph::Loop { kind, stop, most }));
+        let node = self.chain.add(&id, looping.id.span, kind, Some(seat.seat(&looping.id.value, None)));
+        node.name = looping.name.as_ref().map_or_else(|| looping.id.value.clone(), |name| name.value.clone());
+        node.brief.description = looping.description.as_ref().map(|text| text.value.clone());
+        let after = std::mem::take(&mut self.chain.tails);
+        let pass = Spanned { value: Outcome::from(PASS), span: looping.id.span };
+        self.chain.leave_open(&id, looping.id.span, Trigger::Outcome(pass));
+        let mut inside = seat.clone();
+        inside.loops.push(id.clone());
+        let mut number = 0;
+        for part in self.body(seat.activity, looping) {
+            let of_mode = self.mode_of(seat.activity, part);
+            self.part(&inside, part, of_mode, &mut number);
+        }
+        let end = seat.node(&format!("{}.next", looping.id.value));
+        let of = Spanned { value: id.clone(), span: looping.id.span };
+        self.chain.add(&end, looping.id.span, Kind::Repeat { of }, Some(inside.seat(&looping.id.value, None)));
+        self.chain.lead_to(&id);
+        self.chain.tails = after;
+    }
+
+    fn no_path(&mut self, over: &Spanned<String>) {
+        let message = format!("`over` is `{}`, which is no path to a variable", clip(&over.value));
+        let fault = Diagnostic::error("bad-path", message).at(over.span);
+        self.faults.push(fault.help("write the name of an array, such as `review.findings`"));
+    }
+
+    fn body(&mut self, activity: &'f Activity, looping: &'f Loop) -> Vec<Part<'f>> {
+        let ids = match &looping.body {
+            loops::Body::Items(items) => return items.iter().map(Part::of).collect(),
+            loops::Body::Steps(ids) | loops::Body::Activities(ids) => ids,
+        };
+        let mut parts = Vec::new();
+        for id in ids {
+            match activity.steps.iter().map(Part::of).find(|part| part.id() == id.value) {
+                Some(part) => parts.push(part),
+                None if activity.unread.contains(&id.value) => {}
+                None => {
+                    let message = format!(
+                        "the loop `{}` goes through `{}`, which is no step of `{}`",
+                        looping.id.value,
+                        clip(&id.value),
+                        activity.id.value
+                    );
+                    let fault = Diagnostic::error("unknown-step", message).at(id.span);
+                    let known: Vec<&str> = activity.steps.iter().map(|item| Part::of(item).id()).collect();
+                    let fault = fault.did_you_mean(&id.value, known).repaired("it is left out of the loop");
+                    self.faults.push(fault.help("a loop goes through steps of its activity: write them under `steps`"));
+                }
+            }
+        }
+        parts
+    }
+}
+
+/// The steps that a loop of a list of its own goes through, by their names.
+fn named_steps(looping: &Loop) -> impl Iterator<Item = &str> {
+    let ids: &[Spanned<String>] = match &looping.body {
+        loops::Body::Steps(ids) | loops::Body::Activities(ids) => ids,
+        loops::Body::Items(_) => &[],
+    };
+    ids.iter().map(|id| id.value.as_str())
+}
+
+fn loop_of<'f>(activity: &'f Activity, step: &str) -> Option<&'f Loop> {
+    activity.loops.iter().map(|placed| &placed.item).find(|looping| named_steps(looping).any(|id| id == step))
+}

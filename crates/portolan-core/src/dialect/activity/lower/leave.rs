@@ -1,0 +1,154 @@
+//! The ways out of an activity: its decisions in order, then its transitions, then the default.
+
+use super::super::activities::Activity;
+use super::items::Seating;
+use super::{Lowering, names};
+use crate::diagnostic::Diagnostic;
+use crate::expr::Expr;
+use crate::graph::{Kind, Trigger};
+use crate::source::{Span, Spanned};
+use crate::value::NodeId;
+
+/// The ways out, in the order in which they are tried.
+#[derive(Default)]
+struct Ways {
+    guarded: Vec<(Spanned<Expr>, NodeId)>,
+    default: Option<(Span, NodeId)>,
+}
+
+impl Ways {
+    /// A way that is always open ends the list: what comes after it is never tried.
+    fn is_closed(&self) -> bool {
+        self.default.is_some()
+    }
+}
+
+impl<'f> Lowering<'f, '_> {
+    pub(super) fn leave(&mut self, seat: &Seating<'f>) {
+        let activity = seat.activity;
+        let mut ways = Ways::default();
+        self.modes_that_lead_elsewhere(activity, &mut ways);
+        self.decisions(activity, &mut ways);
+        self.transitions(activity, &mut ways);
+        if ways.guarded.is_empty() {
+            let to = ways.default.map_or_else(|| self.names.done.clone(), |(_, to)| to);
+            return self.chain.lead_to(&to);
+        }
+        let id = leave(activity);
+        let name = activity.name.as_ref().map_or(&activity.id.value, |name| &name.value).clone();
+        self.chain.add(&id, activity.id.span, Kind::Switch, Some(seat.seat(&activity.id.value, None))).name =
+            format!("Leaving {name}");
+        self.chain.tails.clear();
+        for (condition, to) in ways.guarded {
+            self.chain.edge(&id, condition.span, &to, Trigger::When(condition.clone()));
+        }
+        if let Some((span, to)) = ways.default {
+            self.chain.edge(&id, span, &to, Trigger::Done);
+        }
+    }
+
+    fn modes_that_lead_elsewhere(&mut self, activity: &'f Activity, ways: &mut Ways) {
+        for over in &activity.mode_overrides {
+            let Some(to) = &over.transition_override else { continue };
+            if let (Some(active), Some(to)) =
+                (self.names.is_active(&over.mode.value), self.entry_of(to, "`transitionOverride`"))
+            {
+                ways.guarded.push((Spanned { value: active, span: over.mode.span }, to));
+            }
+        }
+    }
+
+    fn decisions(&mut self, activity: &'f Activity, ways: &mut Ways) {
+        for decision in &activity.decisions {
+            let mut otherwise = None;
+            for branch in &decision.branches {
+                let to = match &branch.to {
+                    Some(to) => self.entry_of(to, "`transitionTo`"),
+                    // A branch that leads nowhere ends the workflow.
+                    None => Some(self.names.done.clone()),
+                };
+                let Some(to) = to else { continue };
+                match &branch.condition {
+                    Some(condition) if !branch.is_default => {
+                        self.names.reads(condition, self.faults);
+                        ways.guarded.push((condition.clone(), to));
+                    }
+                    _ if branch.is_default => otherwise = Some((branch.id.span, to)),
+                    _ => {
+                        let message =
+                            format!("the branch `{}` has neither a condition nor `isDefault`", branch.id.value);
+                        let fault = Diagnostic::error("undecided-branch", message).at(branch.id.span);
+                        let help =
+                            "say with `condition` when it is taken, or with `isDefault: true` that it is otherwise";
+                        self.faults.push(fault.help(help).repaired("it is never taken"));
+                    }
+                }
+            }
+            if ways.default.is_none() {
+                ways.default = otherwise;
+            }
+            if ways.is_closed() {
+                return;
+            }
+        }
+    }
+
+    fn transitions(&mut self, activity: &'f Activity, ways: &mut Ways) {
+        if ways.is_closed() {
+            return;
+        }
+        let mut default = None;
+        for transition in &activity.transitions {
+            let Some(to) = self.entry_of(&transition.to, "the transition") else { continue };
+            match &transition.condition {
+                Some(condition) if ways.is_closed() => self.never(condition.span, &transition.to),
+                Some(condition) => {
+                    self.names.reads(condition, self.faults);
+                    ways.guarded.push((condition.clone(), to.clone()));
+                    if transition.is_default {
+                        default = Some((transition.span, to));
+                    }
+                }
+                None if transition.is_default && default.is_none() => default = Some((transition.span, to)),
+                None if ways.is_closed() => self.never(transition.span, &transition.to),
+                None => ways.default = Some((transition.span, to)),
+            }
+        }
+        if !ways.is_closed() {
+            ways.default = default;
+        }
+    }
+
+    fn never(&mut self, span: Span, to: &Spanned<String>) {
+        let message = format!("the transition to `{}` is never taken: one before it is always open", to.value);
+        let fault = Diagnostic::error("shadowed-edge", message).at(span);
+        self.faults.push(fault.help("put it before the one without a condition").repaired("it stays untaken"));
+    }
+
+    /// Where an activity leads that is passed over: to its own default.
+    pub(super) fn skip_target(&mut self, activity: &'f Activity) -> NodeId {
+        let known = |id: &str| self.names.activities.contains(id);
+        let of = |is: &dyn Fn(&super::super::flow::Transition) -> bool| {
+            activity.transitions.iter().find(|transition| is(transition) && known(&transition.to.value))
+        };
+        let default =
+            of(&|transition| transition.is_default).or_else(|| of(&|transition| transition.condition.is_none()));
+        match default {
+            Some(transition) => names::entry(&transition.to.value),
+            None if activity.transitions.is_empty() && activity.decisions.is_empty() => self.names.done.clone(),
+            None if self.has_guards(activity) => leave(activity),
+            None => self.names.done.clone(),
+        }
+    }
+
+    fn has_guards(&self, activity: &Activity) -> bool {
+        let conditional = activity.transitions.iter().any(|transition| transition.condition.is_some());
+        let decides =
+            activity.decisions.iter().any(|decision| decision.branches.iter().any(|branch| branch.condition.is_some()));
+        conditional || decides
+    }
+}
+
+fn leave(activity: &Activity) -> NodeId {
+    NodeId::from(format!("{}.leave", activity.id.value))
+}

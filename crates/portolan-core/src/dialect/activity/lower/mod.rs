@@ -1,0 +1,181 @@
+//! From the picture of a workflow of activities to the graph.
+//!
+//! ```text
+//! start ─ activity ─ [step? ─] step ─ checkpoint ─ loop ⟲ … ─ leave ─ next activity | done
+//! ```
+//! Whatever is conditional stands behind a switch of its own; an activity is left by a switch that has its decisions and
+//! transitions as guards, in order. Modes are conditions on their variables. Every node of the text keeps its identifier
+//! with that of its activity before it: step identifiers are unique in their activity only.
+
+mod chain;
+mod items;
+mod leave;
+mod names;
+mod texts;
+
+use std::collections::BTreeSet;
+
+use super::activities::Activity;
+use super::syntax::File;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::Strictness;
+use crate::dialect::reader::Faults;
+use crate::graph::{EndResult, Graph, Kind, Trigger, Variable};
+use crate::source::{Source, Span, Spanned, Tree};
+use crate::value::NodeId;
+
+use chain::Chain;
+use names::Names;
+
+/// Lowers a parsed file of activities.
+///
+/// The graph is there whenever the activities could be read, faults or not.
+pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
+    let mut faults = Faults::default();
+    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(&file, &mut faults));
+    let mut faults = match strictness {
+        Strictness::Strict => faults.0,
+        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
+    };
+    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    let graph = graph.map(|mut graph| {
+        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
+        graph
+    });
+    (graph, faults)
+}
+
+fn lower_file(file: &File, faults: &mut Faults) -> Option<Graph> {
+    let Some(activities) = &file.activities else {
+        let fault = Diagnostic::error("missing-field", "the workflow has no `activities`");
+        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
+        return None;
+    };
+    let names = Names::of(file, activities);
+    names.check(file, faults);
+    let mut lowering = Lowering { file, names, chain: Chain::default(), faults };
+    lowering.begin(activities);
+    for (at, activity) in activities.iter().enumerate() {
+        lowering.activity(at, activity);
+    }
+    lowering.end();
+    let Lowering { chain, .. } = lowering;
+    let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+    let id = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: Span::default() });
+    Some(Graph {
+        name: described(&file.title).unwrap_or_else(|| id.value.clone()),
+        description: described(&file.description).unwrap_or_default(),
+        id,
+        nodes: chain.nodes,
+        edges: chain.edges,
+        unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
+        program: None,
+        variables: file.variables.iter().map(variable).collect(),
+        activities: activities.iter().map(|activity| texts::activity(file, activity)).collect(),
+        broken: None,
+    })
+}
+
+fn variable(variable: &super::syntax::Variable) -> Variable {
+    Variable {
+        name: variable.name.clone(),
+        kind: variable.kind,
+        description: variable.description.as_ref().map(|text| text.value.clone()),
+        default: variable.default.as_ref().map(|default| default.value.clone()),
+        required: variable.required,
+    }
+}
+
+/// A workflow on its way to a graph.
+pub(super) struct Lowering<'f, 'd> {
+    file: &'f File,
+    names: Names<'f>,
+    chain: Chain,
+    faults: &'d mut Faults,
+}
+
+impl<'f> Lowering<'f, '_> {
+    /// The start, and what modes give to variables before anything is done.
+    fn begin(&mut self, activities: &'f [Activity]) {
+        let start = self.names.start.clone();
+        self.chain.add(&start, Span::default(), Kind::Start, None);
+        for mode in &self.file.modes {
+            let Some(active) = self.names.is_active(&mode.id.value).filter(|_| !mode.defaults.is_empty()) else {
+                continue;
+            };
+            let sets = mode.defaults.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect();
+            self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
+        }
+        let initial = match &self.file.initial_activity {
+            Some(initial) => self.entry_of(initial, "`initialActivity`"),
+            None => activities.first().map(|activity| names::entry(&activity.id.value)),
+        };
+        if let Some(initial) = initial {
+            self.chain.lead_to(&initial);
+        }
+        if let Some(last) = &self.file.final_activity {
+            self.entry_of(last, "`finalActivity`");
+        }
+    }
+
+    /// Where everything ends that has nothing more to do.
+    fn end(&mut self) {
+        let done = self.names.done.clone();
+        self.chain.add(&done, Span::default(), Kind::End { result: EndResult::Success, escalation: None }, None);
+        self.chain.tails.clear();
+        if let Some(node) = self.chain.nodes.last_mut() {
+            node.name = "Complete".to_owned();
+        }
+    }
+
+    fn activity(&mut self, at: usize, activity: &'f Activity) {
+        let entry = names::entry(&activity.id.value);
+        let seat = items::Seating { at, activity, loops: Vec::new() };
+        self.chain.tails.clear();
+        self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
+        let skipped = Trigger::Outcome(Spanned { value: crate::value::SKIPPED.into(), span: activity.id.span });
+        let left_out = self.skip_target(activity);
+        self.chain.edge(&entry, activity.id.span, &left_out, skipped);
+        self.modes_that_leave_out(&seat, &left_out);
+        self.actions(&seat, "enter", &activity.entry_actions);
+        self.items(&seat);
+        for (nth, trigger) in activity.triggers.iter().enumerate() {
+            self.trigger(&seat, &activity.id.value, nth, trigger);
+        }
+        self.actions(&seat, "exit", &activity.exit_actions);
+        self.leave(&seat);
+    }
+
+    /// An activity that a mode leaves out is passed over for as long as the mode is active.
+    fn modes_that_leave_out(&mut self, seat: &items::Seating<'f>, to: &NodeId) {
+        let id = &seat.activity.id.value;
+        let leaves_out = |mode: &&super::modes::Mode| mode.skip_activities.iter().any(|skipped| skipped.value == *id);
+        for mode in self.file.modes.iter().filter(leaves_out) {
+            let Some(active) = self.names.is_active(&mode.id.value) else { continue };
+            let switch = NodeId::from(format!("{id}.mode.{}", mode.id.value));
+            self.chain.add(&switch, mode.id.span, Kind::Switch, Some(seat.seat(id, None)));
+            self.chain.edge(&switch, mode.id.span, to, Trigger::When(Spanned { value: active, span: mode.id.span }));
+        }
+    }
+
+    /// The first node of an activity that is referred to; a fault where there is none.
+    fn entry_of(&mut self, id: &Spanned<String>, by: &str) -> Option<NodeId> {
+        if self.names.activities.contains(id.value.as_str()) {
+            return Some(names::entry(&id.value));
+        }
+        if self.file.unread.contains(&id.value) {
+            return None;
+        }
+        let message = format!("{by} names `{}`, which is no activity", clip(&id.value));
+        let fault = Diagnostic::error("unknown-activity", message).at(id.span);
+        let known: BTreeSet<&str> = self.names.activities.iter().copied().collect();
+        let fault = fault.help("correct the name, or add the activity").did_you_mean(&id.value, known);
+        self.faults.push(fault.repaired("it counts as absent"));
+        None
+    }
+}
+
+/// The number of the second and later ones of a kind.
+fn number(nth: usize) -> String {
+    if nth == 0 { String::new() } else { (nth + 1).to_string() }
+}

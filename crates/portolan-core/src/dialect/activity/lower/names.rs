@@ -1,0 +1,171 @@
+//! What a text of activities calls things, and whether what it refers to is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::super::activities::Activity;
+use super::super::loops::{Body, Loop, LoopKind};
+use super::super::steps::Item;
+use super::super::syntax::File;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::Faults;
+use crate::expr::{Comparison, Condition, Expr, Jsonata};
+use crate::graph::VariableKind;
+use crate::source::{Span, Spanned};
+use crate::value::NodeId;
+
+pub(super) struct Names<'f> {
+    pub(super) activities: BTreeSet<&'f str>,
+    pub(super) start: NodeId,
+    pub(super) done: NodeId,
+    variables: BTreeMap<&'f str, VariableKind>,
+    /// The variables that loops give their items to.
+    items: BTreeSet<&'f str>,
+    /// The variable by which each mode is active.
+    modes: BTreeMap<&'f str, Option<&'f str>>,
+}
+
+/// The first node of an activity.
+pub(super) fn entry(activity: &str) -> NodeId {
+    NodeId::from(activity)
+}
+
+/// The variable in which a run remembers that a checkpoint was answered. No variable of a text is called like it, and no
+/// two checkpoints have the same.
+pub(super) fn answered(checkpoint: &NodeId) -> String {
+    let mut name = "_answered_".to_owned();
+    for letter in checkpoint.as_str().chars() {
+        match letter {
+            '.' => name.push_str("_o"),
+            '-' => name.push_str("_m"),
+            '_' => name.push_str("__"),
+            other => name.push(other),
+        }
+    }
+    name
+}
+
+/// A dotted path as an expression; nothing when it is none.
+pub(super) fn path(text: &str) -> Option<Expr> {
+    let segments: Vec<&str> = text.split('.').map(str::trim).collect();
+    let sound = |segment: &&str| !segment.is_empty() && !segment.contains(['`', '$', '(', '[', '{', '*', '"', '\'']);
+    if !segments.iter().all(sound) {
+        return None;
+    }
+    let quoted: Vec<String> = segments.iter().map(|segment| format!("`{segment}`")).collect();
+    Jsonata::parse(&quoted.join(".")).ok().map(Expr::Jsonata)
+}
+
+impl<'f> Names<'f> {
+    pub(super) fn of(file: &'f File, activities: &'f [Activity]) -> Names<'f> {
+        let ids: BTreeSet<&str> = activities.iter().map(|activity| activity.id.value.as_str()).collect();
+        let free = |wanted: &str| {
+            let mut id = wanted.to_owned();
+            while ids.contains(id.as_str()) {
+                id.push('_');
+            }
+            NodeId::from(id)
+        };
+        let variables = file.variables.iter().map(|variable| (variable.name.value.as_str(), variable.kind)).collect();
+        let mut items = BTreeSet::new();
+        for activity in activities {
+            activity.loops.iter().for_each(|placed| bound(&placed.item, &mut items));
+            activity.steps.iter().for_each(|item| bound_in(item, &mut items));
+            activity.mode_overrides.iter().flat_map(|over| &over.steps).for_each(|item| bound_in(item, &mut items));
+        }
+        let modes = file.modes.iter().map(|mode| {
+            (mode.id.value.as_str(), mode.activation_variable.as_ref().map(|variable| variable.value.as_str()))
+        });
+        Names { start: free("start"), done: free("done"), activities: ids, variables, items, modes: modes.collect() }
+    }
+
+    /// What is wrong with the names alone.
+    pub(super) fn check(&self, file: &File, faults: &mut Faults) {
+        for mode in &file.modes {
+            mode.activation_variable.iter().for_each(|variable| self.known(variable, "`activationVariable`", faults));
+            for (name, value) in &mode.defaults {
+                self.takes(name, &value.value, value.span, faults);
+            }
+        }
+        for activity in file.activities.iter().flatten() {
+            for over in activity.mode_overrides.iter().filter(|over| !self.modes.contains_key(over.mode.value.as_str()))
+            {
+                let message = format!("there is no mode `{}`", clip(&over.mode.value));
+                let fault = Diagnostic::error("unknown-mode", message).at(over.mode.span);
+                let fault =
+                    fault.help("add it under `modes`").did_you_mean(&over.mode.value, self.modes.keys().copied());
+                faults.push(fault.repaired("it counts as never active"));
+            }
+        }
+    }
+
+    /// When a mode is active; nothing for one that nobody can make active.
+    pub(super) fn is_active(&self, mode: &str) -> Option<Expr> {
+        let variable = (*self.modes.get(mode)?)?;
+        Condition::compare(variable, Comparison::Equal, Value::Bool(true)).ok().map(Expr::Condition)
+    }
+
+    /// Whether a variable can be set to a value.
+    pub(super) fn takes(&self, name: &Spanned<String>, value: &Value, span: Span, faults: &mut Faults) -> bool {
+        let Some(kind) = self.variables.get(name.value.as_str()) else {
+            self.unknown(&name.value, name.span, "it is set all the same", faults);
+            return true;
+        };
+        if kind.takes(value) {
+            return true;
+        }
+        let message =
+            format!("`{}` is a {}, and cannot be set to `{}`", name.value, kind.word(), clip(&value.to_string()));
+        let fault = Diagnostic::error("wrong-type", message).at(span);
+        faults.push(fault.help("give it a value of its type, or change its type").repaired("it is not set"));
+        false
+    }
+
+    /// A variable, or a path into one, must be declared.
+    pub(super) fn known(&self, path: &Spanned<String>, _by: &str, faults: &mut Faults) {
+        let root = path.value.split('.').next().unwrap_or_default();
+        if !self.knows(root) {
+            self.unknown(root, path.span, "it never has a value", faults);
+        }
+    }
+
+    /// What a condition reads must be declared.
+    pub(super) fn reads(&self, condition: &Spanned<Expr>, faults: &mut Faults) {
+        let names = match &condition.value {
+            Expr::When(when) => when.names(),
+            Expr::Condition(condition) => condition.names(),
+            _ => return,
+        };
+        for name in names.into_iter().filter(|name| !self.knows(name)) {
+            self.unknown(name, condition.span, "it never has a value", faults);
+        }
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.variables.contains_key(name) || self.items.contains(name)
+    }
+
+    fn unknown(&self, name: &str, span: Span, repair: &'static str, faults: &mut Faults) {
+        let message = format!("there is no variable `{}`", clip(name));
+        let fault = Diagnostic::error("unknown-variable", message).at(span);
+        let known = self.variables.keys().chain(&self.items).copied();
+        let fault = fault.help("declare it under `variables`").did_you_mean(name, known);
+        faults.push(fault.repaired(repair));
+    }
+}
+
+fn bound<'f>(looping: &'f Loop, items: &mut BTreeSet<&'f str>) {
+    if let LoopKind::ForEach { variable, .. } = &looping.kind {
+        items.insert(variable.as_ref().map_or("item", |variable| variable.value.as_str()));
+    }
+    if let Body::Items(inner) = &looping.body {
+        inner.iter().for_each(|item| bound_in(item, items));
+    }
+}
+
+fn bound_in<'f>(item: &'f Item, items: &mut BTreeSet<&'f str>) {
+    if let Item::Loop(looping) = item {
+        bound(looping, items);
+    }
+}

@@ -1,0 +1,31 @@
+//! Activity workflows: activities of ordered steps, with checkpoints that a person answers, loops, and conditions over
+//! variables. Both generations of the format are read, and files that mix them.
+//!
+//! Which one a part is written in is told by what it contains:
+//!
+//! | | first generation | today |
+//! |---|---|---|
+//! | a step | `id`, `name`, `skill` | has a `kind`, and may name a `technique` |
+//! | a checkpoint | in `checkpoints`, placed with `before`, `after` or `at` | a step |
+//! | a loop | in `loops`, its kind under `type` | a step, its kind under `loopType` |
+//! | a condition | an object under `condition` | also a text under `when` |
+//! | rules | a list | lists for each audience |
+//!
+//! The files of activities stand beside that of their workflow, or inside it.
+
+mod activities;
+mod checkpoints;
+mod conditions;
+mod flow;
+mod loops;
+mod lower;
+mod modes;
+mod reader;
+mod rules;
+mod steps;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use lower::lower;
+pub(crate) use syntax::read;

@@ -1,0 +1,240 @@
+//! What the parts of a file have in common: ids, lists, and fields of which only one may stand.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::{Faults, Fields, distinct};
+use crate::expr::Condition;
+use crate::source::{Source, Spanned, Tree, TreeKind};
+
+/// The longest identifier, in bytes.
+const MAX_ID_BYTES: usize = 200;
+/// The most items of a list that are read.
+const MAX_ITEMS: usize = 10_000;
+
+/// A name with the value that was written for it.
+pub(super) type Entry = (Spanned<String>, Spanned<Value>);
+
+/// A file while its parts are read.
+pub(super) struct Reader<'f> {
+    pub(super) source: &'f Source,
+    pub(super) faults: &'f mut Faults,
+    /// How many findings there were before the file.
+    earlier: usize,
+    /// The ids of steps, checkpoints and loops in the activity that is being read.
+    pub(super) ids: BTreeSet<String>,
+    /// Those of the mode whose overrides are being read: two modes may add steps of the same id.
+    pub(super) ids_of_mode: Option<BTreeSet<String>>,
+    /// Those of what is there but could not be read.
+    pub(super) unread: Vec<String>,
+    /// How many loops what is being read stands in.
+    pub(super) nesting: usize,
+}
+
+impl<'f> Reader<'f> {
+    pub(super) fn new(source: &'f Source, faults: &'f mut Faults) -> Reader<'f> {
+        let earlier = faults.0.len();
+        Reader { source, faults, earlier, ids: BTreeSet::new(), ids_of_mode: None, unread: Vec::new(), nesting: 0 }
+    }
+
+    /// What is still to be said of the findings when all is read.
+    pub(super) fn settle(&mut self) {
+        for fault in &mut self.faults.0[self.earlier..] {
+            // Leniency is for what the original programs load, and a value of the wrong type they do not.
+            if ["wrong-type", "unknown-value", "bad-duration"].contains(&fault.code) {
+                fault.repair = None;
+            }
+            if fault.help.is_none() {
+                fault.help = Some(match fault.code {
+                    "missing-field" => format!("add `{}: …`", fault.message.rsplit('`').nth(1).unwrap_or("id")),
+                    _ => shape(&fault.message).to_owned(),
+                });
+            }
+        }
+    }
+
+    /// Whether an id is a plain word.
+    pub(super) fn is_id(&mut self, id: &Spanned<String>, whose: &str) -> bool {
+        let begins = id.value.chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let sound = begins && is_word(&id.value);
+        if !sound {
+            let help =
+                format!("an id has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, the first of them no `-`");
+            self.bad_id(id, "id", whose, help);
+        }
+        sound
+    }
+
+    /// Whether a name can be a variable's: conditions must be able to say it.
+    pub(super) fn is_name(&mut self, name: &Spanned<String>, whose: &str) -> bool {
+        let begins = name.value.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
+        let sound = begins && is_word(&name.value);
+        if !sound {
+            let help = format!(
+                "a name has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, the first of them a letter or `_`"
+            );
+            self.bad_id(name, "name", whose, help);
+        }
+        sound
+    }
+
+    fn bad_id(&mut self, id: &Spanned<String>, word: &str, whose: &str, help: String) {
+        let message = format!("`{}` cannot be the {word} of {whose}", clip(&id.value));
+        self.faults.push(Diagnostic::error("bad-id", message).at(id.span).help(help));
+    }
+
+    /// Whether a text leads to a value: a variable, and with dots what is inside it.
+    pub(super) fn is_path(&mut self, path: &Spanned<String>, what: &str) -> bool {
+        let Err(fault) = Condition::exists(&path.value) else { return true };
+        let diagnostic = Diagnostic::error("bad-path", format!("{what} leads nowhere: {}", fault.message));
+        let help = fault.help.unwrap_or_else(|| "name a variable".to_owned());
+        self.faults.push(diagnostic.at(path.span).help(help));
+        false
+    }
+
+    /// The id of a part of an activity, which no other part of it has.
+    pub(super) fn own_id(&mut self, fields: &mut Fields<'_>, whose: &str) -> Option<Spanned<String>> {
+        let id = fields.required_string("id", self.faults)?;
+        self.claim(id, whose)
+    }
+
+    /// The id itself where it is a plain word that no part of the activity has yet.
+    pub(super) fn claim(&mut self, id: Spanned<String>, whose: &str) -> Option<Spanned<String>> {
+        if !self.is_id(&id, whose) {
+            return None;
+        }
+        let taken = match &mut self.ids_of_mode {
+            Some(added) => self.ids.contains(&id.value) || !added.insert(id.value.clone()),
+            None => !self.ids.insert(id.value.clone()),
+        };
+        if taken {
+            let message = format!("the id `{}` is used twice in the activity", clip(&id.value));
+            let help = "give one of them another id: the steps, checkpoints and loops of an activity share theirs";
+            self.faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help(help));
+            return None;
+        }
+        Some(id)
+    }
+
+    /// The items that have an id which none before them has; `of` is what they belong to, where that is to be told.
+    pub(super) fn distinct<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        kind: &str,
+        of: Option<&str>,
+        id: impl Fn(&T) -> &Spanned<String>,
+    ) -> Vec<T> {
+        let mut seen = BTreeSet::new();
+        let mut kept = Vec::new();
+        for item in items {
+            let Spanned { value, span } = id(&item);
+            if seen.insert(value.clone()) {
+                kept.push(item);
+                continue;
+            }
+            let of = of.map_or(String::new(), |of| format!(" of {of}"));
+            let message = format!("the {kind} `{}`{of} is defined twice", clip(value));
+            let fault = Diagnostic::error("duplicate-id", message).at(*span);
+            self.faults.push(fault.help("give one of them another id").repaired("the first one counts"));
+        }
+        kept
+    }
+
+    /// The items of an optional array; absent and empty are the same.
+    pub(super) fn list<'t>(&mut self, fields: &mut Fields<'t>, key: &'static str) -> &'t [Tree] {
+        let Some(tree) = fields.optional(key) else { return &[] };
+        let TreeKind::Array(items) = &tree.kind else {
+            return fields.wrong(key, "an array", tree, self.faults).unwrap_or_default();
+        };
+        if items.len() > MAX_ITEMS {
+            let message = format!("`{key}` has {} items, more than the {MAX_ITEMS} that are read", items.len());
+            let fault = Diagnostic::error("too-large", message).at(tree.head());
+            self.faults.push(fault.help("move some of them into a workflow of their own"));
+            return &[];
+        }
+        items
+    }
+
+    /// An optional object of values of any kind, in the order written.
+    pub(super) fn entries(&mut self, fields: &mut Fields<'_>, key: &'static str, what: &str) -> Vec<Entry> {
+        let Some(tree) = fields.optional(key) else { return Vec::new() };
+        let Some(entries) = tree.entries() else {
+            return fields.wrong(key, "an object", tree, self.faults).unwrap_or_default();
+        };
+        let entries = distinct(entries, &format!("`{key}` of {what}"), self.faults);
+        entries.into_iter().map(|entry| (entry.key.clone(), valued(&entry.value))).collect()
+    }
+
+    /// Which of two fields is there, the first where neither is; a fault where both are.
+    pub(super) fn either(
+        &mut self,
+        fields: &Fields<'_>,
+        tree: &Tree,
+        keys: [&'static str; 2],
+        what: &str,
+    ) -> &'static str {
+        let [one, other] = keys;
+        match (fields.has(one), fields.has(other)) {
+            (true, true) => {
+                self.exclude(tree, one, other, what);
+                one
+            }
+            (false, true) => other,
+            _ => one,
+        }
+    }
+
+    /// Reports two fields of which only one may stand.
+    pub(super) fn exclude(&mut self, tree: &Tree, one: &str, other: &str, what: &str) {
+        let at = tree.entries().and_then(|entries| entries.iter().rfind(|entry| entry.key.value == other));
+        let span = at.map_or_else(|| tree.head(), |entry| entry.key.span);
+        let message = format!("{what} has both `{one}` and `{other}`");
+        self.faults.push(Diagnostic::error("either-or", message).at(span).help("keep one of the two"));
+    }
+
+    /// Notes the id of what could not be read.
+    pub(super) fn lose(&mut self, tree: &Tree) {
+        self.unread.extend(tree.get("id").and_then(Tree::as_str).map(str::to_owned));
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.len() <= MAX_ID_BYTES && text.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+}
+
+/// How what a message asks for is written.
+fn shape(message: &str) -> &'static str {
+    let wanted = message.rsplit_once(" must be ").map_or("", |(_, wanted)| wanted);
+    let is = |word: &str| wanted.starts_with(word);
+    if is("an array") {
+        "write each item after a `-`, or all of them as `[first, second]`"
+    } else if is("an object") {
+        "write its fields as `name: value`, each on a line of its own"
+    } else if is("a whole number") {
+        "write such a number, without quotes"
+    } else if is("`true`") || is("a number") {
+        "write it without quotes"
+    } else {
+        "write it as a text"
+    }
+}
+
+/// What something is called in messages: by its id where it has one.
+pub(super) fn named(tree: &Tree, kind: &str) -> String {
+    match tree.get("id").and_then(Tree::as_str) {
+        Some(id) => format!("{kind} `{}`", clip(id)),
+        None => format!("{} {kind}", if kind.starts_with(['a', 'o']) { "an" } else { "a" }),
+    }
+}
+
+/// A value with the place at which it begins.
+pub(super) fn valued(tree: &Tree) -> Spanned<Value> {
+    Spanned { value: tree.value(), span: tree.head() }
+}
+
+/// Whether a flag is set; what it is where it is not there.
+pub(super) fn flag(fields: &mut Fields<'_>, key: &'static str, usual: bool, faults: &mut Faults) -> bool {
+    fields.flag(key, faults).map_or(usual, |flag| flag.value)
+}

@@ -1,0 +1,225 @@
+//! An exact picture of a file of activities: which fields there are and of what type. It decides nothing.
+//!
+//! What a name refers to is not looked up here, but for the options of a checkpoint.
+
+use serde_json::Value;
+
+use super::activities::Activity;
+use super::checkpoints::Checkpoint;
+use super::modes::Mode;
+use super::reader::{Reader, flag, valued};
+use super::rules::{ByAudience, Rule, SharedRules};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::reader::{Faults, Fields, distinct};
+use crate::graph::VariableKind;
+use crate::source::{Source, Spanned, Tree, TreeKind};
+
+#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
+pub(crate) struct File {
+    pub(super) id: Option<Spanned<String>>,
+    pub(super) version: Option<Spanned<String>>,
+    pub(super) title: Option<Spanned<String>>,
+    pub(super) description: Option<Spanned<String>>,
+    pub(super) author: Option<Spanned<String>>,
+    pub(super) tags: Vec<Spanned<String>>,
+    pub(super) rules: ByAudience<Rule>,
+    pub(super) techniques: ByAudience<Spanned<String>>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) initial_activity: Option<Spanned<String>>,
+    pub(super) final_activity: Option<Spanned<String>>,
+    /// Nothing where they stand in files of their own.
+    pub(super) activities: Option<Vec<Activity>>,
+    /// The ids of the activities that are there but could not be read.
+    pub(super) unread: Vec<String>,
+    /// The folder of the activities, where it is not `activities`.
+    pub(super) activities_dir: Option<Spanned<String>>,
+    pub(super) modes: Vec<Mode>,
+    pub(super) artifact_locations: Vec<Location>,
+    pub(super) shared_rules: Vec<SharedRules>,
+    pub(super) shared_checkpoints: Vec<Checkpoint>,
+}
+
+pub(super) struct Variable {
+    pub(super) name: Spanned<String>,
+    pub(super) kind: VariableKind,
+    pub(super) description: Option<Spanned<String>>,
+    /// A value of its type.
+    pub(super) default: Option<Spanned<Value>>,
+    pub(super) required: bool,
+}
+
+const KINDS: &[(&str, VariableKind)] = &[
+    ("string", VariableKind::String),
+    ("number", VariableKind::Number),
+    ("boolean", VariableKind::Boolean),
+    ("array", VariableKind::Array),
+    ("object", VariableKind::Object),
+];
+
+/// A place for artifacts.
+#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
+pub(super) struct Location {
+    pub(super) name: Spanned<String>,
+    pub(super) path: Spanned<String>,
+    pub(super) description: Option<Spanned<String>>,
+    pub(super) gitignored: bool,
+}
+
+/// Reads a workflow; nothing when it is no object.
+pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
+    let mut reader = Reader::new(source, faults);
+    let file = reader.file(tree);
+    reader.settle();
+    file
+}
+
+const WHAT: &str = "the workflow";
+
+impl Reader<'_> {
+    fn file(&mut self, tree: &Tree) -> Option<File> {
+        let mut fields = Fields::of(tree, WHAT, self.faults)?;
+        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "a workflow"));
+        let version = fields.required_string("version", self.faults);
+        let version = version.filter(|version| is_version(version, WHAT, self.faults));
+        let title = self.either(&fields, tree, ["title", "name"], WHAT);
+        fields.ignored(&["title", "name"]);
+        let title = fields.required_string(title, self.faults);
+        let description = fields.string("description", self.faults);
+        let author = fields.string("author", self.faults);
+        let tags = fields.strings("tags", self.faults);
+        let rules = self.by_audience(&mut fields, "rules", WHAT, Self::rules);
+        let techniques = self.by_audience(&mut fields, "techniques", WHAT, Self::names);
+        let variables = self.variables(&mut fields);
+        let initial_activity = fields.string("initialActivity", self.faults);
+        let final_activity = fields.string("finalActivity", self.faults);
+        let (activities, unread) = self.activities(&mut fields);
+        let activities_dir = fields.string("activitiesDir", self.faults);
+        let modes = self.modes(&mut fields);
+        let artifact_locations = self.locations(&mut fields);
+        let (shared_rules, shared_checkpoints) =
+            fields.optional("fragments").and_then(|tree| self.fragments(tree)).unwrap_or_default();
+        fields.ignored(&["$schema"]);
+        fields.finish(self.faults);
+        Some(File {
+            id,
+            version,
+            title,
+            description,
+            author,
+            tags,
+            rules,
+            techniques,
+            variables,
+            initial_activity,
+            final_activity,
+            activities,
+            unread,
+            activities_dir,
+            modes,
+            artifact_locations,
+            shared_rules,
+            shared_checkpoints,
+        })
+    }
+
+    fn activities(&mut self, fields: &mut Fields<'_>) -> (Option<Vec<Activity>>, Vec<String>) {
+        let Some(tree) = fields.optional("activities") else { return (None, Vec::new()) };
+        let before = self.faults.0.len();
+        let items = self.list(fields, "activities");
+        if items.is_empty() && self.faults.0.len() == before {
+            let fault = Diagnostic::error("missing-field", "the workflow has no activities").at(tree.head());
+            self.faults.push(fault.help("add one under `activities`, or remove the field where they are files"));
+        }
+        let (mut activities, mut unread) = (Vec::new(), Vec::new());
+        for item in items {
+            match self.activity(item) {
+                Some(activity) => activities.push(activity),
+                None => unread.extend(item.get("id").and_then(Tree::as_str).map(str::to_owned)),
+            }
+        }
+        (Some(self.distinct(activities, "activity", None, |activity| &activity.id)), unread)
+    }
+
+    fn variables(&mut self, fields: &mut Fields<'_>) -> Vec<Variable> {
+        let items = self.list(fields, "variables");
+        let variables: Vec<_> = items.iter().filter_map(|item| self.variable(item)).collect();
+        self.distinct(variables, "variable", None, |variable| &variable.name)
+    }
+
+    fn variable(&mut self, tree: &Tree) -> Option<Variable> {
+        let what = match tree.get("name").and_then(Tree::as_str) {
+            Some(name) => format!("variable `{}`", clip(name)),
+            None => "a variable".to_owned(),
+        };
+        let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
+        let name = fields.required_string("name", self.faults).filter(|name| self.is_name(name, "a variable"));
+        let kind = fields.required("type", self.faults).and_then(|_| fields.choice("type", KINDS, self.faults));
+        let description = fields.string("description", self.faults);
+        let key = self.either(&fields, tree, ["default", "defaultValue"], &what);
+        fields.ignored(&["default", "defaultValue"]);
+        let default = fields.optional(key).zip(kind).and_then(|(tree, kind)| {
+            let Some(wanted) = wants(kind, tree) else { return Some(valued(tree)) };
+            fields.wrong(key, wanted, tree, self.faults)
+        });
+        let required = flag(&mut fields, "required", false, self.faults);
+        fields.finish(self.faults);
+        Some(Variable { name: name?, kind: kind?, description, default, required })
+    }
+
+    /// Places of artifacts: a path alone, or with a description.
+    fn locations(&mut self, fields: &mut Fields<'_>) -> Vec<Location> {
+        let Some(tree) = fields.optional("artifactLocations") else { return Vec::new() };
+        let Some(entries) = tree.entries() else {
+            return fields.wrong("artifactLocations", "an object", tree, self.faults).unwrap_or_default();
+        };
+        let entries = distinct(entries, "`artifactLocations`", self.faults);
+        entries.into_iter().filter_map(|entry| self.location(&entry.key, &entry.value)).collect()
+    }
+
+    fn location(&mut self, name: &Spanned<String>, tree: &Tree) -> Option<Location> {
+        let name = name.clone();
+        if let TreeKind::String(path) = &tree.kind {
+            let path = Spanned { value: path.clone(), span: tree.span };
+            return Some(Location { name, path, description: None, gitignored: false });
+        }
+        let mut fields = Fields::of(tree, format!("location `{}`", clip(&name.value)), self.faults)?;
+        let path = fields.required_string("path", self.faults);
+        let description = fields.string("description", self.faults);
+        let gitignored = flag(&mut fields, "gitignored", false, self.faults);
+        fields.finish(self.faults);
+        Some(Location { name, path: path?, description, gitignored })
+    }
+
+    fn fragments(&mut self, tree: &Tree) -> Option<(Vec<SharedRules>, Vec<Checkpoint>)> {
+        let mut fields = Fields::of(tree, "`fragments`", self.faults)?;
+        let rules = fields.optional("rules").map(|tree| self.shared_rules(tree)).unwrap_or_default();
+        let checkpoints = fields.optional("checkpoints").map(|tree| self.shared_checkpoints(tree)).unwrap_or_default();
+        fields.finish(self.faults);
+        Some((rules, checkpoints))
+    }
+}
+
+/// What a value of a kind is, where `tree` is none.
+fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
+    let (fits, wanted) = match kind {
+        VariableKind::String => (matches!(tree.kind, TreeKind::String(_)), "a string"),
+        VariableKind::Number => (matches!(tree.kind, TreeKind::Number(_)), "a number"),
+        VariableKind::Boolean => (matches!(tree.kind, TreeKind::Bool(_)), "`true` or `false`"),
+        VariableKind::Array => (matches!(tree.kind, TreeKind::Array(_)), "an array"),
+        VariableKind::Object => (matches!(tree.kind, TreeKind::Object(_)), "an object"),
+    };
+    (!fits).then_some(wanted)
+}
+
+/// Whether a version is three numbers with dots between.
+pub(super) fn is_version(version: &Spanned<String>, what: &str, faults: &mut Faults) -> bool {
+    let numbers: Vec<&str> = version.value.split('.').collect();
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let sound = numbers.len() == 3 && numbers.iter().all(is_number);
+    if !sound {
+        let message = format!("`version` of {what} is `{}`, which is no version", clip(&version.value));
+        let fault = Diagnostic::error("bad-version", message).at(version.span);
+        faults.push(fault.help("write three numbers with dots between, such as `1.0.0`"));
+    }
+    sound
+}

@@ -1,0 +1,147 @@
+//! What holds of all texts, also of those that nobody would write.
+
+use proptest::prelude::*;
+
+use crate::dialect::activity::activities::read_activity;
+use crate::dialect::activity::read;
+use crate::dialect::reader::Faults;
+use crate::source::{self, Source};
+
+/// Reads a text as both kinds of file, and looks at each place that is named.
+fn survives(text: &str) -> Result<(), TestCaseError> {
+    let source = Source::new("w.yaml", text);
+    let (Some(tree), _) = source::parse(&source) else { return Ok(()) };
+    let mut faults = Faults::default();
+    let file = read(&source, &tree, &mut faults);
+    prop_assert_eq!(file.is_none(), tree.entries().is_none());
+    let _ = read_activity(&source, &tree, &mut faults);
+    for fault in faults.0 {
+        let span = fault.span.expect("every finding has a place");
+        prop_assert!(span.start <= span.end && source.text.get(span.start..span.end).is_some(), "{:?}", fault);
+        prop_assert!(fault.help.is_some(), "{:?}", fault);
+    }
+    Ok(())
+}
+
+const KEYS: &[&str] = &[
+    "id",
+    "version",
+    "title",
+    "name",
+    "rules",
+    "variables",
+    "type",
+    "default",
+    "activities",
+    "steps",
+    "kind",
+    "technique",
+    "inputs",
+    "outputs",
+    "options",
+    "label",
+    "effect",
+    "setVariable",
+    "ref",
+    "message",
+    "defaultOption",
+    "autoAdvanceMs",
+    "blocking",
+    "before",
+    "at",
+    "scope",
+    "loops",
+    "loopType",
+    "over",
+    "variable",
+    "condition",
+    "when",
+    "conditions",
+    "operator",
+    "value",
+    "breakCondition",
+    "maxIterations",
+    "checkpoints",
+    "decisions",
+    "branches",
+    "isDefault",
+    "transitionTo",
+    "transitions",
+    "to",
+    "triggers",
+    "workflow",
+    "entryActions",
+    "action",
+    "skills",
+    "artifacts",
+    "modes",
+    "modeOverrides",
+    "fragments",
+    "artifactLocations",
+    "estimatedTime",
+    "unheard-of",
+];
+
+const WORDS: &[&str] = &[
+    "a",
+    "1.0.0",
+    "a b",
+    "\"\"",
+    "é",
+    "string",
+    "boolean",
+    "checkpoint",
+    "loop",
+    "technique",
+    "forEach",
+    "while",
+    "doWhile",
+    "simple",
+    "and",
+    "or",
+    "not",
+    "exists",
+    "\"==\"",
+    "\">\"",
+    "entry",
+    "run",
+    "set",
+    "1",
+    "-1.5",
+    "true",
+    "false",
+    "null",
+    "\"a == 'x' && !(b > 1)\"",
+    "\"a ==\"",
+    "\"é é\"",
+    "g::op",
+    "1-4h",
+];
+
+/// A value in flow style, of keys and words that the format knows.
+fn values() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS).prop_map(str::to_owned);
+    word.prop_recursive(6, 60, 6, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..5).prop_map(|items| format!("[{}]", items.join(", ")));
+        let entry = (prop::sample::select(KEYS), inner).prop_map(|(key, value)| format!("{key}: {value}"));
+        let object = prop::collection::vec(entry, 0..8).prop_map(|entries| format!("{{{}}}", entries.join(", ")));
+        prop_oneof![list, object.clone(), object]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in "(?s).{0,200}") {
+        survives(&text)?;
+    }
+
+    #[test]
+    fn no_structure_is_too_strange(value in values()) {
+        survives(&value)?;
+    }
+
+    #[test]
+    fn nothing_that_stands_in_a_field_is_too_strange(key in prop::sample::select(KEYS), value in values()) {
+        survives(&format!("id: a\nversion: 1.0.0\n{key}: {value}\nactivities: [{{id: b, {key}: {value}, steps: [{{id: c, {key}: {value}}}]}}]\n"))?;
+    }
+}

@@ -1,0 +1,273 @@
+//! The half of the walk that workflows of activities need: variables, activities that are passed over, ways that
+//! conditions choose, loops.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::walk::Draft;
+use crate::expr::{Expr, Scope};
+use crate::graph::{Choice, Flow, Loop, LoopKind, MAX_ITEMS, Variable};
+use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
+use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId};
+
+/// Why values cannot be those of variables, one sentence for each.
+pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
+    let misfit = |(name, value): (&String, &Value)| match flow.variable(name) {
+        None => Some(format!("there is no variable `{}`", crate::diagnostic::clip(name))),
+        Some(variable) if variable.kind.takes(value) => None,
+        Some(variable) => Some(format!("`{name}` is a {}, and not {}", variable.kind.word(), kind_of(value))),
+    };
+    values.iter().filter_map(misfit).collect()
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// What the variables of a flow hold at first: what is given, else their defaults.
+///
+/// # Errors
+/// What is wrong with what is given, one sentence for each fault.
+pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
+    let mut faults = misfits(flow, given);
+    let lacks = |variable: &&Variable| {
+        variable.required && variable.default.is_none() && !given.contains_key(&variable.name.value)
+    };
+    faults.extend(flow.variables.iter().filter(lacks).map(|variable| format!("`{}` is required", variable.name.value)));
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let value = |variable: &Variable| given.get(&variable.name.value).or(variable.default.as_ref()).cloned();
+    Ok(flow.variables.iter().filter_map(|variable| Some((variable.name.value.clone(), value(variable)?))).collect())
+}
+
+impl Draft<'_> {
+    /// Sets variables of the flow.
+    pub(super) fn set_all<'v>(&mut self, path: &FramePath, sets: impl IntoIterator<Item = &'v (String, Value)>) {
+        for (name, value) in sets {
+            let frame = self.run().owner(path);
+            self.emit(Change::Set { frame, name: name.clone(), value: value.clone() });
+        }
+    }
+
+    /// What an answer does besides leading on.
+    pub(super) fn take_effect(&mut self, path: &FramePath, choice: &Choice) {
+        self.set_all(path, &choice.sets);
+        if !choice.skips.is_empty() {
+            let frame = self.run().owner(path);
+            self.emit(Change::Skipped { frame, activities: choice.skips.clone() });
+        }
+    }
+
+    pub(super) fn begin_activity(&mut self, path: &FramePath, node: &NodeId) {
+        let skipped =
+            self.frame(path).and_then(|frame| frame.data.as_ref()).is_some_and(|data| data.skipped.contains(node));
+        let outcome = if skipped { Outcome::from(SKIPPED) } else { Outcome::passed() };
+        self.leave(path, node, &outcome, None);
+    }
+
+    /// Whether a condition holds, or why that cannot be said.
+    fn holds(&mut self, path: &FramePath, condition: &Expr) -> Result<bool, String> {
+        self.with_scope(path, |scope| condition.holds(scope)).map_err(|fault| fault.to_string())
+    }
+
+    fn with_scope<T>(&mut self, path: &FramePath, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
+        let at = self.at;
+        let scope = Scope { names: self.run().variables(path), at, ..Scope::default() };
+        evaluate(&scope)
+    }
+
+    /// Leaves a switch by the first way whose condition holds.
+    pub(super) fn choose_way(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId) {
+        let step = self.step(&flow, &node);
+        self.set_all(path, &step.node.sets);
+        let mut chosen = step.exits.passed();
+        for (guard, to) in &step.exits.guards {
+            match self.holds(path, guard) {
+                Ok(false) => {}
+                Ok(true) => {
+                    chosen = Some(to);
+                    break;
+                }
+                Err(fault) => return self.stuck(path, node, fault),
+            }
+        }
+        let Some(to) = chosen else {
+            let tried: Vec<String> = step.exits.guards.iter().map(|(guard, _)| format!("`{}`", guard.text())).collect();
+            return self.stuck(
+                path,
+                node,
+                format!("no condition holds of {}, and there is no default", tried.join(", ")),
+            );
+        };
+        self.emit(Change::Led { frame: path.clone(), node, to: to.clone() });
+        self.enter(path, flow, to, &Outcome::passed(), None);
+    }
+
+    /// The definition does not say how to go on: a person decides.
+    fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
+        let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
+        self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
+    }
+}
+
+/// Loops.
+impl Draft<'_> {
+    pub(super) fn begin_loop(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId, looping: &Loop) {
+        let begins = match &looping.kind {
+            LoopKind::ForEach { over, .. } => match self.items(path, over) {
+                Ok(items) => return self.next_pass(path, flow, node, looping, (0, Some(items))),
+                Err(fault) => Err(fault),
+            },
+            LoopKind::While(condition) => self.holds(path, condition),
+            LoopKind::DoWhile(_) => Ok(true),
+        };
+        match begins {
+            Ok(true) => self.next_pass(path, flow, node, looping, (0, None)),
+            Ok(false) => self.end_loop(path, node, 0, LoopEnd::Done),
+            Err(fault) => self.stuck(path, node, fault),
+        }
+    }
+
+    fn items(&mut self, path: &FramePath, over: &Expr) -> Result<Arc<Vec<Value>>, String> {
+        let value = self.with_scope(path, |scope| over.eval(scope)).map_err(|fault| fault.to_string())?;
+        match value {
+            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => Ok(Arc::new(items)),
+            Some(Value::Array(items)) => {
+                Err(format!("`{}` has {} items, more than {MAX_ITEMS}", over.text(), items.len()))
+            }
+            Some(other) => Err(format!("`{}` is no array but {}", over.text(), kind_of(&other))),
+            None => Err(format!("`{}` has no value, and the loop goes by its items", over.text())),
+        }
+    }
+
+    /// Begins pass number `pass`, from 0, or ends the loop when it has gone through its items or may make no more.
+    fn next_pass(
+        &mut self,
+        path: &FramePath,
+        flow: WorkflowId,
+        node: NodeId,
+        looping: &Loop,
+        (pass, items): (u32, Option<Arc<Vec<Value>>>),
+    ) {
+        let item = match &items {
+            Some(items) => match items.get(pass as usize) {
+                None => return self.end_loop(path, node, pass, LoopEnd::Done),
+                item => item.cloned(),
+            },
+            None => None,
+        };
+        if pass >= looping.most {
+            return self.end_loop(path, node, pass, LoopEnd::Limit);
+        }
+        let Some(first) = self.step(&flow, &node).exits.target(&Outcome::from(PASS)) else {
+            return self.end_loop(path, node, pass, LoopEnd::Done);
+        };
+        let data = match (&looping.kind, item) {
+            (LoopKind::ForEach { variable, .. }, Some(item)) => {
+                let variables = Map::from_iter([(variable.clone(), item)]);
+                Some(Box::new(Data { variables, ..Data::default() }))
+            }
+            _ => None,
+        };
+        let inner = Frame { data, ..Frame::at(flow.clone(), Place::Ready { node: first.clone() }) };
+        let within = path.join(&node);
+        self.moved(path, Place::Looping { node, pass, items, frame: Box::new(inner) }, None);
+        self.enter(&within, flow, first, &Outcome::passed(), None);
+    }
+
+    /// A pass has come to its end, at `path`.
+    pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, of: &NodeId) {
+        let Some((outer, _)) = path.split() else { return };
+        let Some(Place::Looping { node, pass, items, .. }) = self.frame(&outer).map(|frame| frame.place.clone()) else {
+            return;
+        };
+        debug_assert_eq!(node, *of, "a pass ends in the loop that it is of");
+        let crate::graph::Kind::Loop(looping) = &self.step(&flow, &node).node.kind else { return };
+        let stops = match &looping.stop {
+            Some(stop) => self.holds(path, stop),
+            None => Ok(false),
+        };
+        let goes_on = match (stops, &looping.kind) {
+            (Err(fault), _) => return self.stuck(&outer, node, fault),
+            (Ok(true), _) => return self.end_loop(&outer, node, pass + 1, LoopEnd::Broken),
+            (Ok(false), LoopKind::ForEach { .. }) => Ok(true),
+            (Ok(false), LoopKind::While(condition) | LoopKind::DoWhile(condition)) => self.holds(&outer, condition),
+        };
+        match goes_on {
+            Ok(true) => self.next_pass(&outer, flow, node, looping, (pass + 1, items)),
+            Ok(false) => self.end_loop(&outer, node, pass + 1, LoopEnd::Done),
+            Err(fault) => self.stuck(&outer, node, fault),
+        }
+    }
+
+    fn end_loop(&mut self, path: &FramePath, node: NodeId, passes: u32, by: LoopEnd) {
+        self.emit(Change::Looped { frame: path.clone(), node: node.clone(), passes, by });
+        self.leave(path, &node, &Outcome::passed(), None);
+    }
+}
+
+/// Workflows that others run.
+impl Draft<'_> {
+    /// The variables that a workflow is handed, as far as they have a value.
+    pub(super) fn handed_on(&mut self, path: &FramePath, context: &[String]) -> Option<Value> {
+        if context.is_empty() {
+            return None;
+        }
+        let known = self.run().variables(path);
+        let value = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone());
+        let handed: Map<String, Value> = context.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
+        Some(Value::Object(handed))
+    }
+
+    /// What the variables of a workflow that is begun hold. What does not fit is left out: a run has no way to mend it.
+    pub(super) fn seed(&self, workflow: &WorkflowId, frame: &mut Frame) {
+        let flow = self.workflow.flow(workflow);
+        if flow.variables.is_empty() {
+            return;
+        }
+        let mut data = frame.data.take().unwrap_or_default();
+        let fits =
+            |variable: &&Variable| data.input.get(&variable.name.value).is_some_and(|value| variable.kind.takes(value));
+        let value = |variable: &Variable| {
+            let given = Some(variable).filter(fits).and_then(|variable| data.input.get(&variable.name.value));
+            given.or(variable.default.as_ref()).cloned()
+        };
+        let variables: Map<String, Value> = flow
+            .variables
+            .iter()
+            .filter_map(|variable| Some((variable.name.value.clone(), value(variable)?)))
+            .collect();
+        data.variables = variables;
+        frame.data = Some(data);
+    }
+
+    /// A workflow has succeeded: what it was handed is taken back, as far as it fits.
+    pub(super) fn take_back(&mut self, outer: &FramePath, inner: &FramePath, node: &NodeId) {
+        let Some(frame) = self.frame(outer) else { return };
+        let flow = frame.flow.clone();
+        let crate::graph::Kind::Subflow { context, .. } = &self.step(&flow, node).node.kind else { return };
+        let Some(values) = self.frame(inner).and_then(|frame| frame.data.as_ref()).map(|data| data.variables.clone())
+        else {
+            return;
+        };
+        let flow = self.workflow.flow(&flow);
+        let sets: Vec<(String, Value)> = context
+            .iter()
+            .filter_map(|name| {
+                let value = values.get(name)?;
+                let fits = flow.variable(name).is_some_and(|variable| variable.kind.takes(value));
+                fits.then(|| (name.clone(), value.clone()))
+            })
+            .collect();
+        self.set_all(outer, &sets);
+    }
+}

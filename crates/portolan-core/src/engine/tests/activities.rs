@@ -1,0 +1,476 @@
+//! Activities: variables, conditions, questions whose answers do something, loops.
+
+use expect_test::expect;
+
+use super::story;
+
+/// An activity of one step that leads one of three ways.
+const THREE_WAYS: &str = r#"
+    var n number = 0
+    start > a(activity) > work > leave(switch); a -skipped-> leave
+    leave -[n >= 2]-> many; leave -[n == 1]-> one; leave > none
+    many > done; one > done; none > done
+"#;
+
+#[test]
+fn the_first_condition_that_holds_chooses_the_way_and_the_default_comes_last() {
+    story(
+        THREE_WAYS,
+        r#"passed{"n":1} passed"#,
+        expect![[r#"
+                       work
+        passed{"n":1}  one  n = 1, leave → one
+        passed         done = success
+    "#]],
+    );
+    story(
+        THREE_WAYS,
+        r#"passed{"n":7}"#,
+        expect![[r#"
+                       work
+        passed{"n":7}  many  n = 7, leave → many
+    "#]],
+    );
+    story(
+        THREE_WAYS,
+        "passed",
+        expect![[r#"
+                work
+        passed  none  leave → none
+    "#]],
+    );
+    story(
+        THREE_WAYS,
+        r#"[with {"n":2}] passed"#,
+        expect![[r#"
+                work
+        passed  many  leave → many
+    "#]],
+    );
+}
+
+#[test]
+fn where_no_condition_holds_and_there_is_no_default_the_run_is_blocked() {
+    let workflow = "lenient: var n number = 0; start > a(activity) > work > leave(switch); a -skipped-> leave; leave -[n == 1]-> done";
+    story(
+        workflow,
+        "passed",
+        expect![[r#"
+                work
+        passed  no_way_on = blocked  leave → no_way_on
+    "#]],
+    );
+}
+
+#[test]
+fn values_that_are_none_of_a_variable_change_nothing() {
+    story(
+        THREE_WAYS,
+        r#"passed{"n":"2","m":1} passed{"n":null} passed{"n":2}"#,
+        expect![[r#"
+                               work
+        passed{"n":"2","m":1}  work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not a string; there is no variable `m`; give each as its type says, and leave out what is no variable
+        passed{"n":null}       work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not null; give each as its type says, and leave out what is no variable
+        passed{"n":2}          many  n = 2, leave → many
+    "#]],
+    );
+    story(
+        THREE_WAYS,
+        r#"[with {"n":"2","x":1}]"#,
+        expect![[r#"
+        refused bad_input: the variables are not what `story` takes: `n` is a number, and not a string; there is no variable `x`; give each as its type says, and leave out what the workflow does not name
+    "#]],
+    );
+    story(
+        "var n number required; start > a(activity) > done; a -skipped-> done",
+        "",
+        expect![[r#"
+        refused bad_input: the variables are not what `story` takes: `n` is required; give each as its type says, and leave out what the workflow does not name
+    "#]],
+    );
+}
+
+#[test]
+fn work_in_an_activity_is_done_or_passed_over_and_does_not_fail() {
+    let workflow = "start > a(activity) > maybe(optional) > must > done; a -skipped-> done; maybe -skipped-> must";
+    story(
+        workflow,
+        "failed skipped skipped passed",
+        expect![[r#"
+                 maybe
+        failed   maybe  refused no_matching_edge: `failed` is no outcome of `maybe`; report one of `passed` and `skipped` [passed, skipped]
+        skipped  must
+        skipped  must   refused no_matching_edge: `skipped` is no outcome of `must`; report one of `passed` [passed]
+        passed   done = success
+    "#]],
+    );
+    story(
+        workflow,
+        "passed passed",
+        expect![[r#"
+                maybe
+        passed  must
+        passed  done = success
+    "#]],
+    );
+}
+
+#[test]
+fn an_answer_sets_variables_leaves_activities_out_and_leads_elsewhere() {
+    let workflow = r#"
+        var mode string = "full"
+        start > a(activity) > plan > how(ask quick,full,stop) > b(activity); a -skipped-> b
+        how -quick-> b; how -full-> b; how -stop-> c
+        effect how quick sets mode=quick skips b
+        effect how stop sets mode=none
+        b > build > c(activity); b -skipped-> c
+        c > say > done; c -skipped-> done
+    "#;
+    story(
+        workflow,
+        "passed @maybe @quick passed",
+        expect![[r#"
+                plan
+        passed  how?
+        @maybe  how?  refused no_matching_edge: `maybe` is no outcome of `how`; report one of `quick`, `full` and `stop` [quick, full, stop]
+        @quick  say   mode = "quick", skips b
+        passed  done = success
+    "#]],
+    );
+    story(
+        workflow,
+        "passed full passed passed",
+        expect![[r#"
+                plan
+        passed  how?
+        full    build
+        passed  say
+        passed  done = success
+    "#]],
+    );
+    story(
+        workflow,
+        "passed @stop",
+        expect![[r#"
+                plan
+        passed  how?
+        @stop   say  mode = "none"
+    "#]],
+    );
+    story(
+        workflow,
+        "[verified] passed quick @quick",
+        expect![[r#"
+                plan
+        passed  how?
+        quick   how?  refused needs_person: `how` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+        @quick  say   mode = "quick", skips b
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_left_as_done_sets_its_variables() {
+    let workflow = r#"
+        var n number
+        start > a(activity sets n=1) > work(sets n=2) > leave(switch sets n=3) > done; a -skipped-> leave
+        leave -[n == 3]-> three!failure
+    "#;
+    story(
+        workflow,
+        "passed",
+        expect![[r#"
+                work
+        passed  three = failure  n = 2, n = 3, leave → three
+    "#]],
+    );
+}
+
+#[test]
+fn coming_back_to_an_activity_begins_it_again() {
+    let workflow = r#"
+        var again boolean = true
+        start > a(activity) > one > sure(ask yes,no) > leave(switch); a -skipped-> leave
+        sure -yes-> leave; sure -no-> leave
+        effect sure yes sets again=false
+        leave -[again]-> a; leave > done
+    "#;
+    story(
+        workflow,
+        "passed @no passed @yes",
+        expect![[r#"
+                one
+        passed  sure?
+        @no     one             leave → a
+        passed  sure?
+        @yes    done = success  again = false, leave → done
+    "#]],
+    );
+}
+
+fn looping(words: &str) -> String {
+    format!(
+        r#"
+        var items array = ["x", "y", "z"]
+        var n number = 0
+        start > a(activity) > l({words}); a -skipped-> after
+        l -pass-> body(in l); body > end(repeat l in l) > l; l > after > done
+        "#
+    )
+}
+
+#[test]
+fn a_loop_goes_through_its_items() {
+    story(
+        &looping("forEach items"),
+        "passed passed passed passed",
+        expect![[r#"
+                l#1/body
+        passed  l#2/body
+        passed  l#3/body
+        passed  after  l Done after 3
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("forEach items"),
+        r#"[with {"items":[]}] passed"#,
+        expect![[r#"
+                after
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("forEach items"),
+        r#"[with {"items":[1]}] passed passed"#,
+        expect![[r#"
+                l#1/body
+        passed  after  l Done after 1
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("forEach items most 2"),
+        "passed passed passed",
+        expect![[r#"
+                l#1/body
+        passed  l#2/body
+        passed  after  l Limit after 2
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("forEach items stop n!=0"),
+        r#"passed passed{"n":1} passed"#,
+        expect![[r#"
+                       l#1/body
+        passed         l#2/body
+        passed{"n":1}  after  n = 1, l Broken after 2
+        passed         done = success
+    "#]],
+    );
+    story(
+        &looping("forEach n"),
+        "@failed",
+        expect![[r#"
+                 l? no progress <- `n` is no array but a number
+        @failed  l = failure
+    "#]],
+    );
+    story(
+        &looping("forEach nobody"),
+        "@failed",
+        expect![[r#"
+                 l? no progress <- `nobody` has no value, and the loop goes by its items
+        @failed  l = failure
+    "#]],
+    );
+}
+
+#[test]
+fn a_loop_goes_on_while_its_condition_holds() {
+    story(
+        &looping("while n<2"),
+        r#"passed{"n":1} passed{"n":2} passed"#,
+        expect![[r#"
+                       l#1/body
+        passed{"n":1}  l#2/body  n = 1
+        passed{"n":2}  after     n = 2, l Done after 2
+        passed         done = success
+    "#]],
+    );
+    story(
+        &looping("while n<2"),
+        r#"[with {"n":2}] passed"#,
+        expect![[r#"
+                after
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("doWhile n<2"),
+        r#"[with {"n":2}] passed passed"#,
+        expect![[r#"
+                l#1/body
+        passed  after  l Done after 1
+        passed  done = success
+    "#]],
+    );
+    story(
+        &looping("doWhile n<2 most 2"),
+        "passed passed passed",
+        expect![[r#"
+                l#1/body
+        passed  l#2/body
+        passed  after  l Limit after 2
+        passed  done = success
+    "#]],
+    );
+}
+
+#[test]
+fn loops_stand_in_loops_and_a_pass_sees_its_own_item() {
+    let workflow = r#"
+        var rows array = [["a", "b"], []]
+        var last string
+        start > a(activity) > l(forEach rows as row); a -skipped-> done
+        l -pass-> m(forEach row as cell in l); l > done
+        m -pass-> look(switch in l/m); look > body(in l/m) > n(repeat m in l/m) > m; m > tidy(in l) > o(repeat l in l) > l
+        look -[cell == b]-> special(in l/m); special > n
+    "#;
+    story(
+        workflow,
+        "passed passed passed passed",
+        expect![[r#"
+                l#1/m#1/body
+        passed  l#1/m#2/special  look → special
+        passed  l#1/tidy         m Done after 2
+        passed  l#2/tidy         m Done after 0
+        passed  done = success   l Done after 2
+    "#]],
+    );
+}
+
+#[test]
+fn a_question_in_a_loop_is_asked_at_every_pass_and_may_lead_out_of_it() {
+    let workflow = r#"
+        var items array = [1, 2, 3]
+        start > a(activity) > l(forEach items); a -skipped-> b
+        l -pass-> work(in l); work > ok(ask yes,no,leave in l); end(repeat l in l) > l; l > b(activity)
+        ok -yes-> end; ok -no-> work; ok -leave-> b
+        b > last > done; b -skipped-> done
+    "#;
+    story(
+        workflow,
+        "passed @yes passed @no passed @leave passed",
+        expect![[r#"
+                l#1/work
+        passed  l#1/ok?
+        @yes    l#2/work
+        passed  l#2/ok?
+        @no     l#2/work
+        passed  l#2/ok?
+        @leave  last
+        passed  done = success
+    "#]],
+    );
+}
+
+#[test]
+fn a_workflow_is_handed_variables_and_gives_them_back() {
+    let workflow = r#"
+        var issue string = "7"
+        var found number
+        var other string = "mine"
+        start > a(activity) > sub(runs child passes issue,found,other) > check(switch) > done; a -skipped-> done
+        check -[found == 3]-> three!failure
+        where child:
+        var issue string = "none"
+        var found number = 0
+        var other number = 1
+        start > c(activity) > look(switch) > work > done; c -skipped-> done
+        look -[issue == "7"]-> seven; seven > done
+    "#;
+    story(
+        workflow,
+        r#"passed{"found":3}"#,
+        expect![[r#"
+                           sub/seven
+        passed{"found":3}  three = failure  found = 3, issue = "7", found = 3, check → three
+    "#]],
+    );
+}
+
+#[test]
+fn a_question_that_nobody_answers_answers_itself_in_time() {
+    let workflow = r#"
+        var n number
+        start > a(activity) > ok(ask yes,no else no) > leave(switch) > done; a -skipped-> leave
+        ok -yes-> leave; ok -no-> leave; effect ok no sets n=0
+        leave -[n == 0]-> never; never > done
+    "#;
+    story(
+        workflow,
+        "early late late",
+        expect![[r#"
+               ok?
+        early  ok?    nothing new
+        late   never  n = 0, leave → never
+        late   never  nothing new
+    "#]],
+    );
+    story(
+        workflow,
+        "[verified] late",
+        expect![[r#"
+              ok?
+        late  never  n = 0, leave → never
+    "#]],
+    );
+    story(
+        workflow,
+        "@yes late",
+        expect![[r#"
+              ok?
+        @yes  done = success  leave → done
+        late  done = success  nothing new
+    "#]],
+    );
+}
+
+#[test]
+fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
+    let workflow = "start > a(activity) > work > more > done; a -skipped-> done";
+    story(
+        workflow,
+        "ask:left,right passed @left passed",
+        expect![[r#"
+                        work
+        ask:left,right  work? raised
+        passed          work? raised  refused no_matching_edge: `passed` is no outcome of `work`; report one of `left` and `right` [left, right]
+        @left           work <- which?: `left`
+        passed          more
+    "#]],
+    );
+    story(
+        workflow,
+        "[verified] ask:left,right left @right",
+        expect![[r#"
+                        work
+        ask:left,right  work? raised
+        left            work? raised  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+        @right          work <- which?: `right`
+    "#]],
+    );
+    story(
+        workflow,
+        "ask:only ask:a,a ask:a,b ask:a,b",
+        expect![[r#"
+                  work
+        ask:only  work          refused bad_input: a question has 2 to 20 options, and this one 1; give the answers that the person can choose from
+        ask:a,a   work          refused bad_input: `a` is an option twice; give each option once
+        ask:a,b   work? raised
+        ask:a,b   work? raised  refused out_of_place: nothing can be asked at `work`: no work is under way there; go on from the present situation
+    "#]],
+    );
+}

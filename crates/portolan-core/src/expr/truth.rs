@@ -1,0 +1,216 @@
+//! What a condition comes to, however it is written: comparisons over the names of a scope, joined by and, or and not.
+//!
+//! Fails closed: what is missing equals nothing, not even `null`, and is neither less nor more than anything.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use super::Scope;
+
+/// A condition as a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Truth {
+    All(Vec<Truth>),
+    Any(Vec<Truth>),
+    Not(Box<Truth>),
+    /// Whether something is there and true.
+    Is(Side),
+    /// Whether something is there and not `null`.
+    Exists(Vec<String>),
+    Compare(Side, Comparison, Side),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The name in the scope, and the members of objects below it; never empty.
+    Path(Vec<String>),
+    Literal(Value),
+}
+
+/// How two values are compared. No coercion: `1` and `"1"` are not equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `>`, between numbers
+    Greater,
+    /// `>=`, between numbers
+    GreaterEqual,
+    /// `<`, between numbers
+    Less,
+    /// `<=`, between numbers
+    LessEqual,
+}
+
+/// What `<` and its like compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Numbers alone.
+    Only,
+    /// Also text that is a number.
+    OrText,
+}
+
+impl Truth {
+    pub(super) fn holds(&self, scope: &Scope<'_>, numbers: Numbers) -> bool {
+        match self {
+            Truth::All(parts) => parts.iter().all(|part| part.holds(scope, numbers)),
+            Truth::Any(parts) => parts.iter().any(|part| part.holds(scope, numbers)),
+            Truth::Not(inner) => !inner.holds(scope, numbers),
+            Truth::Is(side) => side.value(scope).is_some_and(is_true),
+            Truth::Exists(path) => at(path, scope).is_some_and(|value| !value.is_null()),
+            Truth::Compare(left, comparison, right) => comparison.holds(left.value(scope), right.value(scope), numbers),
+        }
+    }
+
+    /// The names that it asks of the scope, in alphabetical order.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names = BTreeSet::new();
+        self.look(&mut names);
+        names.into_iter().collect()
+    }
+
+    fn look<'t>(&'t self, names: &mut BTreeSet<&'t str>) {
+        let mut path = |path: &'t [String]| names.extend(path.first().map(String::as_str));
+        match self {
+            Truth::All(parts) | Truth::Any(parts) => parts.iter().for_each(|part| part.look(names)),
+            Truth::Not(inner) => inner.look(names),
+            Truth::Exists(segments) | Truth::Is(Side::Path(segments)) => path(segments),
+            Truth::Is(Side::Literal(_)) => {}
+            Truth::Compare(left, _, right) => {
+                for side in [left, right] {
+                    if let Side::Path(segments) = side {
+                        path(segments);
+                    }
+                }
+            }
+        }
+    }
+
+    /// As a part of something larger: in parentheses where it has parts itself.
+    fn part(&self) -> String {
+        match self {
+            Truth::All(_) | Truth::Any(_) => format!("({self})"),
+            _ => self.to_string(),
+        }
+    }
+}
+
+/// As a `when` has it, but for `exists` and `notExists`, which stand behind their name.
+impl fmt::Display for Truth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |parts: &[Truth], by: &str| parts.iter().map(Truth::part).collect::<Vec<_>>().join(by);
+        match self {
+            Truth::All(parts) => f.write_str(&joined(parts, " && ")),
+            Truth::Any(parts) => f.write_str(&joined(parts, " || ")),
+            Truth::Not(inner) => match &**inner {
+                Truth::Exists(path) => write!(f, "{} notExists", path.join(".")),
+                Truth::Is(side) => write!(f, "!{side}"),
+                inner => write!(f, "!({inner})"),
+            },
+            Truth::Is(side) => write!(f, "{side}"),
+            Truth::Exists(path) => write!(f, "{} exists", path.join(".")),
+            Truth::Compare(left, comparison, right) => write!(f, "{left} {comparison} {right}"),
+        }
+    }
+}
+
+impl Side {
+    fn value<'v>(&'v self, scope: &Scope<'v>) -> Option<&'v Value> {
+        match self {
+            Side::Literal(value) => Some(value),
+            Side::Path(path) => at(path, scope),
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Side::Path(path) => f.write_str(&path.join(".")),
+            // A `when` knows no escapes but of the quote and the backslash.
+            Side::Literal(Value::String(text)) => {
+                f.write_char('"')?;
+                for c in text.chars() {
+                    if matches!(c, '"' | '\\') {
+                        f.write_char('\\')?;
+                    }
+                    f.write_char(c)?;
+                }
+                f.write_char('"')
+            }
+            Side::Literal(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// What stands under a path: names lead through objects alone.
+fn at<'v>(path: &[String], scope: &Scope<'v>) -> Option<&'v Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(scope.name(first)?, |value, segment| value.as_object()?.get(segment))
+}
+
+impl Comparison {
+    /// Whether it says which of two numbers is larger.
+    pub(super) fn is_relation(self) -> bool {
+        !matches!(self, Comparison::Equal | Comparison::Unequal)
+    }
+
+    fn holds(self, left: Option<&Value>, right: Option<&Value>, numbers: Numbers) -> bool {
+        let equal = || matches!((left, right), (Some(left), Some(right)) if is_equal(left, right));
+        let both = || Some((number(left?, numbers)?, number(right?, numbers)?));
+        match self {
+            Comparison::Equal => equal(),
+            Comparison::Unequal => !equal(),
+            Comparison::Greater => both().is_some_and(|(left, right)| left > right),
+            Comparison::GreaterEqual => both().is_some_and(|(left, right)| left >= right),
+            Comparison::Less => both().is_some_and(|(left, right)| left < right),
+            Comparison::LessEqual => both().is_some_and(|(left, right)| left <= right),
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Comparison::Equal => "==",
+            Comparison::Unequal => "!=",
+            Comparison::Greater => ">",
+            Comparison::GreaterEqual => ">=",
+            Comparison::Less => "<",
+            Comparison::LessEqual => "<=",
+        })
+    }
+}
+
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(truth) => *truth,
+        Value::Number(number) => number.as_f64().is_some_and(|number| number != 0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// No coercion, but 1 and 1.0 are one number.
+fn is_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
+        _ => left == right,
+    }
+}
+
+fn number(value: &Value, numbers: Numbers) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) if numbers == Numbers::OrText => {
+            text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+        }
+        _ => None,
+    }
+}

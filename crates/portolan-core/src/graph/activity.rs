@@ -1,0 +1,177 @@
+//! What workflows of activities are made of: variables, activities, questions with effects, loops.
+//!
+//! They are lowered to nodes and edges like everything else. A [`Seat`] tells which activity and step of the text a node
+//! stands for; the engine decides nothing by it.
+
+use serde_json::Value;
+
+use crate::expr::Expr;
+use crate::source::Spanned;
+use crate::value::{NodeId, Outcome};
+
+/// How many passes a loop makes where the definition does not say.
+pub const DEFAULT_MAX_PASSES: u32 = 100;
+
+/// A variable of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// What it holds.
+    pub kind: VariableKind,
+    /// What it is for.
+    pub description: Option<String>,
+    /// What it holds from the beginning.
+    pub default: Option<Value>,
+    /// Whether a run cannot begin without it.
+    pub required: bool,
+}
+
+/// What a variable holds. `null` is nobody's value: a variable without one is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableKind {
+    /// A text.
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl VariableKind {
+    /// The word a definition uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            VariableKind::String => "string",
+            VariableKind::Number => "number",
+            VariableKind::Boolean => "boolean",
+            VariableKind::Array => "array",
+            VariableKind::Object => "object",
+        }
+    }
+
+    /// Whether a variable of this kind can hold a value.
+    pub fn takes(self, value: &Value) -> bool {
+        match self {
+            VariableKind::String => value.is_string(),
+            VariableKind::Number => value.is_number(),
+            VariableKind::Boolean => value.is_boolean(),
+            VariableKind::Array => value.is_array(),
+            VariableKind::Object => value.is_object(),
+        }
+    }
+}
+
+/// An activity: a part of a workflow, with a name. All of it is text for readers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Its identifier.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// What holds during all of it.
+    pub rules: Vec<String>,
+    /// What is there when it is done.
+    pub outcome: Vec<String>,
+}
+
+/// Where a node stands in a text of activities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The activity, by its place among the workflow's.
+    pub activity: usize,
+    /// Its identifier as written: unique in its activity only.
+    pub id: String,
+    /// Its number among the steps beside it, from 1; nothing for what is no step.
+    pub number: Option<u32>,
+    /// The loops around it, the outermost first.
+    pub loops: Vec<NodeId>,
+    /// What the agent must be able to do.
+    pub effectivities: Vec<String>,
+}
+
+/// A question whose answers do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What is asked. `{name}` stands for a variable.
+    pub message: String,
+    /// What may be answered.
+    pub options: Vec<Choice>,
+    /// What counts when nobody has answered for so long.
+    pub fallback: Option<Fallback>,
+}
+
+/// The answer to a question that nobody answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The option.
+    pub option: Outcome,
+    /// After how long, in milliseconds.
+    pub after_ms: u64,
+}
+
+impl Question {
+    /// The option that an outcome is the answer of.
+    pub fn choice(&self, outcome: &Outcome) -> Option<&Choice> {
+        self.options.iter().find(|option| option.id == *outcome)
+    }
+}
+
+/// An answer and what it does. Where it leads stands on the edges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its identifier: the outcome that an answer is.
+    pub id: Outcome,
+    /// What people read.
+    pub label: String,
+    /// More about it.
+    pub description: Option<String>,
+    /// The variables that it sets.
+    pub sets: Vec<(String, Value)>,
+    /// The activities that it has passed over, by their first nodes.
+    pub skips: Vec<NodeId>,
+}
+
+/// Nodes that are walked again and again: from the target of the edge `pass` to a [`Kind::Repeat`](super::Kind::Repeat).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// What it goes by.
+    pub kind: LoopKind,
+    /// It ends after a pass after which this holds.
+    pub stop: Option<Expr>,
+    /// It ends after so many passes.
+    pub most: u32,
+}
+
+impl Loop {
+    /// The expression that it goes by.
+    pub fn condition(&self) -> &Expr {
+        match &self.kind {
+            LoopKind::ForEach { over: condition, .. } | LoopKind::While(condition) | LoopKind::DoWhile(condition) => {
+                condition
+            }
+        }
+    }
+}
+
+/// What a loop goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    /// A pass for each item of an array, as it is when the loop begins.
+    ForEach {
+        /// The array.
+        over: Expr,
+        /// The variable that holds the item during its pass.
+        variable: String,
+    },
+    /// Passes for as long as this holds before each.
+    While(Expr),
+    /// A pass, and others for as long as this holds after each.
+    DoWhile(Expr),
+}

@@ -1,0 +1,84 @@
+//! Texts of definitions with the values of variables in the place of `{name}`.
+
+use serde_json::Value;
+
+/// How much of one value stands in a text.
+const MAX_VALUE_CHARS: usize = 400;
+
+/// The text with `{name}` and `{name.of.a.part}` replaced. What has no value says so: an agent must not take a name for
+/// one. Braces around anything else stay.
+pub(super) fn filled(text: &str, variables: &[(&str, &Value)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        out.push_str(before);
+        let close = from.find('}').filter(|close| is_path(&from[1..*close]));
+        match close {
+            Some(close) => {
+                let path = &from[1..close];
+                out.push_str(&value(path, variables).unwrap_or_else(|| format!("({path} has no value)")));
+                rest = &from[close + 1..];
+            }
+            None => {
+                out.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_path(text: &str) -> bool {
+    let segment = |segment: &str| {
+        segment.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && segment.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+    };
+    !text.is_empty() && text.split('.').all(segment)
+}
+
+fn value(path: &str, variables: &[(&str, &Value)]) -> Option<String> {
+    let mut segments = path.split('.');
+    let first = segments.next()?;
+    let root = variables.iter().find(|(name, _)| *name == first)?.1;
+    let found = segments.try_fold(root, |value, segment| value.as_object()?.get(segment))?;
+    Some(text(found))
+}
+
+/// A value as people read it, shortened.
+pub(super) fn text(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_in_braces_become_their_values() {
+        let (issue, review) = (json!("PR-7"), json!({ "points": [1, 2], "open": true }));
+        let variables = [("issue", &issue), ("review", &review)];
+        let cases = [
+            ("Close {issue}?", "Close PR-7?"),
+            ("{review.open} {review.points}", "true [1,2]"),
+            ("{nobody} and {review.none}", "(nobody has no value) and (review.none has no value)"),
+            ("{} { issue } {issue", "{} { issue } {issue"),
+            ("{{issue}} {\"a\": 1}", "{PR-7} {\"a\": 1}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(filled(text, &variables), expected);
+        }
+        let long = json!("x".repeat(1_000));
+        assert_eq!(filled("{long}", &[("long", &long)]).chars().count(), MAX_VALUE_CHARS + 2);
+    }
+}

@@ -1,0 +1,157 @@
+//! Workflows of activities, walked by an agent that obeys and by one that does not.
+#![expect(clippy::disallowed_methods, reason = "the examples are files")]
+
+use portolan_core::dialect::{self, Strictness};
+use portolan_core::engine::{decide, open};
+use portolan_core::graph::Workflow;
+use portolan_core::present::{Action, Guidance, Navigator, navigation};
+use portolan_core::run::{Actor, Channel, Event, EventKind, FramePath, Opening, Raised, Run, moves};
+use portolan_core::source::Source;
+use portolan_core::validate;
+use portolan_core::value::{Outcome, PASSED, Timestamp};
+use proptest::prelude::*;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The workflows of the cases that have no fault.
+const SOUND: &[&str] = &["activity-sound", "activity-first-generation"];
+
+fn workflow(case: &str) -> Workflow {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/check").join(case);
+    let mut graphs = Vec::new();
+    for name in ["workflow.yaml", "follow-up.yaml"] {
+        if let Ok(text) = std::fs::read_to_string(folder.join(name)) {
+            graphs.extend(dialect::parse(&Source::new(name, text), Strictness::Strict).graphs);
+        }
+    }
+    let library = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
+    validate::validate(&graphs[0], &library, Strictness::Strict).0.expect("the case is sound")
+}
+
+fn begun(workflow: &Workflow, input: serde_json::Value) -> Run {
+    let opening = Opening { input: Some(Arc::new(input)), ..Opening::of(workflow.id().clone()) };
+    let mut run = Run::fold(&open(workflow, &opening).expect("it can be opened")).expect("it is open");
+    happen(workflow, &mut run, Actor::Agent("agent".to_owned()), EventKind::Begun { revision: None })
+        .expect("it begins");
+    run
+}
+
+fn happen(workflow: &Workflow, run: &mut Run, by: Actor, what: EventKind) -> Result<(), String> {
+    let event = Event { at: Timestamp(0), by, what };
+    let changes = decide(workflow, run, &event).map_err(|rejection| rejection.to_string())?;
+    changes.iter().for_each(|change| run.apply(change));
+    Ok(())
+}
+
+fn looked(workflow: &Workflow, run: &Run) -> Guidance {
+    navigation(
+        workflow,
+        run,
+        &Navigator { state: "k7f3m2qa", answer_by: "portolan runs answer", ..Navigator::default() },
+    )
+}
+
+/// What an action comes to in the engine's words; `option` is what is filled in at a question.
+fn event(run: &Run, action: &Action, option: Option<&str>) -> (Actor, EventKind) {
+    let positions = run.positions();
+    let (path, frame) = positions.first().expect("a run is somewhere");
+    let (frame, revision) = (path.clone(), Some(frame.since));
+    let text = |name: &str| action.arguments.get(name).and_then(|value| value.as_str()).map(str::to_owned);
+    let agent = Actor::Agent("agent".to_owned());
+    let reported =
+        |outcome: Outcome| EventKind::Reported { frame: frame.clone(), outcome, revision, note: None, outputs: None };
+    match action.tool {
+        "complete_step" => (agent, reported(text("result").unwrap_or_else(|| PASSED.to_owned()).as_str().into())),
+        "respond_to_checkpoint" => {
+            let person = Actor::Person { name: "agent".to_owned(), via: Channel::Attested };
+            (person, reported(option.expect("an option").into()))
+        }
+        "raise_checkpoint" => {
+            let question = Raised { question: "which?".to_owned(), options: vec!["a".into(), "b".into()] };
+            (agent, EventKind::Raised { frame, revision, question })
+        }
+        "end_workflow" => (agent, EventKind::Cancelled { reason: "enough".to_owned() }),
+        other => panic!("no tool of navigation: {other}"),
+    }
+}
+
+/// Everything that is offered, with each option of a question.
+fn offered(run: &Run, guidance: &Guidance) -> Vec<(Actor, EventKind)> {
+    let actions = guidance.available_actions.required.iter().chain(&guidance.available_actions.optional);
+    let options = guidance.checkpoint.iter().flat_map(|asked| asked.options.iter().map(|option| option.id.as_str()));
+    let options: Vec<&str> = options.collect();
+    let each = |action: &Action| match action.tool {
+        "respond_to_checkpoint" => options.iter().map(|option| event(run, action, Some(option))).collect(),
+        _ => vec![event(run, action, None)],
+    };
+    actions.flat_map(each).collect()
+}
+
+#[test]
+fn who_does_what_is_required_comes_to_the_end() {
+    for case in SOUND {
+        let workflow = workflow(case);
+        let mut run = begun(&workflow, json!({}));
+        let mut taken = 0;
+        while !run.is_over() {
+            let guidance = looked(&workflow, &run);
+            let action = guidance.available_actions.required.first().expect("something is required");
+            let option = guidance.checkpoint.as_ref().map(|asked| asked.options[0].id.as_str());
+            let (by, what) = event(&run, action, option);
+            happen(&workflow, &mut run, by, what).unwrap_or_else(|refused| panic!("{case}: {refused}"));
+            taken += 1;
+            assert!(taken < 100, "{case} does not end");
+        }
+        assert!(looked(&workflow, &run).complete);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// At every state that can be reached: what is offered is accepted, what is not offered is refused and changes
+    /// nothing, and one response is small and shows nothing that is not actionable.
+    #[test]
+    fn what_is_offered_is_what_can_be_done(
+        case in prop::sample::select(SOUND),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        list in prop::collection::vec("[a-z]{1,5}", 0..3),
+    ) {
+        let workflow = workflow(case);
+        let variable = if case == "activity-sound" { "findings" } else { "list" };
+        let mut run = begun(&workflow, json!({ variable: list }));
+        for choice in choices {
+            let guidance = looked(&workflow, &run);
+            let answer = serde_json::to_string(&guidance).expect("JSON");
+            prop_assert!(answer.len() < 3_000, "{} bytes: {answer}", answer.len());
+            let offers = offered(&run, &guidance);
+            if run.is_over() {
+                prop_assert!(offers.is_empty() && guidance.complete);
+                break;
+            }
+            for (by, what) in &offers {
+                let mut tried = run.clone();
+                let done = happen(&workflow, &mut tried, by.clone(), what.clone());
+                prop_assert!(done.is_ok(), "offered and refused: {what:?}: {done:?}");
+            }
+            let (path, frame) = { let positions = run.positions(); (positions[0].0.clone(), positions[0].1.clone()) };
+            let open: Vec<Outcome> = moves(&workflow, &frame).iter().filter_map(|offer| offer.outcome().cloned()).collect();
+            for word in ["passed", "failed", "skipped", "yes", "no", "github", "stop", "cancelled", "none"] {
+                if !open.contains(&word.into()) {
+                    let before = run.clone();
+                    let what = reported(&path, frame.since, word);
+                    prop_assert!(happen(&workflow, &mut run, Actor::Agent("agent".to_owned()), what).is_err(), "{word}");
+                    prop_assert_eq!(&run, &before);
+                }
+            }
+            // The run goes on most of the time: neither ended nor asked about.
+            let on: Vec<_> = offers.iter().filter(|(_, what)| matches!(what, EventKind::Reported { .. })).collect();
+            let (by, what) = choice.get(&on);
+            prop_assert!(happen(&workflow, &mut run, by.clone(), what.clone()).is_ok());
+        }
+    }
+}
+
+fn reported(frame: &FramePath, since: u64, word: &str) -> EventKind {
+    EventKind::Reported { frame: frame.clone(), outcome: word.into(), revision: Some(since), note: None, outputs: None }
+}

@@ -1,0 +1,192 @@
+//! The gzip member inside a token: any program unpacks it, and only this one makes it.
+//!
+//! Its first block is stored, not compressed, and holds the seal alone; what is sealed follows, compressed. So the seal
+//! vouches for the very bytes that stand here: the same content packed in another way is another text, and does not open.
+//! And no release depends on how another one's library compresses.
+
+use std::io::Write as _;
+
+use flate2::write::DeflateEncoder;
+use flate2::{Compression, Crc, Decompress, FlushDecompress, Status};
+
+use super::fault::TokenFault;
+use super::seal::{SEAL_BYTES, Seal};
+use super::text;
+
+/// Deflate; no name, no comment, no time; nothing of how hard it was compressed; Unix.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+/// A block that is stored and not the last: its length, and that with every bit turned over.
+const STORED: [u8; 5] = [0, SEAL_BYTES as u8, 0, !(SEAL_BYTES as u8), 0xff];
+/// Where the compressed part begins.
+const HEAD_BYTES: usize = HEADER.len() + STORED.len() + SEAL_BYTES;
+/// The checksum, and how many bytes were packed.
+const TRAILER_BYTES: usize = 8;
+const LEVEL: u32 = 6;
+
+/// No member unpacks to more bytes. Unpacking stops there.
+pub(super) const MAX_UNPACKED: usize = 1024 * 1024;
+/// So much is unpacked at a time, and room for more is made only when it is there.
+pub(super) const STEP: usize = 8 * 1024;
+/// What is larger is not packed again to see why it is not signed: that takes longer than all the rest.
+const MAX_REPACKED: usize = 16 * 1024;
+
+/// What a member holds.
+#[derive(Debug)]
+pub(super) struct Member<'b> {
+    /// What stands behind the seal, as it stands in the member; nothing when the member is not packed as it is here.
+    pub(super) packed: Option<&'b [u8]>,
+    /// The seal and what it vouches for.
+    unpacked: Vec<u8>,
+}
+
+impl Member<'_> {
+    pub(super) fn seal(&self) -> Seal {
+        Seal::from_bytes(self.unpacked.first_chunk().expect("a shorter member is refused"))
+    }
+
+    /// What the seal vouches for.
+    pub(super) fn content(&self) -> &[u8] {
+        &self.unpacked[SEAL_BYTES..]
+    }
+
+    /// How the content would be packed here.
+    pub(super) fn repacked(&self) -> Option<Vec<u8>> {
+        (self.content().len() <= MAX_REPACKED).then(|| compress(self.content()))
+    }
+}
+
+/// Compresses what is to be sealed.
+pub(super) fn pack(content: &[u8]) -> Result<Vec<u8>, TokenFault> {
+    let unpacked = SEAL_BYTES + content.len();
+    match unpacked <= MAX_UNPACKED {
+        true => Ok(compress(content)),
+        false => Err(text::too_large(
+            format_args!("{unpacked} bytes"),
+            format_args!("{MAX_UNPACKED} bytes before they are compressed"),
+        )),
+    }
+}
+
+fn compress(content: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
+    let packed = encoder.write_all(content).and_then(|()| encoder.finish());
+    packed.expect("memory takes everything")
+}
+
+/// The whole member of a seal and of what it vouches for.
+pub(super) fn write(seal: &Seal, packed: &[u8], content: &[u8]) -> Vec<u8> {
+    let seal = seal.to_bytes();
+    [&HEADER[..], &STORED, &seal, packed, &trailer(&[&seal, content])].concat()
+}
+
+fn trailer(parts: &[&[u8]]) -> [u8; TRAILER_BYTES] {
+    let mut checksum = Crc::new();
+    parts.iter().for_each(|part| checksum.update(part));
+    let mut trailer = [0; TRAILER_BYTES];
+    trailer[..4].copy_from_slice(&checksum.sum().to_le_bytes());
+    trailer[4..].copy_from_slice(&checksum.amount().to_le_bytes());
+    trailer
+}
+
+/// Takes a member apart that fills `bytes` exactly.
+pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
+    let rest = behind_header(bytes)?;
+    let Unpacked { content: unpacked, taken, end } = unpack(rest);
+    match end {
+        End::Reached => {}
+        End::CutOff => return Err(cut_off()),
+        End::Broken => return Err(TokenFault::damaged("cannot be unpacked: it was changed")),
+        End::TooMuch => {
+            return Err(TokenFault::damaged(format_args!(
+                "unpacks to more than {MAX_UNPACKED} bytes, which no token does"
+            )));
+        }
+    }
+    let behind = bytes.len() - rest.len() + taken;
+    let (is, more) = bytes[behind..].split_first_chunk::<TRAILER_BYTES>().ok_or_else(cut_off)?;
+    check_trailer(is, trailer(&[&unpacked]))?;
+    match more {
+        [] => {}
+        [0x1f, 0x8b, ..] => return Err(TokenFault::damaged("holds a second gzip member behind its own")),
+        _ => return Err(TokenFault::damaged(format_args!("has {} bytes behind its gzip member", more.len()))),
+    }
+    if unpacked.len() < SEAL_BYTES {
+        return Err(TokenFault::damaged("has no room for a seal, which every token has"));
+    }
+    let is_ours = behind >= HEAD_BYTES && bytes.strip_prefix(&HEADER).is_some_and(|rest| rest.starts_with(&STORED));
+    Ok(Member { packed: is_ours.then(|| &bytes[HEAD_BYTES..behind]), unpacked })
+}
+
+/// What follows the header, whoever wrote it: of which program and when does not matter yet.
+fn behind_header(bytes: &[u8]) -> Result<&[u8], TokenFault> {
+    let fixed = &HEADER[..4];
+    match bytes.split_at_checked(HEADER.len()) {
+        Some((header, rest)) if header.starts_with(fixed) => Ok(rest),
+        None if bytes.starts_with(fixed) || fixed.starts_with(bytes) => Err(cut_off()),
+        _ => Err(TokenFault::damaged("holds no gzip member with a plain header")),
+    }
+}
+
+fn check_trailer(is: &[u8; TRAILER_BYTES], must: [u8; TRAILER_BYTES]) -> Result<(), TokenFault> {
+    let what = match (is[..4] == must[..4], is[4..] == must[4..]) {
+        (true, true) => return Ok(()),
+        (false, _) => "checksum",
+        (true, false) => "length",
+    };
+    Err(TokenFault::damaged(format_args!("does not unpack to the {what} that it names: it was changed")))
+}
+
+fn cut_off() -> TokenFault {
+    TokenFault::damaged("is cut off")
+}
+
+/// What was signed is there, in another packing.
+pub(super) fn packed_anew() -> TokenFault {
+    TokenFault::damaged(
+        "holds what was given out, but packed in another way: a program packed it anew, or it was changed",
+    )
+}
+
+/// What came of unpacking: never more than a step over the limit, whatever it was.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    pub(super) content: Vec<u8>,
+    /// How many of the packed bytes it took.
+    pub(super) taken: usize,
+    pub(super) end: End,
+}
+
+/// How unpacking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Reached,
+    CutOff,
+    Broken,
+    TooMuch,
+}
+
+/// Unpacks in steps, and stops at the limit.
+pub(super) fn unpack(packed: &[u8]) -> Unpacked {
+    let mut inflate = Decompress::new(false);
+    let mut content = Vec::new();
+    let mut step = [0; STEP];
+    let end = loop {
+        let (read, written) = (inflate.total_in(), inflate.total_out());
+        let status = inflate.decompress(&packed[count(read)..], &mut step, FlushDecompress::None);
+        content.extend_from_slice(&step[..count(inflate.total_out() - written)]);
+        let stands = inflate.total_in() == read && inflate.total_out() == written;
+        match status {
+            _ if content.len() > MAX_UNPACKED => break End::TooMuch,
+            Ok(Status::StreamEnd) => break End::Reached,
+            Ok(Status::Ok | Status::BufError) if stands => break End::CutOff,
+            Ok(Status::Ok | Status::BufError) => {}
+            Err(_) => break End::Broken,
+        }
+    };
+    Unpacked { content, taken: count(inflate.total_in()), end }
+}
+
+/// Both counts stay below the length of a text or the limit.
+fn count(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("no more is read or written than memory holds")
+}

@@ -1,0 +1,114 @@
+//! The outer form of a token: `v1.gzB64.` and base64. Each sequence of bytes has exactly one text, and every other text
+//! is told apart here by what most likely became of it. Knows nothing of what the bytes are.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::fault::{Code, TokenFault};
+
+/// How every token begins.
+pub(super) const PREFIX: &str = "v1.gzB64.";
+const VERSION: &str = "v1";
+const ENCODING: &str = "gzB64";
+
+/// No token is longer. What is longer is not even decoded.
+pub(super) const MAX_CHARS: usize = 64 * 1024;
+
+/// The text of these bytes.
+pub(super) fn write(bytes: &[u8]) -> Result<String, TokenFault> {
+    let chars = PREFIX.len() + bytes.len().div_ceil(3) * 4;
+    if chars > MAX_CHARS {
+        return Err(too_large(format_args!("a token of {chars} characters"), format_args!("{MAX_CHARS} characters")));
+    }
+    let mut text = String::with_capacity(chars);
+    text.push_str(PREFIX);
+    BASE64.encode_string(bytes, &mut text);
+    Ok(text)
+}
+
+/// The bytes of a text.
+pub(super) fn read(text: &str) -> Result<Vec<u8>, TokenFault> {
+    if text.len() > MAX_CHARS {
+        let bytes = text.len();
+        return Err(TokenFault::damaged(format_args!("has {bytes} bytes, and no token has over {MAX_CHARS}")));
+    }
+    if text.is_empty() {
+        return Err(TokenFault::damaged("is empty"));
+    }
+    if let Some(at) = text.chars().position(char::is_whitespace) {
+        return Err(TokenFault::damaged(format_args!("has a blank or a line break as its character {}", at + 1)));
+    }
+    let payload = text.strip_prefix(PREFIX).ok_or_else(|| misbegun(text))?;
+    alphabet(payload)?;
+    padding(payload)?;
+    BASE64.decode(payload).map_err(|_| TokenFault::damaged("ends in a character that cannot end it: it was changed"))
+}
+
+pub(super) fn too_large(is: impl fmt::Display, limit: impl fmt::Display) -> TokenFault {
+    let help = "keep the run in the store and name it by its handle, or carry less in its state";
+    TokenFault::new(Code::TooLarge, format!("the run's state needs {is}, and no token has over {limit}"), help)
+}
+
+/// What is wrong with a text that does not begin as tokens do.
+fn misbegun(text: &str) -> TokenFault {
+    let mut parts = text.splitn(3, '.');
+    let (version, encoding, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+    if version != VERSION && is_version(version) && encoding.is_some() {
+        return TokenFault::unsupported(format_args!("is of version `{version}`, and this release reads `{VERSION}`"));
+    }
+    match (version, encoding, rest) {
+        (VERSION, Some(word), Some(_)) if word != ENCODING && is_word(word) => {
+            TokenFault::unsupported(format_args!("is encoded as `{word}`, and this release reads `{ENCODING}`"))
+        }
+        _ if PREFIX.starts_with(text) => TokenFault::damaged("is cut off within its beginning"),
+        _ => TokenFault::damaged(format_args!("does not begin with `{PREFIX}`")),
+    }
+}
+
+/// `v` and a number of few digits.
+fn is_version(text: &str) -> bool {
+    let digits = text.strip_prefix('v').unwrap_or_default();
+    (1..=4).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0')
+}
+
+fn is_word(text: &str) -> bool {
+    (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Every character is one of standard base64, and what fills it up stands at its end.
+fn alphabet(payload: &str) -> Result<(), TokenFault> {
+    let body = payload.trim_end_matches('=');
+    let is_ours = |letter: char| letter.is_ascii_alphanumeric() || letter == '+' || letter == '/';
+    let Some((at, letter)) = body.chars().enumerate().find(|(_, letter)| !is_ours(*letter)) else { return Ok(()) };
+    let at = PREFIX.len() + at + 1;
+    Err(match letter {
+        '-' | '_' => TokenFault::damaged(format_args!(
+            "has `{letter}` as its character {at}, which is of the URL-safe alphabet: it was encoded anew"
+        )),
+        '=' => TokenFault::damaged(format_args!(
+            "has `=` as its character {at}, and more behind it: something was put behind its end"
+        )),
+        '.' => TokenFault::damaged(format_args!("has a further `.` as its character {at}")),
+        _ => TokenFault::damaged(format_args!(
+            "has `{}` as its character {at}, which is no base64",
+            letter.escape_debug()
+        )),
+    })
+}
+
+/// It is filled up to whole groups of four, no more and no less.
+fn padding(payload: &str) -> Result<(), TokenFault> {
+    let letters = payload.trim_end_matches('=').len();
+    let is = payload.len() - letters;
+    match (letters % 4, is) {
+        (0, 0) if letters == 0 => Err(TokenFault::damaged(format_args!("ends behind `{PREFIX}`"))),
+        (0, 0) | (2, 2) | (3, 1) => Ok(()),
+        (1, _) => {
+            Err(TokenFault::damaged("has a number of characters that base64 never has: it was cut off or changed"))
+        }
+        (0, 1..) | (2, 3..) | (3, 2..) => Err(TokenFault::damaged("has too much `=` at its end")),
+        _ => Err(TokenFault::damaged("lacks `=` at its end: it was cut off, or its padding was taken away")),
+    }
+}
