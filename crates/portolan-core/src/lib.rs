@@ -50,6 +50,7 @@
 //!     outcome: Outcome::from(outcome),
 //!     revision: None,
 //!     note: None,
+//!     outputs: None,
 //! };
 //!
 //! happen(EventKind::Begun { revision: None })?;
