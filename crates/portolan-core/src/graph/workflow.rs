@@ -16,12 +16,20 @@ use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 pub struct Workflow {
     root: WorkflowId,
     flows: IndexMap<WorkflowId, Flow>,
+    /// Whether a flow has activities, and with them perhaps loops.
+    has_activities: bool,
 }
 
 impl Workflow {
     pub(crate) fn new(root: WorkflowId, flows: IndexMap<WorkflowId, Flow>) -> Workflow {
         assert!(flows.contains_key(&root), "a workflow contains its root flow");
-        Workflow { root, flows }
+        let has_activities = flows.values().any(|flow| !flow.activities.is_empty());
+        Workflow { root, flows, has_activities }
+    }
+
+    /// Whether a flow has activities, and with them perhaps loops.
+    pub(crate) fn has_activities(&self) -> bool {
+        self.has_activities
     }
 
     /// The identifier of the root flow, which is the workflow's own.

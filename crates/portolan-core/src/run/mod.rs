@@ -439,7 +439,8 @@ impl Frame {
 impl Run {
     /// The frame at `path`, if it is under way.
     pub fn frame<'r>(&'r self, path: &FramePath) -> Option<&'r Frame> {
-        self.way(path).nth(path.0.len())
+        let inside = |frame: &'r Frame, name| frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame);
+        path.0.iter().try_fold(&self.root, inside)
     }
 
     /// The frames on the way to `path`, the root first, as far as they are under way.

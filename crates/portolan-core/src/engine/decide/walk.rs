@@ -150,10 +150,10 @@ impl<'w> Draft<'w> {
 
     /// The frame in which a node is walked: a way out of loops ends their passes.
     fn home(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId) -> FramePath {
-        let flow = self.workflow.flow(flow);
-        if flow.activities.is_empty() {
+        if !self.workflow.has_activities() {
             return path.clone();
         }
+        let flow = self.workflow.flow(flow);
         let depth = self.run().owner(path).0.len() + flow.loops(node).len();
         FramePath(path.0.iter().take(depth).cloned().collect())
     }
