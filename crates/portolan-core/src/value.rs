@@ -70,6 +70,22 @@ word! {
     CheckId
 }
 
+/// What kind of value JSON has here, as messages say it: `a string`.
+///
+/// ```
+/// assert_eq!(portolan_core::value::described(&serde_json::json!([1])), "an array");
+/// ```
+pub fn described(value: &serde_json::Value) -> &'static str {
+    match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "a boolean",
+        serde_json::Value::Number(_) => "a number",
+        serde_json::Value::String(_) => "a string",
+        serde_json::Value::Array(_) => "an array",
+        serde_json::Value::Object(_) => "an object",
+    }
+}
+
 /// The outcome of work that was done.
 pub const PASSED: &str = "passed";
 /// The outcome of work that could not be done, and of a claim that did not hold.

@@ -81,10 +81,10 @@ impl Format {
         if toolgraph::is_one(tree) {
             return Some(Format::ToolGraph);
         }
-        if has("activities") || has("initialActivity") || has("activitiesDir") {
-            return Some(Format::Activity);
+        if has("nodes") || has("edges") {
+            return Some(Format::Navigator);
         }
-        (has("nodes") || has("edges")).then_some(Format::Navigator)
+        (has("activities") || has("initialActivity") || has("activitiesDir")).then_some(Format::Activity)
     }
 }
 

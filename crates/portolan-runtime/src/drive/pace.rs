@@ -26,15 +26,19 @@ impl Pace {
     /// Takes a step, of a definition that may be heavy. On a runtime of a single thread there is nobody to hand over to.
     pub(crate) fn take<T>(&self, heavy: bool, step: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
-        let careful = self.careful.load(Ordering::Relaxed);
-        let hands_over = (heavy || careful > 0) && may_hand_over();
+        let hands_over = (heavy || self.careful.load(Ordering::Relaxed) > 0) && may_hand_over();
         let taken = if hands_over { tokio::task::block_in_place(step) } else { step() };
-        if begun.elapsed() >= LONG {
+        self.learn(begun.elapsed());
+        taken
+    }
+
+    fn learn(&self, took: Duration) {
+        let careful = self.careful.load(Ordering::Relaxed);
+        if took >= LONG {
             self.careful.store(CAREFUL, Ordering::Relaxed);
         } else if careful > 0 {
             self.careful.store(careful - 1, Ordering::Relaxed);
         }
-        taken
     }
 }
 
@@ -44,34 +48,52 @@ fn may_hand_over() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-    use std::thread;
+    use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
 
-    #[test]
-    fn after_a_long_step_others_go_on_during_the_next() {
+    /// Whether a task that was just spawned is heard during a step on the only thread there is, by this way of listening.
+    fn is_heard(pace: Pace, heavy: bool, listen: fn(&Receiver<()>) -> bool) -> bool {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
-        let heard = runtime.block_on(async {
-            let alone = tokio::spawn(async {
-                let pace = Pace::default();
-                pace.take(false, || thread::sleep(LONG));
-                let (say, hear) = mpsc::channel();
-                tokio::spawn(async move { say.send("others go on") });
-                // There is one thread: what was just spawned is waiting for it.
-                pace.take(false, || hear.recv_timeout(Duration::from_secs(20)))
+        runtime.block_on(async {
+            let alone = tokio::spawn(async move {
+                let (say, hear) = channel();
+                tokio::spawn(async move { say.send(()) });
+                pace.take(heavy, || listen(&hear))
             });
             alone.await.expect("it does not panic")
-        });
-        assert_eq!(heard, Ok("others go on"));
+        })
+    }
+
+    fn patiently(hear: &Receiver<()>) -> bool {
+        hear.recv_timeout(Duration::from_secs(20)).is_ok()
+    }
+
+    fn careful(pace: &Pace) -> u32 {
+        pace.careful.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn others_go_on_during_steps_that_may_be_long() {
+        let (quick, slow) = (Pace::default(), Pace::default());
+        slow.learn(LONG);
+        assert!(is_heard(slow, false, patiently), "after a long step");
+        assert!(is_heard(Pace::default(), true, patiently), "of a heavy definition");
+        let at_once = |hear: &Receiver<()>| hear.try_recv().is_ok();
+        assert!(!is_heard(quick, false, at_once), "and not else: handing over costs more than most steps take");
+    }
+
+    #[test]
+    fn care_ends_when_enough_steps_were_short() {
+        let pace = Pace::default();
+        pace.learn(LONG);
+        (0..CAREFUL).for_each(|_| pace.learn(Duration::ZERO));
+        assert_eq!(careful(&pace), 0);
     }
 
     #[test]
     fn where_there_is_one_thread_steps_are_taken_all_the_same() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let pace = Pace::default();
-        pace.take(false, || thread::sleep(LONG));
-        assert_eq!(runtime.block_on(async { pace.take(true, || 2) }), 2);
-        assert_eq!(pace.careful.load(Ordering::Relaxed), CAREFUL - 1);
+        assert_eq!(runtime.block_on(async { Pace::default().take(true, || 2) }), 2);
     }
 }

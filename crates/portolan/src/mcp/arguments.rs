@@ -1,6 +1,7 @@
 //! The arguments of a tool call: typed, bounded, and all faults at once.
 
 use portolan_core::diagnostic::{clip, closest, list};
+use portolan_core::value::described;
 use portolan_runtime::service::ServiceError;
 use serde_json::{Map, Value};
 
@@ -42,7 +43,7 @@ impl Arguments {
         match self.take(name)? {
             Value::String(text) if text.len() <= most => Some(text),
             Value::String(_) => self.wrong(name, &format!("at most {most} bytes long"), "longer"),
-            other => self.wrong(name, "a string", describe(&other)),
+            other => self.wrong(name, "a string", described(&other)),
         }
     }
 
@@ -73,7 +74,7 @@ impl Arguments {
     pub(super) fn object(&mut self, name: &'static str) -> Option<Map<String, Value>> {
         match self.take(name)? {
             Value::Object(members) => Some(members),
-            other => self.wrong(name, "an object", describe(&other)),
+            other => self.wrong(name, "an object", described(&other)),
         }
     }
 
@@ -91,7 +92,7 @@ impl Arguments {
         let value = self.take(name)?;
         match value.as_u64() {
             Some(number) => Some(number),
-            None => self.wrong(name, "a whole number", describe(&value)),
+            None => self.wrong(name, "a whole number", described(&value)),
         }
     }
 
@@ -99,13 +100,13 @@ impl Arguments {
         match self.take(name) {
             None => false,
             Some(Value::Bool(flag)) => flag,
-            Some(other) => self.wrong(name, "true or false", describe(&other)).unwrap_or_default(),
+            Some(other) => self.wrong(name, "true or false", described(&other)).unwrap_or_default(),
         }
     }
 
     pub(super) fn strings(&mut self, name: &'static str) -> Option<Vec<String>> {
         let value = self.take(name)?;
-        let Value::Array(items) = &value else { return self.wrong(name, "an array of strings", describe(&value)) };
+        let Value::Array(items) = &value else { return self.wrong(name, "an array of strings", described(&value)) };
         if items.len() > MAX_STRINGS {
             return self.wrong(name, &format!("at most {MAX_STRINGS} long"), "longer");
         }
@@ -120,7 +121,7 @@ impl Arguments {
                         "one with a longer one",
                     );
                 }
-                other => return self.wrong(name, "an array of strings", &format!("one with {}", describe(other))),
+                other => return self.wrong(name, "an array of strings", &format!("one with {}", described(other))),
             }
         }
         Some(strings)
@@ -144,17 +145,6 @@ impl Arguments {
         let help =
             format!("the arguments are {}", if self.known.is_empty() { "none".to_owned() } else { list(&self.known) });
         Err(ServiceError::refused("invalid_arguments", self.faults.join("; "), help))
-    }
-}
-
-fn describe(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
 

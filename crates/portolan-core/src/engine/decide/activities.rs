@@ -9,27 +9,16 @@ use super::walk::Draft;
 use crate::expr::{Expr, Scope};
 use crate::graph::{Choice, Flow, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
-use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId};
+use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
 
 /// Why values cannot be those of variables, one sentence for each.
 pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
     let misfit = |(name, value): (&String, &Value)| match flow.variable(name) {
         None => Some(format!("there is no variable `{}`", crate::diagnostic::clip(name))),
         Some(variable) if variable.kind.takes(value) => None,
-        Some(variable) => Some(format!("`{name}` is a {}, and not {}", variable.kind.word(), kind_of(value))),
+        Some(variable) => Some(format!("`{name}` is a {}, and not {}", variable.kind.word(), described(value))),
     };
     values.iter().filter_map(misfit).collect()
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// What the variables of a flow hold at first: what is given, else their defaults.
@@ -45,8 +34,12 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
     if !faults.is_empty() {
         return Err(faults);
     }
-    let value = |variable: &Variable| given.get(&variable.name.value).or(variable.default.as_ref()).cloned();
-    Ok(flow.variables.iter().filter_map(|variable| Some((variable.name.value.clone(), value(variable)?))).collect())
+    Ok(at_first(flow, &|variable| given.get(&variable.name.value)))
+}
+
+fn at_first<'v>(flow: &'v Flow, given: &dyn Fn(&Variable) -> Option<&'v Value>) -> Map<String, Value> {
+    let value = |variable: &'v Variable| given(variable).or(variable.default.as_ref()).cloned();
+    flow.variables.iter().filter_map(|variable| Some((variable.name.value.clone(), value(variable)?))).collect()
 }
 
 impl Draft<'_> {
@@ -144,7 +137,7 @@ impl Draft<'_> {
             Some(Value::Array(items)) => {
                 Err(format!("`{}` has {} items, more than {MAX_ITEMS}", over.text(), items.len()))
             }
-            Some(other) => Err(format!("`{}` is no array but {}", over.text(), kind_of(&other))),
+            Some(other) => Err(format!("`{}` is no array but {}", over.text(), described(&other))),
             None => Err(format!("`{}` has no value, and the loop goes by its items", over.text())),
         }
     }
@@ -235,17 +228,9 @@ impl Draft<'_> {
             return;
         }
         let mut data = frame.data.take().unwrap_or_default();
-        let fits =
-            |variable: &&Variable| data.input.get(&variable.name.value).is_some_and(|value| variable.kind.takes(value));
-        let value = |variable: &Variable| {
-            let given = Some(variable).filter(fits).and_then(|variable| data.input.get(&variable.name.value));
-            given.or(variable.default.as_ref()).cloned()
-        };
-        let variables: Map<String, Value> = flow
-            .variables
-            .iter()
-            .filter_map(|variable| Some((variable.name.value.clone(), value(variable)?)))
-            .collect();
+        let fitting =
+            |variable: &Variable| data.input.get(&variable.name.value).filter(|value| variable.kind.takes(value));
+        let variables = at_first(flow, &fitting);
         data.variables = variables;
         frame.data = Some(data);
     }

@@ -93,7 +93,8 @@ impl<'w> Draft<'w> {
     pub(super) fn leave(&mut self, path: &FramePath, node: &NodeId, outcome: &Outcome, feedback: Option<Feedback>) {
         let Some(frame) = self.frame(path) else { return };
         let (flow, used) = (frame.flow.clone(), frame.used(node));
-        let exits = &self.step(&flow, node).exits;
+        let step = self.step(&flow, node);
+        let exits = &step.exits;
         if outcome.is_failed() {
             return self.fail(path, flow, node, (&exits.failing, used), feedback);
         }
@@ -102,7 +103,7 @@ impl<'w> Draft<'w> {
             self.emit(Change::Refilled { frame: path.clone(), gate: Some(node.clone()) });
         }
         if outcome.as_str() == PASSED {
-            self.set_all(path, &self.step(&flow, node).node.sets);
+            self.set_all(path, &step.node.sets);
         }
         match exits.target(outcome) {
             Some(to) => self.enter(path, flow, to, outcome, feedback),

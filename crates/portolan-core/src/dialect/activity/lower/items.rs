@@ -243,7 +243,7 @@ impl<'f> Lowering<'f, '_> {
     pub(super) fn trigger(&mut self, seat: &Seating<'f>, after: &str, nth: usize, trigger: &'f Started) {
         let id = NodeId::from(format!("{after}.start{}", number(nth)));
         let context = trigger.pass_context.iter().map(|name| name.value.clone()).collect();
-        trigger.pass_context.iter().for_each(|name| self.names.known(name, "`passContext`", self.faults));
+        trigger.pass_context.iter().for_each(|name| self.names.known(name, self.faults));
         let kind = Kind::Subflow { workflow: trigger.workflow.clone(), args: None, context };
         let node = self.chain.add(&id, trigger.workflow.span, kind, Some(seat.seat(&trigger.workflow.value, None)));
         node.name.clone_from(&trigger.workflow.value);
@@ -338,7 +338,7 @@ impl<'f> Lowering<'f, '_> {
         let id = seat.node(&looping.id.value);
         let kind = match &looping.kind {
             LoopKind::ForEach { over, variable } => {
-                self.names.known(over, "`over`", self.faults);
+                self.names.known(over, self.faults);
                 let Some(path) = names::path(&over.value) else { return self.no_path(over) };
                 let variable = variable.as_ref().map_or_else(|| "item".to_owned(), |name| name.value.clone());
                 graph::LoopKind::ForEach { over: path, variable }

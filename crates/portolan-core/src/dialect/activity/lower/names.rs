@@ -83,7 +83,7 @@ impl<'f> Names<'f> {
     /// What is wrong with the names alone.
     pub(super) fn check(&self, file: &File, faults: &mut Faults) {
         for mode in &file.modes {
-            mode.activation_variable.iter().for_each(|variable| self.known(variable, "`activationVariable`", faults));
+            mode.activation_variable.iter().for_each(|variable| self.known(variable, faults));
             for (name, value) in &mode.defaults {
                 self.takes(name, &value.value, value.span, faults);
             }
@@ -123,7 +123,7 @@ impl<'f> Names<'f> {
     }
 
     /// A variable, or a path into one, must be declared.
-    pub(super) fn known(&self, path: &Spanned<String>, _by: &str, faults: &mut Faults) {
+    pub(super) fn known(&self, path: &Spanned<String>, faults: &mut Faults) {
         let root = path.value.split('.').next().unwrap_or_default();
         if !self.knows(root) {
             self.unknown(root, path.span, "it never has a value", faults);
