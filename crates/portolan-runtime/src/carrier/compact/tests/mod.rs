@@ -1,0 +1,1 @@
+//! Runs as bytes, and back.
