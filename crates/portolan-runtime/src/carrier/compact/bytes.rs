@@ -19,8 +19,12 @@ const OBJECT: u8 = 6;
 const NULL: u64 = 0;
 const FALSE: u64 = 1;
 const TRUE: u64 = 2;
-/// Eight bytes follow.
+/// A float whose eight bytes follow.
 const FLOAT: u64 = 3;
+/// A float whose digits and power of ten follow.
+const DECIMAL: u64 = 4;
+/// With more digits, the eight bytes are no longer.
+const MAX_DIGITS: u64 = 1 << 40;
 
 /// A run may be 150 frames deep, with its loops; its values are read from texts of no more than 256 levels.
 pub(super) const MAX_DEPTH: usize = 256;
@@ -143,8 +147,18 @@ impl<'w> Out<'w> {
         match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => self.headed(WHOLE, number),
             (None, Some(number)) => self.headed(NEGATIVE, !number as u64),
-            (None, None) => {
-                let float = number.as_f64().expect("a number that is not whole is a float");
+            (None, None) => self.float(number.as_f64().expect("a number that is not whole is a float")),
+        }
+    }
+
+    fn float(&mut self, float: f64) {
+        match decimal(float) {
+            Some((digits, power)) => {
+                self.headed(PLAIN, DECIMAL);
+                self.signed(digits);
+                self.signed(power);
+            }
+            None => {
                 self.headed(PLAIN, FLOAT);
                 self.bytes.extend_from_slice(&float.to_le_bytes());
             }
@@ -341,6 +355,10 @@ impl<'w> In<'w> {
                 let bytes = self.take(size_of::<f64>())?.first_chunk()?;
                 Number::from_f64(f64::from_le_bytes(*bytes)).map(Value::Number)
             }
+            DECIMAL => {
+                let (digits, power) = (self.signed()?, self.signed()?);
+                Number::from_f64(undecimal(digits, power)?).map(Value::Number)
+            }
             _ => None,
         }
     }
@@ -354,4 +372,19 @@ pub(super) fn bits<const N: usize>(flags: [bool; N]) -> u64 {
 /// The flags that a number holds, when it holds no others.
 pub(super) fn flags<const N: usize>(bits: u64) -> Option<[bool; N]> {
     (bits >> N == 0).then(|| std::array::from_fn(|nth| bits >> nth & 1 == 1))
+}
+
+/// The digits and the power of ten of a float that people would write like that, if they give the very same float.
+fn decimal(float: f64) -> Option<(i64, i64)> {
+    let text = format!("{float:e}");
+    let (number, power) = text.split_once('e')?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits: i64 = format!("{whole}{part}").parse().ok()?;
+    let power = power.parse::<i64>().ok()? - i64::try_from(part.len()).ok()?;
+    let is_same = undecimal(digits, power).is_some_and(|same| same.to_bits() == float.to_bits());
+    (digits.unsigned_abs() < MAX_DIGITS && is_same).then_some((digits, power))
+}
+
+fn undecimal(digits: i64, power: i64) -> Option<f64> {
+    format!("{digits}e{power}").parse().ok()
 }

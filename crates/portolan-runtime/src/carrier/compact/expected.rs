@@ -41,6 +41,12 @@ fn seeded(workflow: &Workflow, flow: &WorkflowId, given: Option<&Value>) -> Map<
     first.collect()
 }
 
+/// The names of the variables of a flow, in the order in which they are declared.
+pub(super) fn declared<'w>(workflow: &'w Workflow, flow: &WorkflowId) -> Vec<&'w str> {
+    let variables = find(workflow, flow).into_iter().flat_map(|flow| &flow.variables);
+    variables.map(|variable| variable.name.value.as_str()).collect()
+}
+
 /// How a pass of a loop came to be.
 pub(super) fn pass<'r>(
     workflow: &'r Workflow,

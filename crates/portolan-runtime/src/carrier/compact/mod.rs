@@ -10,6 +10,7 @@
 //! when a run gets a field, the present functions stay for what was written with them, and the table gets a line.
 
 mod bytes;
+mod changes;
 mod expected;
 mod reader;
 #[cfg(test)]

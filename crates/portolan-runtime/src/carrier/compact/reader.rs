@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Carried;
 use super::bytes::{In, flags};
+use super::changes::{self, CHANGE_BITS};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
@@ -129,22 +130,41 @@ impl<'w> Reader<'w> {
     }
 
     fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Box<Data>> {
-        let [has_pairs, is_anew, is_skipped, has_input, has_outputs, has_output, has_fault] = self.from.flags()?;
+        let head: u64 = self.from.number()?;
+        let [is_skipped, has_input, has_outputs, has_output, has_fault] = flags(head >> CHANGE_BITS)?;
         let input = self.when(has_input, In::value)?.unwrap_or_default();
-        let mut variables = match is_anew {
-            true => Map::new(),
-            false => origin.variables(self.workflow, flow, &input),
+        let changes = head & ((1 << CHANGE_BITS) - 1);
+        let mut variables = match changes {
+            changes::ANEW => Map::new(),
+            _ => origin.variables(self.workflow, flow, &input),
         };
-        self.from.spend(
-            size_of::<Data>() + variables.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>(),
-        )?;
-        self.when(has_pairs, |from| from.pairs(&mut variables))?;
+        let weight = variables.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>();
+        self.from.spend(size_of::<Data>() + weight)?;
+        match changes {
+            changes::NONE => {}
+            changes::MARKED => self.marked(&mut variables, flow)?,
+            _ => self.from.pairs(&mut variables)?,
+        }
         let skipped = self.when(is_skipped, |from| from.list(In::node))?.unwrap_or_default();
         let outputs = self.when(has_outputs, outputs)?.unwrap_or_default();
         let output = self.when(has_output, In::value)?.map(Arc::new);
         let fault = self.when(has_fault, fault)?;
         let skipped = skipped.into_iter().collect();
         Some(Box::new(Data { input: Arc::new(input), outputs, variables, skipped, output, fault }))
+    }
+
+    fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {
+        let mut marks: u64 = self.from.number()?;
+        let mut names = expected::declared(self.workflow, flow).into_iter();
+        while marks != 0 {
+            let name = names.next()?;
+            if marks & 1 == 1 {
+                self.from.spend(name.len())?;
+                variables.insert(name.to_owned(), self.from.value()?);
+            }
+            marks >>= 1;
+        }
+        Some(())
     }
 
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {

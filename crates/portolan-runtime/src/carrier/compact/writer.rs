@@ -8,10 +8,10 @@ use portolan_core::run::{
     Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::WorkflowId;
-use serde_json::{Map, Value};
 
 use super::Carried;
 use super::bytes::{Out, bits};
+use super::changes::{CHANGE_BITS, Changes};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
@@ -183,24 +183,20 @@ impl Writer<'_> {
     fn data(&mut self, data: &Data, flow: &WorkflowId, origin: Origin<'_>) {
         let Data { input, outputs, variables, skipped, output, fault } = data;
         let first = origin.variables(self.workflow, flow, input);
-        let changed = changes(&first, variables);
-        let is_anew = changed.is_none();
-        let pairs = changed.unwrap_or_else(|| variables.iter().collect());
+        let changes = Changes::of(&first, variables, &expected::declared(self.workflow, flow));
         let has_outputs = *outputs != Outputs::default();
-        self.out.flags([
-            !pairs.is_empty(),
-            is_anew,
-            !skipped.is_empty(),
-            !input.is_null(),
-            has_outputs,
-            output.is_some(),
-            fault.is_some(),
-        ]);
+        let flags = [!skipped.is_empty(), !input.is_null(), has_outputs, output.is_some(), fault.is_some()];
+        self.out.number(bits(flags) << CHANGE_BITS | changes.number());
         if !input.is_null() {
             self.out.value(input);
         }
-        if !pairs.is_empty() {
-            self.out.pairs(&pairs);
+        match changes {
+            Changes::None => {}
+            Changes::Marked(marks, values) => {
+                self.out.number(marks);
+                values.iter().for_each(|value| self.out.value(value));
+            }
+            Changes::Listed(pairs) | Changes::Anew(pairs) => self.out.pairs(&pairs),
         }
         if !skipped.is_empty() {
             self.out.list(skipped.iter(), |out, node| out.node(node.as_str()));
@@ -213,22 +209,6 @@ impl Writer<'_> {
             [node, code, message, detail].iter().for_each(|text| self.out.own(text));
         }
     }
-}
-
-/// What was set since the variables held this; nothing where that does not lead to the same variables in the same order.
-fn changes<'v>(first: &Map<String, Value>, variables: &'v Map<String, Value>) -> Option<Vec<(&'v String, &'v Value)>> {
-    let is_new = |name: &String| !first.contains_key(name);
-    let order = first.keys().chain(variables.keys().filter(|name| is_new(name)));
-    if !order.eq(variables.keys()) {
-        return None;
-    }
-    let is_set = |name: &String, value: &Value| first.get(name).is_none_or(|first| !is_exactly(first, value));
-    Some(variables.iter().filter(|(name, value)| is_set(name, value)).collect())
-}
-
-/// Equal is not enough: the signs of zeros and the order of keys count too.
-fn is_exactly(one: &Value, other: &Value) -> bool {
-    one == other && one.to_string() == other.to_string()
 }
 
 fn verdict(out: &mut Out<'_>, verdict: &Verdict) {
