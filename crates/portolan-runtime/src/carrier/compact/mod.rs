@@ -1,0 +1,87 @@
+//! The state of a run in a few bytes: what a token carries of it besides its claims.
+//!
+//! Whoever reads a state has the definition, so that nothing is written that follows from it. Ids and texts that stand in
+//! the definition are numbers, and what holds what it held at first takes no room. The numbers mean something by the
+//! definition only: a state begins with a check of what they are counted in. `docs/token.md` has the form to the byte.
+//!
+//! A run that was read may still be none of the workflow's: `engine::fits` says so. Tokens are not known here.
+//!
+//! A layout is a number and a function that brings its bytes to the present run. What was ever given out is read for ever:
+//! when a run gets a field, the present functions stay for what was written with them, and the table gets a line.
+
+mod bytes;
+mod changes;
+mod expected;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod words;
+mod writer;
+
+use portolan_core::graph::Workflow;
+use portolan_core::run::Run;
+
+use words::Words;
+
+/// What a token says of where a run stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Carried {
+    /// The run.
+    pub(crate) run: Run,
+    /// Whether its holder has agreed to go on with the definition that it began with, though the file has changed.
+    pub(crate) pinned: bool,
+}
+
+/// Why a state cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// It has a layout that only a newer release knows.
+    Layout(u8),
+    /// Its numbers are counted in other words than the definition has for this release: it was written for another
+    /// definition, or by a release that makes other nodes of this one.
+    Words,
+    /// It is not laid out as its layout says.
+    Damaged,
+}
+
+/// The layout that is written.
+const PRESENT: u8 = 1;
+
+struct Layout {
+    number: u8,
+    read: fn(&Workflow, u64, &[u8]) -> Result<Carried, Unreadable>,
+}
+
+const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
+
+/// The state of a run of this workflow, without its revision. The same run gives the same bytes.
+///
+/// Nothing when it is too large or nested too deeply for any token: what is written here can be read.
+pub(crate) fn write(workflow: &Workflow, carried: &Carried) -> Option<Vec<u8>> {
+    let words = Words::of(workflow);
+    let mut bytes = vec![PRESENT];
+    bytes.extend_from_slice(&words.check(workflow));
+    bytes.extend(writer::state(workflow, &words, carried));
+    // The limits of reading are known to the reader alone, and a run that cannot come back must not be given away.
+    let again = read(workflow, carried.run.revision, &bytes).ok()?;
+    (again == *carried).then_some(bytes)
+}
+
+/// What a state says of a run of this workflow, at this revision.
+///
+/// # Errors
+/// Why it says nothing. Whatever the bytes are, reading them ends soon and takes a bounded amount of memory.
+pub(crate) fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Carried, Unreadable> {
+    let (number, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
+    let layout = LAYOUTS.iter().find(|layout| layout.number == *number).ok_or(Unreadable::Layout(*number))?;
+    (layout.read)(workflow, revision, rest)
+}
+
+fn read_1(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Carried, Unreadable> {
+    let words = Words::of(workflow);
+    let (check, rest) = bytes.split_first_chunk().ok_or(Unreadable::Damaged)?;
+    if *check != words.check(workflow) {
+        return Err(Unreadable::Words);
+    }
+    reader::state(workflow, &words, revision, rest).ok_or(Unreadable::Damaged)
+}

@@ -1,0 +1,270 @@
+//! Bytes become a run. Everything is nothing when the bytes cannot be what was written.
+
+use std::sync::Arc;
+
+use portolan_core::expr::Outputs;
+use portolan_core::graph::{EndResult, Workflow};
+use portolan_core::run::{
+    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place, Raised, Rules,
+    Run, Spent, Verdict, WaitingFor,
+};
+use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
+use serde_json::{Map, Value};
+
+use super::Carried;
+use super::bytes::{In, flags};
+use super::changes::{self, CHANGE_BITS};
+use super::expected::{self, Origin, PLACE_BITS};
+use super::words::Words;
+
+/// What stands behind the check.
+pub(super) fn state(workflow: &Workflow, words: &Words<'_>, revision: u64, bytes: &[u8]) -> Option<Carried> {
+    let mut reader = Reader { workflow, revision, from: In::new(words, bytes) };
+    let carried = reader.carried()?;
+    reader.from.is_at_end().then_some(carried)
+}
+
+struct Reader<'w> {
+    workflow: &'w Workflow,
+    revision: u64,
+    from: In<'w>,
+}
+
+impl<'w> Reader<'w> {
+    /// What is there when its flag says so.
+    fn when<T>(&mut self, flag: bool, read: impl FnOnce(&mut In<'w>) -> Option<T>) -> Option<Option<T>> {
+        if flag { read(&mut self.from).map(Some) } else { Some(None) }
+    }
+
+    fn carried(&mut self) -> Option<Carried> {
+        let [pinned, has_rules, description, input, at, is_other, executed, since, folder] = self.from.flags()?;
+        let rules = self.when(has_rules, rules)?.unwrap_or_default();
+        let description = self.when(description, In::own)?;
+        let input = self.when(input, In::value)?.map(Arc::new);
+        let at = self.when(at, In::node)?;
+        let id = self.workflow.id().clone();
+        let workflow = self.when(is_other, In::name)?.map_or_else(|| id.clone(), WorkflowId::from);
+        let executed = self.when(executed, In::number)?.unwrap_or_default();
+        let since = self.when(since, In::signed)?.map(Timestamp);
+        let folder = self.when(folder, In::own)?;
+        let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
+        let opening = Opening { workflow, description, at, rules, input, since, folder };
+        Some(Carried { run: Run { revision: self.revision, opening, executed, root }, pinned })
+    }
+
+    fn frame(&mut self, usual: &WorkflowId, origin: Origin<'_>) -> Option<Box<Frame>> {
+        self.from.enter()?;
+        self.from.spend(size_of::<Frame>())?;
+        let head: u64 = self.from.number()?;
+        let [has_data, is_spent, has_feedback, has_raised, is_other] = flags(head >> PLACE_BITS)?;
+        let flow = self.when(is_other, In::name)?.map_or_else(|| usual.clone(), WorkflowId::from);
+        let since = self.revision.wrapping_sub(self.from.number()?);
+        let place = self.place((head & ((1 << PLACE_BITS) - 1)) as u8, &flow)?;
+        let spent = self.when(is_spent, |from| from.list(spent))?.unwrap_or_default();
+        let feedback = self.when(has_feedback, feedback)?;
+        let raised = self.when(has_raised, raised)?.map(Box::new);
+        let data = if has_data { Some(self.data(&flow, origin)?) } else { None };
+        self.from.leave();
+        Some(Box::new(Frame { flow, since, place, spent, feedback, raised, data }))
+    }
+
+    fn place(&mut self, tag: u8, flow: &WorkflowId) -> Option<Place> {
+        let node: NodeId = self.from.node()?;
+        match tag {
+            expected::READY => Some(Place::Ready { node }),
+            expected::CHECKING => checking(&mut self.from, node),
+            expected::PASSING => Some(Place::Passing { node }),
+            expected::CALLING => calling(&mut self.from, node),
+            expected::EACH => self.each(node, flow),
+            expected::LOOPING => self.looping(node, flow),
+            expected::WAITING => waiting(&mut self.from, node),
+            expected::FORKED => {
+                let branches = self.list(|reader| reader.branch(flow))?;
+                Some(Place::Forked { node, branches })
+            }
+            expected::GATHERING => Some(Place::Gathering { node }),
+            expected::WITHIN => {
+                let frame = self.frame(&expected::run_by(self.workflow, flow, &node), Origin::Entered)?;
+                Some(Place::Within { node, frame })
+            }
+            expected::ARRIVED => Some(Place::Arrived { node, outcome: self.from.text()? }),
+            expected::ENDED => Some(Place::Ended { node, result: ended(self.from.number()?)? }),
+            _ => None,
+        }
+    }
+
+    fn each(&mut self, node: NodeId, flow: &WorkflowId) -> Option<Place> {
+        let items = Arc::new(self.from.list(In::value)?);
+        let begun = self.from.number()?;
+        let runs = expected::run_by(self.workflow, flow, &node);
+        let open = self.list(|reader| reader.item(&runs))?;
+        let done = self.from.list(|from| from.option(|from| from.value().map(Arc::new)))?;
+        Some(Place::Each { node, items, begun, open, done: Arc::new(done) })
+    }
+
+    fn looping(&mut self, node: NodeId, flow: &WorkflowId) -> Option<Place> {
+        let pass = self.from.number()?;
+        let items = self.from.option(|from| from.list(In::value))?;
+        let frame = self.frame(flow, expected::pass(self.workflow, flow, &node, items.as_deref(), pass))?;
+        Some(Place::Looping { node, pass, items: items.map(Arc::new), frame })
+    }
+
+    fn item(&mut self, usual: &WorkflowId) -> Option<Item> {
+        let name = self.from.node()?;
+        let index = self.from.number()?;
+        Some(Item { name, index, frame: *self.frame(usual, Origin::Entered)? })
+    }
+
+    fn branch(&mut self, flow: &WorkflowId) -> Option<Branch> {
+        let name = self.from.node()?;
+        let head: u64 = self.from.number()?;
+        let state = match head >> 1 {
+            0 => BranchState::Held,
+            1 => BranchState::Open(*self.frame(flow, Origin::Entered)?),
+            2 => BranchState::Done(self.from.text()?),
+            3 => BranchState::Cancelled,
+            _ => return None,
+        };
+        let data = if head & 1 == 1 { Some(self.data(flow, Origin::Entered)?) } else { None };
+        Some(Branch { name, state, data })
+    }
+
+    fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Box<Data>> {
+        let head: u64 = self.from.number()?;
+        let [is_skipped, has_input, has_outputs, has_output, has_fault] = flags(head >> CHANGE_BITS)?;
+        let input = self.when(has_input, In::value)?.unwrap_or_default();
+        let changes = head & ((1 << CHANGE_BITS) - 1);
+        let mut variables = match changes {
+            changes::ANEW => Map::new(),
+            _ => origin.variables(self.workflow, flow, &input),
+        };
+        let weight = variables.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>();
+        self.from.spend(size_of::<Data>() + weight)?;
+        match changes {
+            changes::NONE => {}
+            changes::MARKED => self.marked(&mut variables, flow)?,
+            _ => self.from.pairs(&mut variables)?,
+        }
+        let skipped = self.when(is_skipped, |from| from.list(In::node))?.unwrap_or_default();
+        let outputs = self.when(has_outputs, outputs)?.unwrap_or_default();
+        let output = self.when(has_output, In::value)?.map(Arc::new);
+        let fault = self.when(has_fault, fault)?;
+        let skipped = skipped.into_iter().collect();
+        Some(Box::new(Data { input: Arc::new(input), outputs, variables, skipped, output, fault }))
+    }
+
+    fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {
+        let mut marks: u64 = self.from.number()?;
+        let mut names = expected::declared(self.workflow, flow).into_iter();
+        while marks != 0 {
+            let name = names.next()?;
+            if marks & 1 == 1 {
+                self.from.spend(name.len())?;
+                variables.insert(name.to_owned(), self.from.value()?);
+            }
+            marks >>= 1;
+        }
+        Some(())
+    }
+
+    fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count: u64 = self.from.number()?;
+        let mut items = Vec::new();
+        for _ in 0..count {
+            self.from.spend(size_of::<T>())?;
+            items.push(read(self)?);
+        }
+        Some(items)
+    }
+}
+
+fn rules(from: &mut In<'_>) -> Option<Rules> {
+    let [is_verified, is_outside, is_branch] = from.flags()?;
+    let human = if is_verified { Human::Verified } else { Human::Attested };
+    let branches = if is_outside { Branches::Outside } else { Branches::Inside };
+    Some(Rules { human, branches, is_branch })
+}
+
+fn spent(from: &mut In<'_>) -> Option<Spent> {
+    Some(Spent { gate: from.node()?, used: from.number()? })
+}
+
+fn feedback(from: &mut In<'_>) -> Option<Feedback> {
+    let [has_from, has_failures, has_note] = from.flags()?;
+    let node = if has_from { Some(from.node()?) } else { None };
+    let failures = if has_failures { from.list(failure)? } else { Vec::new() };
+    let note = if has_note { Some(from.own()?) } else { None };
+    Some(Feedback { from: node, failures, note })
+}
+
+fn failure(from: &mut In<'_>) -> Option<Failure> {
+    Some(Failure { check: from.text()?, reason: from.own()?, output: from.own()? })
+}
+
+fn raised(from: &mut In<'_>) -> Option<Raised> {
+    Some(Raised { question: from.own()?, options: from.list(In::text)? })
+}
+
+fn checking(from: &mut In<'_>, node: NodeId) -> Option<Place> {
+    let outcome: Outcome = from.text()?;
+    let settled = from.list(|from| Some((from.text::<CheckId>()?, verdict(from)?)))?;
+    Some(Place::Checking { node, outcome, settled, note: from.option(In::own)? })
+}
+
+fn verdict(from: &mut In<'_>) -> Option<Verdict> {
+    match from.number::<u64>()? {
+        0 => Some(Verdict::Held),
+        1 => Some(Verdict::Broken { reason: from.own()?, output: from.own()? }),
+        2 => Some(Verdict::Unknown { reason: from.own()? }),
+        _ => None,
+    }
+}
+
+fn calling(from: &mut In<'_>, node: NodeId) -> Option<Place> {
+    let arguments = Arc::new(from.value()?);
+    let retries = from.number()?;
+    let not_before = from.option(In::signed)?.map(Timestamp);
+    Some(Place::Calling { node, arguments, retries, not_before })
+}
+
+fn waiting(from: &mut In<'_>, node: NodeId) -> Option<Place> {
+    let head: u64 = from.number()?;
+    let on = match head >> 1 {
+        0 => WaitingFor::Answer,
+        1 => WaitingFor::Budget,
+        2 => WaitingFor::Progress,
+        3 => WaitingFor::Raised,
+        _ => return None,
+    };
+    let due = if head & 1 == 1 { Some(Timestamp(from.signed()?)) } else { None };
+    Some(Place::Waiting { node, on, due })
+}
+
+fn ended(number: u64) -> Option<EndResult> {
+    match number {
+        0 => Some(EndResult::Success),
+        1 => Some(EndResult::Failure),
+        2 => Some(EndResult::Blocked),
+        3 => Some(EndResult::Cancelled),
+        _ => None,
+    }
+}
+
+fn outputs(from: &mut In<'_>) -> Option<Outputs> {
+    serde_json::from_value(from.value()?).ok()
+}
+
+fn fault(from: &mut In<'_>) -> Option<Fault> {
+    Some(Fault { node: from.own()?, code: from.own()?, message: from.own()?, detail: from.own()? })
+}
+
+/// About how much memory a value takes.
+fn weight(value: &Value) -> usize {
+    let inside = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(values) => values.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+    };
+    size_of::<Value>() + inside
+}

@@ -1,0 +1,214 @@
+//! Runs that no engine comes to: every field and every variant, with words of the definition and with others.
+
+use fastrand::Rng;
+use portolan_core::expr::Outputs;
+use portolan_core::graph::EndResult;
+use portolan_core::run::{
+    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Frame, Human, Item, Place, Raised, Spent, Verdict,
+    WaitingFor,
+};
+use portolan_core::value::{NodeId, Timestamp, WorkflowId};
+use serde_json::Map;
+
+use super::*;
+
+pub(super) struct Maker<'r> {
+    random: &'r mut Rng,
+    words: Vec<String>,
+}
+
+impl<'r> Maker<'r> {
+    pub(super) fn of(workflow: &Workflow, random: &'r mut Rng) -> Maker<'r> {
+        let mut words: Vec<String> = ["", "passed", "é", "no word of it"].map(str::to_owned).into();
+        for (id, flow) in workflow.flows() {
+            words.push(id.to_string());
+            words.extend(flow.steps.keys().map(ToString::to_string));
+            words.extend(flow.variables.iter().map(|variable| variable.name.value.clone()));
+        }
+        Maker { random, words }
+    }
+
+    pub(super) fn run(&mut self, workflow: &Workflow) -> Run {
+        let human = if self.chance() { Human::Verified } else { Human::Attested };
+        let branches = if self.chance() { Branches::Outside } else { Branches::Inside };
+        let opening = Opening {
+            workflow: if self.chance() { self.word().as_str().into() } else { workflow.id().clone() },
+            description: self.maybe(Maker::word),
+            at: self.maybe(Maker::node),
+            rules: Rules { human, branches, is_branch: self.chance() },
+            input: self.maybe(|maker| Arc::new(maker.value(3))),
+            since: self.maybe(Maker::time),
+            folder: self.maybe(Maker::word),
+        };
+        let executed = self.maybe(Maker::number).unwrap_or_default();
+        Run { revision: self.number(), opening, executed, root: self.frame(workflow.id(), 3) }
+    }
+
+    fn chance(&mut self) -> bool {
+        self.random.bool()
+    }
+
+    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.chance().then(|| make(self))
+    }
+
+    fn some<T>(&mut self, mut make: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..self.random.usize(..3)).map(|_| make(self)).collect()
+    }
+
+    fn word(&mut self) -> String {
+        self.words[self.random.usize(..self.words.len())].clone()
+    }
+
+    fn node(&mut self) -> NodeId {
+        self.word().into()
+    }
+
+    fn number(&mut self) -> u64 {
+        [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX][self.random.usize(..7)]
+    }
+
+    fn count(&mut self) -> u32 {
+        self.number().try_into().unwrap_or(3)
+    }
+
+    fn time(&mut self) -> Timestamp {
+        Timestamp([0, -1, 1_780_000_000_000, i64::MIN, i64::MAX][self.random.usize(..5)])
+    }
+
+    fn value(&mut self, depth: usize) -> Value {
+        match self.random.u8(..if depth == 0 { 6 } else { 8 }) {
+            0 => Value::Null,
+            1 => self.chance().into(),
+            2 => self.number().into(),
+            3 => [-1, i64::MIN, -300][self.random.usize(..3)].into(),
+            4 => [0.0, -0.0, 0.1, f64::MIN_POSITIVE, f64::MAX, -2.0][self.random.usize(..6)].into(),
+            5 => self.word().into(),
+            6 => self.some(|maker| maker.value(depth - 1)).into(),
+            _ => Value::Object(self.object(depth - 1)),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Map<String, Value> {
+        self.some(|maker| (maker.word(), maker.value(depth))).into_iter().collect()
+    }
+
+    fn frame(&mut self, flow: &WorkflowId, depth: usize) -> Frame {
+        let flow = if self.random.u8(..4) == 0 { self.word().as_str().into() } else { flow.clone() };
+        let place = self.place(&flow, depth);
+        Frame {
+            since: self.number(),
+            place,
+            spent: self.some(|maker| Spent { gate: maker.node(), used: maker.count() }),
+            feedback: self.maybe(Maker::feedback),
+            raised: self.maybe(|maker| {
+                let options = maker.some(|maker| maker.word().into());
+                Box::new(Raised { question: maker.word(), options })
+            }),
+            data: self.maybe(Maker::data),
+            flow,
+        }
+    }
+
+    fn feedback(&mut self) -> Feedback {
+        let failures =
+            self.some(|maker| Failure { check: maker.word().into(), reason: maker.word(), output: maker.word() });
+        Feedback { from: self.maybe(Maker::node), failures, note: self.maybe(Maker::word) }
+    }
+
+    fn place(&mut self, flow: &WorkflowId, depth: usize) -> Place {
+        let node = self.node();
+        match self.random.u8(..if depth == 0 { 8 } else { 12 }) {
+            0 => Place::Ready { node },
+            1 => self.checking(node),
+            2 => Place::Passing { node },
+            3 => {
+                let arguments = Arc::new(self.value(2));
+                Place::Calling { node, arguments, retries: self.count(), not_before: self.maybe(Maker::time) }
+            }
+            4 => {
+                use WaitingFor::{Answer, Budget, Progress, Raised};
+                let on = [Answer, Budget, Progress, Raised][self.random.usize(..4)];
+                Place::Waiting { node, on, due: self.maybe(Maker::time) }
+            }
+            5 => Place::Gathering { node },
+            6 => Place::Arrived { node, outcome: self.word().into() },
+            7 => {
+                use EndResult::{Blocked, Cancelled, Failure, Success};
+                Place::Ended { node, result: [Success, Failure, Blocked, Cancelled][self.random.usize(..4)] }
+            }
+            8 => Place::Forked { node, branches: self.some(|maker| maker.branch(flow, depth - 1)) },
+            9 => Place::Within { node, frame: Box::new(self.frame(flow, depth - 1)) },
+            10 => Place::Looping {
+                node,
+                pass: self.random.u32(..3),
+                items: self.maybe(|maker| Arc::new(maker.some(|maker| maker.value(2)))),
+                frame: Box::new(self.frame(flow, depth - 1)),
+            },
+            _ => self.each(node, flow, depth - 1),
+        }
+    }
+
+    fn checking(&mut self, node: NodeId) -> Place {
+        let settled = self.some(|maker| {
+            let (reason, output) = (maker.word(), maker.word());
+            let verdict = match maker.random.u8(..3) {
+                0 => Verdict::Held,
+                1 => Verdict::Broken { reason, output },
+                _ => Verdict::Unknown { reason },
+            };
+            (maker.word().into(), verdict)
+        });
+        Place::Checking { node, outcome: self.word().into(), settled, note: self.maybe(Maker::word) }
+    }
+
+    fn each(&mut self, node: NodeId, flow: &WorkflowId, depth: usize) -> Place {
+        let open =
+            self.some(|maker| Item { name: maker.node(), index: maker.count(), frame: maker.frame(flow, depth) });
+        let done = self.some(|maker| maker.maybe(|maker| Arc::new(maker.value(2))));
+        let items = self.some(|maker| maker.value(2));
+        Place::Each { node, items: Arc::new(items), begun: self.count(), open, done: Arc::new(done) }
+    }
+
+    fn branch(&mut self, flow: &WorkflowId, depth: usize) -> Branch {
+        let state = match self.random.u8(..4) {
+            0 => BranchState::Held,
+            1 => BranchState::Open(self.frame(flow, depth)),
+            2 => BranchState::Done(self.word().into()),
+            _ => BranchState::Cancelled,
+        };
+        Branch { name: self.node(), state, data: self.maybe(Maker::data) }
+    }
+
+    fn data(&mut self) -> Box<Data> {
+        let mut outputs = Outputs::new(self.chance());
+        for (node, value) in self.some(|maker| (maker.node(), maker.maybe(|maker| Arc::new(maker.value(2))))) {
+            outputs.record(&node, value);
+        }
+        let fault = |maker: &mut Self| Fault {
+            node: maker.word(),
+            code: maker.word(),
+            message: maker.word(),
+            detail: maker.word(),
+        };
+        Box::new(Data {
+            input: Arc::new(self.value(2)),
+            outputs,
+            variables: self.object(2),
+            skipped: self.some(Maker::node).into_iter().collect(),
+            output: self.maybe(|maker| Arc::new(maker.value(2))),
+            fault: self.maybe(fault),
+        })
+    }
+}
+
+#[test]
+fn every_run_that_can_be_made_up_comes_back() {
+    let mut random = fastrand::Rng::with_seed(1);
+    for workflow in [review(), sample(), of_catalogue("bug-hunt")] {
+        for _ in 0..2_000 {
+            let run = Maker::of(&workflow, &mut random).run(&workflow);
+            comes_back(&workflow, &run);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Runs as bytes, and back: every run that comes about, and every one that could be made up.
+
+mod frozen;
+mod hostile;
+mod made_up;
+mod size;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use portolan_core::dialect::{self, Strictness};
+use portolan_core::graph::Graph;
+use portolan_core::run::{Branches, Opening, Place, Rules};
+use portolan_core::source::Source;
+use portolan_core::validate::validate;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::catalog;
+use walk::Walk;
+
+/// The workflow of the first graph of these texts, each with the name of its file.
+fn workflow(texts: &[(&str, &str)]) -> Workflow {
+    let read = |(name, text): &(&str, &str)| dialect::parse(&Source::new(*name, *text), Strictness::Strict).graphs;
+    let graphs: Vec<Graph> = texts.iter().flat_map(read).collect();
+    let library = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
+    let (workflow, found) = validate(&graphs[0], &library, Strictness::Strict);
+    workflow.unwrap_or_else(|| panic!("it is sound: {found:#?}"))
+}
+
+fn files(folder: &str, names: &[&str]) -> Workflow {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let texts: Vec<String> =
+        names.iter().map(|name| fs::read_to_string(folder.join(name)).expect("it is there")).collect();
+    let texts: Vec<(&str, &str)> = names.iter().copied().zip(texts.iter().map(String::as_str)).collect();
+    workflow(&texts)
+}
+
+/// Questions, loops by items, activities that are passed over.
+fn review() -> Workflow {
+    files("crates/portolan-core/tests/cases/check/activity-sound", &["workflow.yaml"])
+}
+
+/// Conditions, and another workflow that is handed variables.
+fn sample() -> Workflow {
+    files("crates/portolan-core/tests/cases/check/activity-first-generation", &["workflow.yaml", "follow-up.yaml"])
+}
+
+/// A workflow of the catalogue, with all others for those that it runs.
+fn of_catalogue(id: &str) -> Workflow {
+    let named: Vec<(String, &str)> = catalog::WORKFLOWS.iter().map(|e| (format!("{}.json", e.id), e.text)).collect();
+    let first = named.iter().filter(|(name, _)| *name == format!("{id}.json"));
+    let texts: Vec<(&str, &str)> = first.chain(&named).map(|(name, text)| (name.as_str(), *text)).collect();
+    workflow(&texts)
+}
+
+/// Both sides agree on this run, to the order of keys and the signs of zeros; its bytes.
+#[track_caller]
+fn comes_back(workflow: &Workflow, run: &Run) -> Vec<u8> {
+    let carried = Carried { run: run.clone(), pinned: false };
+    let bytes = write(workflow, &carried).unwrap_or_else(|| panic!("it has room: {}", text(run)));
+    let read_back = read(workflow, run.revision, &bytes).expect("it was written here");
+    assert_eq!(text(&read_back.run), text(run));
+    assert_eq!(read_back, carried);
+    assert_eq!(write(workflow, &read_back).as_ref(), Some(&bytes), "the same run gives the same bytes");
+    let pinned = Carried { pinned: true, ..carried };
+    let of_pinned = write(workflow, &pinned).expect("as large as before");
+    assert_eq!(read(workflow, run.revision, &of_pinned), Ok(pinned));
+    bytes
+}
+
+fn text(run: &Run) -> String {
+    serde_json::to_string(run).expect("a run is JSON")
+}
+
+/// Walks at random, again and again, and has every run on the way come back.
+fn walked(workflow: &Workflow, openings: &[Opening]) {
+    let mut random = fastrand::Rng::with_seed(7);
+    for nth in 0..30 {
+        let mut walk = Walk::open(workflow, &openings[nth % openings.len()]);
+        comes_back(workflow, &walk.run);
+        for _ in 0..60 {
+            if !walk.goes_on(&mut random) {
+                break;
+            }
+            comes_back(workflow, &walk.run);
+        }
+    }
+}
+
+fn given(workflow: &Workflow, input: Value) -> Opening {
+    Opening { input: Some(Arc::new(input)), ..Opening::of(workflow.id().clone()) }
+}
+
+#[test]
+fn every_run_of_a_workflow_of_activities_comes_back() {
+    let review = review();
+    let told = Opening {
+        description: Some("Prüfe „alles“, bitte: 🧭".to_owned()),
+        ..given(&review, json!({"findings": ["a\u{0}b", "🦀"]}))
+    };
+    walked(&review, &[Opening::of(review.id().clone()), told, given(&review, json!({"findings": ["x", "x"]}))]);
+    let sample = sample();
+    let list = json!([-0.0, 0.1, {"b": [null, true], "a": {}}, i64::MIN, u64::MAX, 1.0, 1e300]);
+    walked(&sample, &[given(&sample, json!({"list": list, "n": -0.0})), given(&sample, json!({"quick": true}))]);
+}
+
+#[test]
+fn every_run_with_forks_subflows_gates_and_checks_comes_back() {
+    for id in ["batch-process", "bug-hunt", "context-gather", "odd-even-test", "feature-development"] {
+        let workflow = of_catalogue(id);
+        let outside = Rules { branches: Branches::Outside, ..Rules::default() };
+        let opening = Opening::of(workflow.id().clone());
+        walked(&workflow, &[opening.clone(), Opening { rules: outside, ..opening }]);
+    }
+    let audited = files("examples/navigator/audited-change", &["audited-change.json", "audit.json"]);
+    walked(&audited, &[Opening::of(audited.id().clone())]);
+    let checked = workflow(&[("checked.json", walk::CHECKED)]);
+    walked(&checked, &[Opening::of(checked.id().clone())]);
+}
+
+#[test]
+fn every_run_of_a_function_comes_back() {
+    let inventory = files("examples/tool-graphs", &["inventory.yaml"]);
+    walked(&inventory, &[given(&inventory, json!({"folder": "src"}))]);
+}
+
+/// Otherwise the walks would show less than they seem to.
+#[test]
+fn the_walks_come_by_every_kind_of_place() {
+    let inventory = files("examples/tool-graphs", &["inventory.yaml"]);
+    let workflows = [review(), of_catalogue("bug-hunt"), workflow(&[("c.json", walk::CHECKED)]), inventory, sample()];
+    let (mut places, mut raised) = (BTreeSet::new(), false);
+    let mut random = fastrand::Rng::with_seed(7);
+    for (nth, workflow) in workflows.iter().cycle().take(100).enumerate() {
+        let branches = if nth % 2 == 0 { Branches::Inside } else { Branches::Outside };
+        let rules = Rules { branches, ..Rules::default() };
+        let mut walk = Walk::open(workflow, &Opening { rules, ..given(workflow, json!({})) });
+        while walk.goes_on(&mut random) && walk.run.revision < 200 {
+            for (path, frame) in walk.run.positions() {
+                places.extend(walk.run.way(&path).map(|frame| expected::tag(&frame.place)));
+                raised |= frame.raised.is_some();
+            }
+        }
+    }
+    // A branch inside a run has ended when it has arrived; only the run of a branch rests there.
+    places.insert(expected::ARRIVED);
+    assert_eq!(places, (expected::READY..=expected::ENDED).collect());
+    assert!(raised);
+}
+
+#[test]
+fn what_follows_from_the_definition_takes_no_room() {
+    let review = review();
+    let bytes = |input: Value| {
+        let walk = Walk::open(&review, &given(&review, input));
+        comes_back(&review, &walk.run).len()
+    };
+    // The input itself, and nothing for the variables that begin with it.
+    assert_eq!(bytes(json!({"jira_project": "abcdefgh"})) - bytes(json!({})), "abcdefgh".len() + 2);
+    assert_eq!(bytes(json!({"issue_platform": "github"})) - bytes(json!({})), 2);
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_whatever_the_order_it_was_read_in() {
+    let review = review();
+    let mut walk = Walk::open(&review, &given(&review, json!({"findings": ["a"]})));
+    let mut random = fastrand::Rng::with_seed(3);
+    while walk.goes_on(&mut random) && walk.run.revision < 40 {}
+    let copy: Run = serde_json::from_str(&text(&walk.run)).expect("it can be read back");
+    assert_eq!(comes_back(&review, &copy), comes_back(&review, &walk.run));
+}
+
+#[test]
+fn another_definition_counts_in_other_words() {
+    let (review, sample) = (review(), sample());
+    let run = Walk::open(&review, &Opening::of(review.id().clone())).run;
+    let bytes = comes_back(&review, &run);
+    assert_eq!(read(&sample, run.revision, &bytes), Err(Unreadable::Words));
+    // The same words, and another default: what the run did not change would change under it.
+    let text = |depth: i64| {
+        format!(
+            "id: w\nversion: 1.0.0\ntitle: W\nvariables: [{{ name: depth, type: number, default: {depth} }}]\n\
+             activities: [{{ id: a, name: A, steps: [{{ id: s, kind: step, name: S }}] }}]\n"
+        )
+    };
+    let (one, two) = (workflow(&[("w.yaml", &text(1))]), workflow(&[("w.yaml", &text(2))]));
+    let run = Walk::open(&one, &Opening::of("w")).run;
+    assert_eq!(read(&two, run.revision, &comes_back(&one, &run)), Err(Unreadable::Words));
+}
