@@ -190,6 +190,23 @@ fn variables_keep_the_order_in_which_they_were_set() {
     assert_eq!([length(&[0, 5]) - none, length(&[5, 0]) - none, length(&[0, 69]) - none], [3, 5, 5]);
 }
 
+/// Such values are equal, and not the same.
+#[test]
+fn a_value_that_equals_its_default_is_written_when_it_is_another_one() {
+    let text = r#"{"id": "w", "version": "1.0.0", "title": "W", "variables": [
+        {"name": "zero", "type": "number", "default": 0.0},
+        {"name": "keys", "type": "object", "default": {"a": 1, "b": 2}}
+    ], "activities": [{"id": "a", "name": "A", "steps": [{"id": "s", "kind": "step", "name": "S"}]}]}"#;
+    let workflow = workflow(&[("w.json", text)]);
+    let opened = Walk::open(&workflow, &Opening::of("w")).run;
+    for (name, value) in [("zero", json!(-0.0)), ("keys", json!({"b": 2, "a": 1}))] {
+        let mut run = opened.clone();
+        let data = run.root.data.as_mut().expect("it has variables");
+        assert_eq!(data.variables.insert(name.to_owned(), value.clone()), Some(value));
+        assert!(comes_back(&workflow, &run).len() > comes_back(&workflow, &opened).len());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
