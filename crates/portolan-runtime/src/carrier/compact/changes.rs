@@ -73,5 +73,6 @@ fn gives<'a>(
 
 /// Equal is not enough: the signs of zeros and the order of keys count too.
 fn is_exactly(one: &Value, other: &Value) -> bool {
-    one == other && one.to_string() == other.to_string()
+    let [one_text, other_text] = [one, other].map(Value::to_string);
+    one == other && one_text == other_text
 }

@@ -130,9 +130,20 @@ fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
     let workflow = review();
     let deep = signed(&workflow, &with_input(&number(1 << 3 | 5).repeat(1 << 20)));
     assert_eq!(read(&workflow, 1, &deep), Err(Unreadable::Damaged));
-    // Frames: within, the first node, reached at this revision.
-    let deep = signed(&workflow, &[&[0][..], &[9, 0, 1].repeat(300_000)].concat());
-    assert_eq!(read(&workflow, 1, &deep), Err(Unreadable::Damaged));
+    // Frames inside of frames, each at the first node, reached at this revision: within, looping, forked, each. The
+    // last has something behind what is inside of it.
+    let frames: [(&[u8], &[u8]); 4] =
+        [(&[9, 0, 1], &[]), (&[5, 0, 1, 0, 0], &[]), (&[7, 0, 1, 1, 1, 2], &[]), (&[4, 0, 1, 0, 0, 1, 1, 0], &[0])];
+    for (head, tail) in frames {
+        let nested = |depth: usize| {
+            let rest = [&[0][..], &head.repeat(depth), &[0, 0, 1], &tail.repeat(depth)].concat();
+            read(&workflow, 1, &signed(&workflow, &rest))
+        };
+        assert_eq!(nested(100_000), Err(Unreadable::Damaged));
+        assert_eq!(nested(MAX_DEPTH), Err(Unreadable::Damaged));
+        let deepest = nested(MAX_DEPTH - 1).expect("it is as deep as can be");
+        assert!(write(&workflow, &deepest).is_some());
+    }
 }
 
 /// The deepest run that the engine comes to goes through: eight workflows, each in eight loops, and a deep value in it.

@@ -16,6 +16,7 @@ use portolan_core::graph::Graph;
 use portolan_core::run::{Branches, Opening, Place, Rules};
 use portolan_core::source::Source;
 use portolan_core::validate::validate;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -136,7 +137,7 @@ fn the_walks_come_by_every_kind_of_place() {
     let (mut places, mut raised) = (BTreeSet::new(), false);
     let mut random = fastrand::Rng::with_seed(7);
     for (nth, workflow) in workflows.iter().cycle().take(100).enumerate() {
-        let branches = if nth % 2 == 0 { Branches::Inside } else { Branches::Outside };
+        let branches = if nth.is_multiple_of(2) { Branches::Inside } else { Branches::Outside };
         let rules = Rules { branches, ..Rules::default() };
         let mut walk = Walk::open(workflow, &Opening { rules, ..given(workflow, json!({})) });
         while walk.goes_on(&mut random) && walk.run.revision < 200 {
@@ -162,6 +163,61 @@ fn what_follows_from_the_definition_takes_no_room() {
     // The input itself, and nothing for the variables that begin with it.
     assert_eq!(bytes(json!({"jira_project": "abcdefgh"})) - bytes(json!({})), "abcdefgh".len() + 2);
     assert_eq!(bytes(json!({"issue_platform": "github"})) - bytes(json!({})), 2);
+}
+
+/// Of two variables without a default, the one that was set first stands first; of many, each has its name.
+#[test]
+fn variables_keep_the_order_in_which_they_were_set() {
+    let names: Vec<String> = (0..70).map(|nth| format!("v{nth}")).collect();
+    let declared: Vec<Value> = names.iter().map(|name| json!({"name": name, "type": "number"})).collect();
+    let step = json!({"id": "s", "kind": "step", "name": "S"});
+    let text = json!({
+        "id": "w", "version": "1.0.0", "title": "W", "variables": declared,
+        "activities": [{"id": "a", "name": "A", "steps": [step]}],
+    });
+    let workflow = workflow(&[("w.json", &text.to_string())]);
+    let opened = Walk::open(&workflow, &Opening::of("w")).run;
+    let length = |set: &[usize]| {
+        let mut run = opened.clone();
+        let data = run.root.data.as_mut().expect("it has variables");
+        for nth in set {
+            data.variables.insert(names[*nth].clone(), json!(1));
+        }
+        comes_back(&workflow, &run).len()
+    };
+    let none = length(&[]);
+    // A bit for each, and a byte for the value; else the names too, and their number.
+    assert_eq!([length(&[0, 5]) - none, length(&[5, 0]) - none, length(&[0, 69]) - none], [3, 5, 5]);
+}
+
+/// Such values are equal, and not the same.
+#[test]
+fn a_value_that_equals_its_default_is_written_when_it_is_another_one() {
+    let text = r#"{"id": "w", "version": "1.0.0", "title": "W", "variables": [
+        {"name": "zero", "type": "number", "default": 0.0},
+        {"name": "keys", "type": "object", "default": {"a": 1, "b": 2}}
+    ], "activities": [{"id": "a", "name": "A", "steps": [{"id": "s", "kind": "step", "name": "S"}]}]}"#;
+    let workflow = workflow(&[("w.json", text)]);
+    let opened = Walk::open(&workflow, &Opening::of("w")).run;
+    for (name, value) in [("zero", json!(-0.0)), ("keys", json!({"b": 2, "a": 1}))] {
+        let mut run = opened.clone();
+        let data = run.root.data.as_mut().expect("it has variables");
+        assert_eq!(data.variables.insert(name.to_owned(), value.clone()), Some(value));
+        assert!(comes_back(&workflow, &run).len() > comes_back(&workflow, &opened).len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_number_comes_back(bits in any::<u64>(), digits in -9_999_i64..9_999, power in -30..30) {
+        let sample = sample();
+        let decimal: f64 = format!("{digits}e{power}").parse().expect("a number");
+        let float = Some(f64::from_bits(bits)).filter(|float| float.is_finite()).unwrap_or(decimal);
+        let list = json!([bits, bits as i64, float, decimal, -decimal, digits, 1.0 / decimal.max(1.0)]);
+        comes_back(&sample, &Walk::open(&sample, &given(&sample, json!({"list": list}))).run);
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn activity(nth: u32) -> Value {
 }
 
 fn question(nth: u32) -> Value {
-    let sets = if nth % 2 == 0 { json!({"risk": "medium"}) } else { json!({"needs_migration": true}) };
+    let sets = if nth.is_multiple_of(2) { json!({"risk": "medium"}) } else { json!({"needs_migration": true}) };
     json!({
         "id": "ask",
         "kind": "checkpoint",
