@@ -52,8 +52,14 @@ async fn walk(service: &Service, project: &Path, walks: usize, times: &mut [(&st
             service.current(&view.address, None, &me).await.expect("it is there");
             timed(2, from, times);
             let revision = Some(view.situation.position.revision);
-            let wanted =
-                Move { address: view.address.clone(), branch: None, revision, outcome: Outcome::passed(), note: None };
+            let wanted = Move {
+                address: view.address.clone(),
+                branch: None,
+                revision,
+                outcome: Outcome::passed(),
+                note: None,
+                outputs: None,
+            };
             let from = Instant::now();
             view = service.next(&wanted, &me).await.expect("it goes on");
             timed(3, from, times);

@@ -29,6 +29,7 @@
 //!     revision: Some(view.situation.position.revision),
 //!     outcome: Outcome::passed(),
 //!     note: None,
+//!     outputs: None,
 //! };
 //! assert_eq!(service.next(&done, &me).await?.terminal, Some("success"));
 //! // The same call again is refused: somebody (we) moved on meanwhile.

@@ -75,6 +75,25 @@ impl Listed {
     }
 }
 
+/// What is known of a workflow that an agent can be led through, or could be if it had no faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overview {
+    /// What begins it.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its version, where it names one.
+    pub version: Option<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The variables without which it cannot begin, each with what it holds.
+    pub required: Vec<(String, &'static str)>,
+    /// Why it cannot be run.
+    pub fault: Option<String>,
+}
+
 /// What came of loading a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
@@ -296,6 +315,39 @@ impl Library {
         let (source, found) = self.text(id).ok().filter(|(_, found)| *found == origin)?;
         let parsed = Parsed::read_one(source, bare(id), Strictness::Lenient).ok()?;
         Some(Listed::of(id, &parsed, found))
+    }
+
+    /// Every workflow that an agent can be led through, and those that have faults with the reason: what is broken does
+    /// not vanish.
+    pub fn overview(&self) -> Vec<Overview> {
+        let mut ids: Vec<(String, Origin)> = self.project_ids().into_iter().map(|id| (id, Origin::Project)).collect();
+        ids.extend(lock(&self.external).keys().map(|id| (id.clone(), Origin::External)));
+        let is_ours = |id: &str| self.text(id).is_ok_and(|(_, origin)| origin == Origin::Catalog);
+        let catalogue = catalog::listed().iter().filter(|known| is_ours(&known.id));
+        ids.extend(catalogue.map(|known| (known.id.clone(), Origin::Catalog)));
+        ids.into_iter().filter_map(|(id, origin)| self.overlooked(id, origin)).collect()
+    }
+
+    /// Nothing for functions: nobody is led through them.
+    fn overlooked(&self, id: String, origin: Origin) -> Option<Overview> {
+        let definition = match self.definition(&id) {
+            Ok(definition) => definition,
+            Err(error) => {
+                let listed = self.listed(&id, origin);
+                let (name, description) = listed.map_or_else(Default::default, |it| (it.name, it.description));
+                let name = if name.is_empty() { id.clone() } else { name };
+                let fault = Some(format!("{}; {}", error.message, error.help));
+                return Some(Overview { id, name, description, version: None, origin, required: Vec::new(), fault });
+            }
+        };
+        let flow = definition.workflow.root();
+        if flow.program.is_some() {
+            return None;
+        }
+        let lacks = flow.variables.iter().filter(|variable| variable.required && variable.default.is_none());
+        let required = lacks.map(|variable| (variable.name.value.clone(), variable.kind.word())).collect();
+        let (name, description, version) = (flow.name.clone(), flow.description.clone(), flow.version.clone());
+        Some(Overview { id, name, description, version, origin, required, fault: None })
     }
 
     /// The ids of the project's own workflows.

@@ -39,9 +39,15 @@ fn describe(page: &mut String, command: &Command, name: &str, level: usize) {
 fn the_page_of_the_tools_is_current() {
     let mut page = "# The MCP tools\n\nGenerated from the program. Every answer comes as structured content and as the same JSON in \
                     text. What stands in bold must be given, or is always there. The `graph` toolset has the tools that its \
-                    files define: see [graphs](tool-graphs.md).\n\n## The `tasks` toolset\n\nAn error has `isError`, a stable \
-                    `error` code, a `message`, a `help`, and where there is a run the present `situation`.\n"
+                    files define: see [graphs](tool-graphs.md).\n\n## The `navigate` toolset\n\nA refusal has `isError`, `success: false` and `error`, with a stable \
+                    `code`, a `message` and a `help`, beside the present situation. [Navigation](navigation-api.md) tells how they go \
+                    together. `get_workflow` is there with `--profile author` only.\n"
         .to_owned();
+    tools(&mut page, &mcp::navigate_tools(mcp::Profile::Author));
+    page.push_str(
+        "\n## The `tasks` toolset\n\nAn error has `isError`, a stable \
+                    `error` code, a `message`, a `help`, and where there is a run the present `situation`.\n",
+    );
     tools(&mut page, &mcp::tools());
     page.push_str(
         "\n## The `author` toolset\n\nAn error has `isError` and `error`, with a stable `code`, a `message`, a `help`, and for \

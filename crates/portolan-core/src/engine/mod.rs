@@ -7,6 +7,7 @@
 mod decide;
 mod effect;
 mod fits;
+mod migrate;
 mod rejection;
 #[cfg(test)]
 mod tests;
@@ -14,4 +15,5 @@ mod tests;
 pub use decide::{decide, open};
 pub use effect::{AfterCrash, Effect, ToolCall, Work};
 pub use fits::{Misfit, fits};
+pub use migrate::migrate;
 pub use rejection::{Rejection, Why};

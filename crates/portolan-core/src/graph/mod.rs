@@ -51,6 +51,8 @@ pub struct Graph {
     pub unread: BTreeSet<NodeId>,
     /// What makes it a function; nothing for a workflow that an agent is led through.
     pub program: Option<Arc<Program>>,
+    /// Its version, where its file names one: for people, who tell two of them apart by it.
+    pub version: Option<String>,
     /// What a run of it remembers besides where it is.
     pub variables: Vec<Variable>,
     /// The activities that its nodes stand in, where it has any.

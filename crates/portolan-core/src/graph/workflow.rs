@@ -76,6 +76,8 @@ pub struct Flow {
     pub edges: Vec<super::Edge>,
     /// What makes it a function; nothing for a flow that an agent is led through.
     pub program: Option<Arc<Program>>,
+    /// Its version, where its file names one.
+    pub version: Option<String>,
     /// What a run of it remembers besides where it is.
     pub variables: Vec<Variable>,
     /// The activities that its nodes stand in, where it has any.

@@ -131,7 +131,13 @@ fn title(frame: &Frame, step: &Step, offer: &Move) -> String {
             Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. } => {
                 format!("the person removed the obstacle: try `{name}` again")
             }
-            _ => format!("the person answers `{name}`: {answer}{}", leading(step, answer)),
+            _ => match &step.node.kind {
+                Kind::Checkpoint { question: Some(question), .. } => {
+                    let label = question.choice(answer).map_or(answer.as_str(), |choice| &choice.label);
+                    format!("the person answers `{name}`: {label}")
+                }
+                _ => format!("the person answers `{name}`: {answer}{}", leading(step, answer)),
+            },
         },
     }
 }

@@ -1,6 +1,7 @@
 //! Instructions in prose. Headings and arrow lines are those that Navigator's users match on: `## Queued`,
 //! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
 
+use super::here::Here;
 use super::situation::{State, retries, state};
 use super::{ChildState, Redaction, Viewer};
 use crate::graph::{CheckBy, EndResult, Escalation, Kind, Node, Step, Workflow};
@@ -38,9 +39,9 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             text.block(node.brief.description.as_deref());
             text.line("→ Call Start() to begin work.");
         }
-        Place::Ready { .. } => work(&mut text, workflow, (frame, step), given(workflow, run, path), viewer),
+        Place::Ready { .. } => work(&mut text, &Here::at(workflow, run, path, frame), step, viewer),
         Place::Checking { outcome, settled, .. } => {
-            heading(&mut text, node);
+            heading(&mut text, node, &node.name);
             text.line(format!(
                 "`{outcome}` was reported; {} of {} acceptance checks are settled.",
                 settled.len(),
@@ -48,7 +49,7 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             ));
             text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
         }
-        Place::Waiting { on, .. } => waiting(&mut text, workflow, run, (path, frame), node, *on, viewer),
+        Place::Waiting { on, .. } => waiting(&mut text, &Here::at(workflow, run, path, frame), *on, viewer),
         Place::Forked { branches, .. } => {
             let lines = branches.iter().map(|branch| (branch.name.clone(), forked(&branch.state))).collect();
             fork(&mut text, workflow, frame, step, lines);
@@ -85,7 +86,7 @@ fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
 }
 
 /// What a function gave to the workflow that an agent is led through here, with what it hides masked.
-fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
+pub(super) fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
     let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
     let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
     let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).find(|input| !input.is_null())?;
@@ -101,22 +102,16 @@ fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
     })
 }
 
-fn work(
-    text: &mut Blocks,
-    workflow: &Workflow,
-    (frame, step): (&Frame, &Step),
-    given: Option<String>,
-    viewer: &Viewer,
-) {
-    let node = &step.node;
-    heading(text, node);
-    text.block(given.as_deref());
+fn work(text: &mut Blocks, here: &Here<'_>, step: &Step, viewer: &Viewer) {
+    let (workflow, frame, node) = (here.workflow, here.frame, &step.node);
+    heading(text, node, &here.name());
+    text.block(given(workflow, here.run, here.path).as_deref());
     if !node.brief.context_files.is_empty() {
         text.line(format!("Context: {}", node.brief.context_files.join(", ")));
     }
-    text.block(node.brief.description.as_deref());
-    text.block(node.brief.instructions.as_deref());
-    checks(text, node, viewer);
+    let told = node.brief.description.iter().chain(&node.brief.instructions);
+    told.for_each(|told| text.block(Some(&here.told(told))));
+    text.block(checks(node, viewer.untrusted.as_deref()).as_deref());
     feedback(text, frame.feedback.as_ref());
     let mut last = Vec::new();
     last.extend(node.brief.agent.as_ref().map(|agent| format!("Agent: {agent}")));
@@ -127,21 +122,23 @@ fn work(
             .map(|retries| format!("Retry {} of {} for `{}`", retries.used, retries.budget, retries.gate)),
     );
     text.block(Some(&last.join("\n")));
+    here.about().iter().for_each(|about| text.block(Some(about)));
     let outcomes: Vec<String> =
         moves(workflow, frame).iter().filter_map(|offer| offer.outcome().map(ToString::to_string)).collect();
     text.line(format!("→ Call Next({}) when complete.", outcomes.join("|")));
 }
 
-fn heading(text: &mut Blocks, node: &Node) {
+fn heading(text: &mut Blocks, node: &Node, name: &str) {
     text.line(match &node.brief.stage {
-        Some(stage) => format!("## {stage} · {}", node.name),
-        None => format!("## {}", node.name),
+        Some(stage) => format!("## {stage} · {name}"),
+        None => format!("## {name}"),
     });
 }
 
-fn checks(text: &mut Blocks, node: &Node, viewer: &Viewer) {
+/// What decides whether a claim holds.
+pub(super) fn checks(node: &Node, untrusted: Option<&str>) -> Option<String> {
     if node.accept.is_empty() {
-        return;
+        return None;
     }
     let mut lines = vec!["Checked when you report it done:".to_owned()];
     lines.extend(node.accept.iter().map(|check| match &check.by {
@@ -149,10 +146,10 @@ fn checks(text: &mut Blocks, node: &Node, viewer: &Viewer) {
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
     }));
     let runs = node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
-    if let Some(lift) = viewer.untrusted.as_ref().filter(|_| runs) {
+    if let Some(lift) = untrusted.filter(|_| runs) {
         lines.push(format!("These commands are not trusted yet, so that it cannot pass: {lift}."));
     }
-    text.block(Some(&lines.join("\n")));
+    Some(lines.join("\n"))
 }
 
 fn feedback(text: &mut Blocks, feedback: Option<&Feedback>) {
@@ -173,20 +170,14 @@ fn feedback(text: &mut Blocks, feedback: Option<&Feedback>) {
     text.block(Some(&lines.join("\n")));
 }
 
-fn waiting(
-    text: &mut Blocks,
-    workflow: &Workflow,
-    run: &Run,
-    (path, frame): (&FramePath, &Frame),
-    node: &Node,
-    on: WaitingFor,
-    viewer: &Viewer,
-) {
+fn waiting(text: &mut Blocks, here: &Here<'_>, on: WaitingFor, viewer: &Viewer) {
+    let Here { workflow, run, path, frame, node, .. } = *here;
     text.line("## HITL");
     text.block(given(workflow, run, path).as_deref());
-    text.block(node.brief.description.as_deref());
+    text.block(node.brief.description.as_ref().map(|told| here.told(told)).as_deref());
+    text.block(node.brief.instructions.as_ref().map(|told| here.told(told)).as_deref());
     match on {
-        WaitingFor::Answer => {}
+        WaitingFor::Answer => question(text, here),
         WaitingFor::Budget => text.line(format!("`{}` failed and its retries are spent.", node.name)),
         WaitingFor::Raised => text.block(frame.raised.as_ref().map(|raised| raised.question.as_str())),
         WaitingFor::Progress
@@ -213,6 +204,20 @@ fn waiting(
             format!("A person must decide, and your own answer does not count. Stop until they have run `{}`.", viewer.answer_by)
         }
     });
+}
+
+/// What the workflow itself asks in its own words, with what each answer means.
+fn question(text: &mut Blocks, here: &Here<'_>) {
+    let Kind::Checkpoint { question: Some(_), .. } = &here.node.kind else { return };
+    let Some(asked) = here.asked() else { return };
+    text.block(Some(&asked.message));
+    let described = |description: Option<String>| description.map_or_else(String::new, |text| format!(" ({text})"));
+    let options = asked.options.into_iter().map(|it| format!("- {}: {}{}", it.id, it.label, described(it.description)));
+    text.block(Some(&options.collect::<Vec<_>>().join("\n")));
+    if let Some(fallback) = here.fallback() {
+        let seconds = fallback.after_ms.div_ceil(1_000);
+        text.line(format!("Without an answer within {seconds} s it counts as `{}`.", fallback.option));
+    }
 }
 
 fn fork(

@@ -5,15 +5,19 @@ use serde_json::Value;
 /// How much of one value stands in a text.
 const MAX_VALUE_CHARS: usize = 400;
 
-/// The text with `{name}` and `{name.of.a.part}` replaced. What has no value says so: an agent must not take a name for
-/// one. Braces around anything else stay.
-pub(super) fn filled(text: &str, variables: &[(&str, &Value)]) -> String {
+/// The text with `{name}` and `{name.of.a.part}` replaced. A variable that has no value says so: an agent must not take
+/// its name for one. Braces around anything else stay.
+pub(super) fn filled(text: &str, variables: &[(&str, &Value)], is_declared: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         let (before, from) = rest.split_at(open);
         out.push_str(before);
-        let close = from.find('}').filter(|close| is_path(&from[1..*close]));
+        let is_variable = |path: &str| {
+            let first = path.split('.').next().unwrap_or(path);
+            is_path(path) && (is_declared(first) || variables.iter().any(|(name, _)| *name == first))
+        };
+        let close = from.find('}').filter(|close| is_variable(&from[1..*close]));
         match close {
             Some(close) => {
                 let path = &from[1..close];
@@ -72,13 +76,14 @@ mod tests {
             ("Close {issue}?", "Close PR-7?"),
             ("{review.open} {review.points}", "true [1,2]"),
             ("{nobody} and {review.none}", "(nobody has no value) and (review.none has no value)"),
+            ("a template, {slug}.md", "a template, {slug}.md"),
             ("{} { issue } {issue", "{} { issue } {issue"),
             ("{{issue}} {\"a\": 1}", "{PR-7} {\"a\": 1}"),
         ];
         for (text, expected) in cases {
-            assert_eq!(filled(text, &variables), expected);
+            assert_eq!(filled(text, &variables, &|name| name == "nobody"), expected);
         }
         let long = json!("x".repeat(1_000));
-        assert_eq!(filled("{long}", &[("long", &long)]).chars().count(), MAX_VALUE_CHARS + 2);
+        assert_eq!(filled("{long}", &[("long", &long)], &|_| false).chars().count(), MAX_VALUE_CHARS + 2);
     }
 }

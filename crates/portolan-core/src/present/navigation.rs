@@ -7,21 +7,28 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::actions::{Action, Actions, Blocked};
-use super::fill::filled;
-use crate::graph::{Flow, Kind, Node, Workflow};
-use crate::run::{Feedback, Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
+use super::brief::{checks, given};
+use super::here::{Asked, Here};
+use crate::graph::{CheckBy, Kind, Workflow};
+use crate::run::{Feedback, Frame, FramePath, Human, Place, Run, moves};
 use crate::value::{PASSED, SKIPPED};
 
 /// How much is shown of an item of a loop.
 const MAX_ITEM_CHARS: usize = 80;
+/// How much is shown of what the user wants, at each step.
+const WANTED: usize = 600;
 
 /// Who looks, and how their calls name the run.
 #[derive(Clone, Debug, Default)]
 pub struct Navigator<'v> {
     /// What `state` is in each action: a handle or a token.
     pub state: &'v str,
-    /// What the agent says that it is able to do; nothing when it has said nothing.
+    /// What calls call the workflow, where that is not its own id.
+    pub workflow: Option<&'v str>,
+    /// What the agent says that it is able to do; nothing when it has said no more than when the run began.
     pub effectivities: Option<&'v [String]>,
+    /// How to lift it when the definition's commands may not be run.
+    pub untrusted: Option<&'v str>,
     /// Whether the client can put a question to the person at it.
     pub can_ask: bool,
     /// How a person answers.
@@ -98,42 +105,26 @@ pub struct Pass {
     pub item: Option<String>,
 }
 
-/// An open question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Asked {
-    /// Its identifier.
-    pub id: String,
-    /// What is asked.
-    pub message: String,
-    /// What may be answered.
-    pub options: Vec<Answer>,
-}
-
-/// An answer that is open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
-    /// Its identifier.
-    pub id: String,
-    /// What people read.
-    pub label: String,
-    /// More about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-/// Presents a run to an agent that navigates it, at its first position.
-pub fn navigation(workflow: &Workflow, run: &Run, viewer: &Navigator<'_>) -> Guidance {
+/// The one position that an agent is shown: the first at which there is work, else the first at all. Branches are
+/// gone through one after the other; who is to answer a question is not waited for while there is other work.
+pub fn focus(run: &Run) -> (FramePath, &Frame) {
     let positions = run.positions();
-    let Some((path, frame)) = positions.first() else { unreachable!("a run is somewhere") };
-    let flow = workflow.flow(&frame.flow);
-    let at = Here { workflow, run, path, frame, flow, node: &flow.step(frame.place.node()).node };
+    let at_work = |(_, frame): &&(FramePath, &Frame)| !matches!(frame.place, Place::Waiting { .. });
+    let found = positions.iter().find(at_work).or(positions.first()).cloned();
+    found.unwrap_or_else(|| (FramePath::default(), &run.root))
+}
+
+/// Presents a run to an agent that navigates it.
+pub fn navigation(workflow: &Workflow, run: &Run, viewer: &Navigator<'_>) -> Guidance {
+    let (path, frame) = focus(run);
+    let at = Here::at(workflow, run, &path, frame);
     Guidance {
-        position: at.whereabouts(),
+        position: at.whereabouts(viewer),
         message: at.message(viewer),
         checkpoint: at.asked(),
         available_actions: at.actions(viewer),
@@ -141,32 +132,17 @@ pub fn navigation(workflow: &Workflow, run: &Run, viewer: &Navigator<'_>) -> Gui
     }
 }
 
-struct Here<'r> {
-    workflow: &'r Workflow,
-    run: &'r Run,
-    path: &'r FramePath,
-    frame: &'r Frame,
-    flow: &'r Flow,
-    node: &'r Node,
-}
-
 impl Here<'_> {
-    fn id(&self) -> &str {
-        self.node.seat.as_ref().map_or(self.node.id.as_str(), |seat| &seat.id)
+    fn called<'h>(&'h self, viewer: &Navigator<'h>) -> &'h str {
+        viewer.workflow.unwrap_or(self.workflow.id().as_str())
     }
 
-    /// A text with the values of variables in the place of their names.
-    fn told(&self, text: &str) -> String {
-        filled(text, &self.run.variables(self.path))
-    }
-
-    fn whereabouts(&self) -> Whereabouts {
-        let activity = self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity));
-        let activity = match activity {
+    fn whereabouts(&self, viewer: &Navigator<'_>) -> Whereabouts {
+        let activity = match self.activity() {
             Some(activity) => Named { id: activity.id.clone(), name: activity.name.clone() },
             None => Named { id: self.frame.flow.to_string(), name: self.flow.name.clone() },
         };
-        Whereabouts { workflow: self.workflow.id().to_string(), activity, step: self.step(), looping: self.pass() }
+        Whereabouts { workflow: self.called(viewer).to_owned(), activity, step: self.step(), looping: self.pass() }
     }
 
     fn step(&self) -> Option<Numbered> {
@@ -179,7 +155,7 @@ impl Here<'_> {
                 u32::try_from(at + 1).unwrap_or(u32::MAX)
             }
         };
-        Some(Numbered { id: self.id().to_owned(), index, name: self.told(&self.node.name) })
+        Some(Numbered { id: self.id().to_owned(), index, name: self.name() })
     }
 
     fn pass(&self) -> Option<Pass> {
@@ -195,57 +171,44 @@ impl Here<'_> {
             name: node.name.clone(),
             iteration: pass + 1,
             total: items.as_ref().map(|items| items.len()),
-            item: item.map(|item| shortened(&super::fill::text(item))),
+            item: item.map(|item| shortened(&super::fill::text(item), MAX_ITEM_CHARS)),
         })
     }
 
-    fn asked(&self) -> Option<Asked> {
-        let Place::Waiting { on, .. } = &self.frame.place else { return None };
-        let id = self.id().to_owned();
-        let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
-        if let (WaitingFor::Raised, Some(raised)) = (on, &self.frame.raised) {
-            let options = raised.options.iter().map(|option| plain(option.as_str())).collect();
-            return Some(Asked { id, message: raised.question.clone(), options });
-        }
-        if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
-            let options = question.options.iter().map(|option| Answer {
-                id: option.id.to_string(),
-                label: self.told(&option.label),
-                description: option.description.as_ref().map(|text| self.told(text)),
-            });
-            return Some(Asked { id, message: self.told(&question.message), options: options.collect() });
-        }
-        let options = moves(self.workflow, self.frame);
-        let options = options.iter().filter_map(Move::outcome).map(|outcome| plain(outcome.as_str())).collect();
-        Some(Asked { id, message: self.node.name.clone(), options })
-    }
-
     fn message(&self, viewer: &Navigator<'_>) -> String {
-        let mut blocks: Vec<String> = vec![self.headline()];
+        let mut blocks: Vec<String> = vec![self.headline(viewer)];
         let brief = &self.node.brief;
         if let Place::Ended { result, .. } = &self.frame.place {
             blocks.push(format!("The workflow is over: {}. Nothing more is to be done.", result.word()));
             return blocks.join("\n\n");
         }
         blocks.extend(self.frame.feedback.as_ref().and_then(noted));
+        blocks.extend(
+            self.run.opening.description.as_ref().map(|wanted| format!("Wanted: {}", shortened(wanted, WANTED))),
+        );
+        blocks.extend(given(self.workflow, self.run, self.path));
+        if !brief.context_files.is_empty() {
+            blocks.push(format!("Context: {}", brief.context_files.join(", ")));
+        }
         blocks.extend(brief.description.iter().chain(&brief.instructions).map(|text| self.told(text)));
         if let Some(asked) = self.asked() {
             blocks.push(asked.message);
             blocks.push(self.who_answers(viewer));
+        } else {
+            blocks.extend(checks(self.node, viewer.untrusted));
+            blocks.extend(brief.agent.as_ref().map(|agent| format!("Agent: {agent}")));
         }
-        if let Some(activity) = self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity)) {
-            let list = |title: &str, texts: &[String]| {
-                let lines: String = texts.iter().map(|text| format!("\n- {}", self.told(text))).collect();
-                (!texts.is_empty()).then(|| format!("{title}:{lines}"))
-            };
-            blocks.extend(list("Rules", &activity.rules));
-            blocks.extend(list("Done means", &activity.outcome));
+        let lacking = self.lacking(viewer);
+        if !lacking.is_empty() {
+            let needs = lacking.join(", ");
+            blocks.push(format!("This needs {needs}: hand it to somebody who has it, and report what they did."));
         }
+        blocks.extend(self.about());
         blocks.join("\n\n")
     }
 
-    fn headline(&self) -> String {
-        let Whereabouts { activity, step, looping, .. } = self.whereabouts();
+    fn headline(&self, viewer: &Navigator<'_>) -> String {
+        let Whereabouts { activity, step, looping, .. } = self.whereabouts(viewer);
         let step = step.map(|step| format!(" · step {}: {}", step.index, step.name)).unwrap_or_default();
         let pass = looping.map(|pass| {
             let total = pass.total.map(|total| format!(" of {total}")).unwrap_or_default();
@@ -256,7 +219,7 @@ impl Here<'_> {
     }
 
     fn who_answers(&self, viewer: &Navigator<'_>) -> String {
-        match (self.run.opening.rules.human, viewer.can_ask) {
+        let who = match (self.run.opening.rules.human, viewer.can_ask) {
             (Human::Attested, _) => "Show this to the person, and pass on what they answer.".to_owned(),
             (Human::Verified, true) => {
                 "The person is asked in your client's own dialog; your answer does not count.".to_owned()
@@ -264,6 +227,13 @@ impl Here<'_> {
             (Human::Verified, false) => {
                 format!("Your answer does not count: stop until the person has run `{}`.", viewer.answer_by)
             }
+        };
+        match self.fallback() {
+            Some(fallback) => {
+                let seconds = fallback.after_ms.div_ceil(1_000);
+                format!("{who} Without an answer within {seconds} s it counts as `{}`.", fallback.option)
+            }
+            None => who,
         }
     }
 
@@ -294,7 +264,7 @@ impl Here<'_> {
     }
 
     fn work(&self, viewer: &Navigator<'_>, actions: &mut Actions) {
-        let name = self.told(&self.node.name);
+        let name = self.name();
         for (nth, offer) in moves(self.workflow, self.frame).into_iter().enumerate() {
             let Some(outcome) = offer.outcome() else { continue };
             let title = match outcome.as_str() {
@@ -307,7 +277,9 @@ impl Here<'_> {
             let arguments = if outcome.as_str() == PASSED { vec![step] } else { vec![step, result] };
             let mut action = self.call(viewer, "complete_step", &arguments, &title, &["summary"]);
             action.delegate = self.lacking(viewer);
-            if nth == 0 {
+            if let Some(lifted_by) = viewer.untrusted.filter(|_| !outcome.is_failed() && self.runs_commands()) {
+                actions.blocked.push(Blocked { action, lifted_by: lifted_by.to_owned() });
+            } else if nth == 0 {
                 actions.required.push(action);
             } else {
                 actions.optional.push(action);
@@ -315,16 +287,24 @@ impl Here<'_> {
         }
     }
 
+    fn runs_commands(&self) -> bool {
+        self.node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }))
+    }
+
     /// What the step needs, and the agent has said not to have.
     fn lacking(&self, viewer: &Navigator<'_>) -> Vec<String> {
-        let (Some(has), Some(seat)) = (viewer.effectivities, &self.node.seat) else { return Vec::new() };
+        let has = viewer.effectivities.or(self.run.opening.effectivities.as_deref());
+        let (Some(has), Some(seat)) = (has, &self.node.seat) else { return Vec::new() };
         seat.effectivities.iter().filter(|needed| !has.contains(needed)).cloned().collect()
     }
 
     fn answer(&self, viewer: &Navigator<'_>, actions: &mut Actions) {
         let checkpoint = ("checkpoint_id", json!(self.id()));
-        let title = "pass on what the person answers";
-        let action = self.call(viewer, "respond_to_checkpoint", &[checkpoint], title, &["option_id"]);
+        // Where only the person's own word counts, their client asks them: the agent has nothing to fill in.
+        let asks = self.run.opening.rules.human == Human::Verified && viewer.can_ask;
+        let (title, fill): (_, &[_]) =
+            if asks { ("have the person asked", &[]) } else { ("pass on what the person answers", &["option_id"]) };
+        let action = self.call(viewer, "respond_to_checkpoint", &[checkpoint], title, fill);
         if self.run.opening.rules.human == Human::Verified && !viewer.can_ask {
             let lifted_by = format!("the person answers: `{}`", viewer.answer_by);
             actions.blocked.push(Blocked { action, lifted_by });
@@ -333,7 +313,7 @@ impl Here<'_> {
         }
         if matches!(self.node.kind, Kind::Work { .. }) {
             let step = ("step_id", json!(self.id()));
-            let title = format!("`{}` is done", self.told(&self.node.name));
+            let title = format!("`{}` is done", self.name());
             let action = self.call(viewer, "complete_step", &[step], &title, &["summary"]);
             actions.blocked.push(Blocked { action, lifted_by: "the question is answered".to_owned() });
         }
@@ -347,7 +327,7 @@ impl Here<'_> {
         title: &str,
         fill: &[&'static str],
     ) -> Action {
-        let named = [("workflow_id", json!(self.workflow.id().as_str())), ("state", json!(viewer.state))];
+        let named = [("workflow_id", json!(self.called(viewer))), ("state", json!(viewer.state))];
         let arguments: Map<String, Value> =
             named.iter().chain(arguments).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         Action { tool, arguments, title: title.to_owned(), fill: fill.to_vec(), delegate: Vec::new() }
@@ -355,13 +335,17 @@ impl Here<'_> {
 }
 
 fn noted(feedback: &Feedback) -> Option<String> {
-    let failures = feedback.failures.iter().map(|failure| format!("- {}: {}", failure.check, failure.reason));
-    let lines: Vec<String> = feedback.note.iter().cloned().chain(failures).collect();
-    (!lines.is_empty()).then(|| format!("Note: {}", lines.join("\n")))
+    let note = feedback.note.as_ref().map(|note| format!("Note: {note}"));
+    let failures = feedback.failures.iter().map(|failure| {
+        let output: String = failure.output.lines().map(|line| format!("\n  | {line}")).collect();
+        format!("Not passed: {}: {}{output}", failure.check, failure.reason)
+    });
+    let lines: Vec<String> = note.into_iter().chain(failures).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_ITEM_CHARS) {
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }

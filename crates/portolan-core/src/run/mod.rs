@@ -61,6 +61,9 @@ pub struct Opening {
     /// The folder that the paths of the definition's servers are relative to, where that is not the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// What the agent says that it is able to do; nothing when it has said nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effectivities: Option<Vec<String>>,
 }
 
 impl Opening {
@@ -68,7 +71,16 @@ impl Opening {
     pub fn of(workflow: impl Into<WorkflowId>) -> Opening {
         let rules = Rules::default();
         let workflow = workflow.into();
-        Opening { workflow, description: None, at: None, rules, input: None, since: None, folder: None }
+        Opening {
+            workflow,
+            description: None,
+            at: None,
+            rules,
+            input: None,
+            since: None,
+            folder: None,
+            effectivities: None,
+        }
     }
 }
 
@@ -415,6 +427,22 @@ impl Frame {
             _ => None,
         });
         open.chain(items.iter().map(|item| (&item.name, &item.frame))).chain(within)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn inner_frames_mut(&mut self) -> Vec<&mut Frame> {
+        match &mut self.place {
+            Place::Within { frame, .. } | Place::Looping { frame, .. } => vec![&mut **frame],
+            Place::Forked { branches, .. } => branches
+                .iter_mut()
+                .filter_map(|branch| match &mut branch.state {
+                    BranchState::Open(frame) => Some(frame),
+                    _ => None,
+                })
+                .collect(),
+            Place::Each { open, .. } => open.iter_mut().map(|item| &mut item.frame).collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn inner_mut(&mut self, name: &NodeId) -> Option<&mut Frame> {

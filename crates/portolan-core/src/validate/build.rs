@@ -58,6 +58,7 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         edges,
         program: graph.program.clone(),
         variables: graph.variables.clone(),
+        version: graph.version.clone(),
         activities: graph.activities.clone(),
     }
 }

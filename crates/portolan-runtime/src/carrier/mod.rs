@@ -1,6 +1,5 @@
 //! Where a run lives: in the store under a short handle, or written through to a task file. The engine cannot tell.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "no call hands out tokens yet"))]
 pub(crate) mod compact;
 pub mod task_file;
 mod task_journal;
@@ -27,10 +26,12 @@ pub enum Address {
 impl Address {
     /// What a person typed: a handle, or else the path of a task file.
     pub fn parse(text: &str) -> Address {
-        let looks_like_a_path = text.contains(['/', '\\', '.']);
-        match RunId::parse(text) {
-            Some(id) if !looks_like_a_path => Address::Stored(id),
-            _ => Address::Task(text.to_owned()),
+        // What agents hold of a run: its handle, and the revision at which they know it.
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let handle = text.split_once('.').filter(|(_, revision)| is_number(revision)).map_or(text, |(id, _)| id);
+        match RunId::parse(handle) {
+            Some(id) => Address::Stored(id),
+            None => Address::Task(text.to_owned()),
         }
     }
 }

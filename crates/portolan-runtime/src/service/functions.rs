@@ -238,13 +238,14 @@ impl Service {
             let run = match &held.carrier {
                 Carrier::Stored(id) => format!("`portolan runs resume {id}`"),
                 Carrier::Task { .. } => "call Start again".to_owned(),
+                Carrier::Token { .. } => "call get_position again".to_owned(),
             };
             return Ok(Some(format!("the run waits before servers that nobody has trusted yet: {lift}, then {run}")));
         }
         let id = match &held.carrier {
             Carrier::Stored(id) => Some(id.clone()),
-            // Its file is locked.
-            Carrier::Task { .. } => None,
+            // Its file is locked, or nobody else has it.
+            Carrier::Task { .. } | Carrier::Token { .. } => None,
         };
         let lease = match &id {
             Some(id) => match self.leases.take(id) {

@@ -24,6 +24,14 @@ pub(crate) struct Held {
 
 pub(super) enum Carrier {
     Stored(RunId),
+    /// Nothing is kept: whoever holds its token has the run.
+    Token {
+        id: RunId,
+        /// What the library knows the workflow by.
+        workflow: String,
+        /// Whether the holder knows that the definition has changed, and goes on with the one that the run began with.
+        pinned: bool,
+    },
     /// A task that is locked, or, when it is only looked at, not.
     Task {
         path: String,
@@ -42,17 +50,41 @@ impl Held {
         }
     }
 
+    /// Lets others at the run, for as long as commands run.
+    pub(super) fn release(self) -> Released {
+        match &self.carrier {
+            Carrier::Stored(id) => Released::At(Address::Stored(id.clone())),
+            Carrier::Task { path, .. } => Released::At(Address::Task(path.clone())),
+            Carrier::Token { .. } => Released::Ours(Box::new(self)),
+        }
+    }
+
     /// The present visit of the place where a task is.
     pub(super) fn visit(&self) -> Parent {
         let id = match &self.carrier {
-            Carrier::Stored(_) => None,
+            Carrier::Stored(_) | Carrier::Token { .. } => None,
             Carrier::Task { id, .. } => id.clone(),
         };
         Parent { id, since: self.run.root.since }
     }
 }
 
+/// A run that others may move meanwhile.
+pub(super) enum Released {
+    At(Address),
+    /// Nobody else has it.
+    Ours(Box<Held>),
+}
+
 impl Service {
+    /// Takes hold of a run again that was let go.
+    pub(super) async fn take_up(&self, released: Released) -> Result<Held, ServiceError> {
+        match released {
+            Released::At(address) => self.hold(&address).await,
+            Released::Ours(held) => Ok(*held),
+        }
+    }
+
     /// Takes hold of a run, to change it.
     pub(super) async fn hold(&self, address: &Address) -> Result<Held, ServiceError> {
         match address {
@@ -169,6 +201,7 @@ impl Service {
                     other => Refused::Failed(store_error(other)),
                 })?;
             }
+            Carrier::Token { .. } => {}
             Carrier::Task { path, file, lock, id, parent } => {
                 let lock = lock.as_mut().ok_or_else(|| Refused::Failed(not_locked(path)))?;
                 let written = Written {
@@ -257,7 +290,7 @@ fn changes(definition: &Definition, state: &TaskState, id: &str, before: Option<
     changes
 }
 
-fn check_fit(definition: &Definition, run: &Run) -> Result<(), ServiceError> {
+pub(super) fn check_fit(definition: &Definition, run: &Run) -> Result<(), ServiceError> {
     fits(&definition.workflow, run).map_err(|misfit| {
         ServiceError::failed(
             "run_damaged",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::engine;
-use portolan_core::run::{Actor, Branches, Event, EventKind, Human, Opening, Rules, Run};
+use portolan_core::run::{Actor, Branches, Change, Event, EventKind, Human, Opening, Rules, Run};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
@@ -193,7 +193,7 @@ impl Service {
         wanted: &Init,
         rules: Rules,
         caller: &Caller,
-    ) -> Result<(Run, Event, Vec<portolan_core::run::Change>), ServiceError> {
+    ) -> Result<(Run, Event, Vec<Change>), ServiceError> {
         let start = definition.workflow.root().start.as_str();
         let opening = Opening {
             description: wanted.description.clone(),
@@ -201,11 +201,17 @@ impl Service {
             rules,
             ..Opening::of(definition.workflow.id().clone())
         };
-        let changes = engine::open(&definition.workflow, &opening)?;
-        let run = Run::fold(&changes).expect("what `open` decides begins a journal");
+        let (run, changes) = opened(definition, &opening)?;
         let by: Actor = caller.by.clone();
         Ok((run, Event { at: self.options.clock.now(), by, what: EventKind::Opened(opening) }, changes))
     }
+}
+
+/// The run that an opening comes to, and what it makes true.
+pub(super) fn opened(definition: &Definition, opening: &Opening) -> Result<(Run, Vec<Change>), ServiceError> {
+    let changes = engine::open(&definition.workflow, opening)?;
+    let run = Run::fold(&changes).expect("what `open` decides begins a journal");
+    Ok((run, changes))
 }
 
 fn workflow_of(wanted: &Init) -> Result<&str, ServiceError> {

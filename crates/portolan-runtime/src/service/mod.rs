@@ -15,8 +15,10 @@ mod init;
 mod lease;
 mod live;
 mod moves;
+mod navigate;
 mod pinned;
 mod records;
+mod report;
 mod resume;
 mod view;
 
@@ -28,6 +30,7 @@ use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Human};
 
 use crate::carrier::TaskJournal;
+use crate::carrier::token::Tokens;
 use crate::clock::Clock;
 use crate::drive::Pace;
 use crate::library::Library;
@@ -42,6 +45,7 @@ pub(crate) use hold::{Held, store_error};
 pub use init::Init;
 pub use live::Live;
 pub use moves::Move;
+pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};
 pub use records::RunLine;
 pub use resume::Kept;
 pub use view::{Claim, View};
@@ -59,6 +63,8 @@ pub struct Options {
     pub human: Human,
     /// Where runs are kept.
     pub store: StoreAt,
+    /// What agents hold of the runs that they navigate.
+    pub states: States,
     /// Where trust is recorded, and the keys are that runs with secrets are sealed with; nothing means the user's data
     /// folder.
     pub trust: Option<PathBuf>,
@@ -88,6 +94,7 @@ impl Options {
             project,
             definitions: Vec::new(),
             strictness: Strictness::Strict,
+            states: States::Handles,
             human: Human::Attested,
             trust: None,
             clock: Clock::System,
@@ -121,6 +128,7 @@ pub struct Service {
     store: Box<dyn Store>,
     journal: TaskJournal,
     pinned: pinned::Pinned,
+    tokens: Tokens,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
     leases: lease::Leases,
@@ -146,10 +154,11 @@ impl Service {
             StoreAt::Memory => Box::new(MemoryStore::default()),
             StoreAt::File(path) => Box::new(SqliteStore::at(path, Keyring::in_folder(&data))),
         };
+        let tokens = Tokens::in_folder(&data);
         let leases = lease::Leases::beside(&options.store);
         let (pools, live) = (Mutex::default(), Mutex::default());
         let pace = Arc::default();
-        Ok(Service { options, library, trust, store, journal, pinned, pools, live, leases, pace })
+        Ok(Service { options, library, trust, store, journal, pinned, tokens, pools, live, leases, pace })
     }
 
     /// The definitions that can be run.

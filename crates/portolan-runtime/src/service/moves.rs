@@ -1,16 +1,18 @@
 //! The moves: begin, report or answer, cancel. Each is one event, decided, kept, and followed by whatever is to be
 //! performed.
 
+use std::sync::Arc;
+
 use portolan_core::diagnostic::clip;
-use portolan_core::engine::{self, Effect, Work};
-use portolan_core::run::{self, Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
-use portolan_core::value::{CheckId, NodeId, Outcome};
+use portolan_core::run::{self, EventKind, FramePath, Run};
+use portolan_core::value::{NodeId, Outcome};
+use serde_json::Value;
 
 use super::hold::{Held, Refused};
-use super::view::{Claim, View, runs_commands};
+use super::report::{Report, bounded};
+use super::view::View;
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
-use crate::runner;
 
 /// What a caller says of a position.
 #[derive(Clone, Debug)]
@@ -25,14 +27,14 @@ pub struct Move {
     pub outcome: Outcome,
     /// What the caller says of it.
     pub note: Option<String>,
+    /// The variables that the work has given values: an object.
+    pub outputs: Option<Arc<Value>>,
 }
 
-/// The longest note, in bytes.
-const MAX_NOTE_BYTES: usize = 8 << 10;
 /// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
 const MAX_BRANCH_BYTES: usize = 4 << 10;
 /// How often a decision is made anew because another writer came first. Each time, that other one got on.
-const MAX_CONFLICTS: usize = 32;
+pub(super) const MAX_CONFLICTS: usize = 32;
 
 impl Service {
     /// Leaves the start node. On a run that has begun it changes nothing and shows the situation.
@@ -41,7 +43,7 @@ impl Service {
     /// The run is not known or cannot be kept; the caller's revision is an old one.
     pub async fn start(&self, address: &Address, revision: Option<u64>, caller: &Caller) -> Result<View, ServiceError> {
         for _ in 0..MAX_CONFLICTS {
-            let mut held = self.hold(address).await?;
+            let mut held = self.hold_in_time(address).await?;
             let moves = run::moves(&held.definition.workflow, &held.run.root);
             if !moves.contains(&run::Move::Begin) && revision.is_none() {
                 let note = self.go_on(&mut held).await?;
@@ -69,7 +71,7 @@ impl Service {
         branch: Option<&str>,
         caller: &Caller,
     ) -> Result<View, ServiceError> {
-        let held = self.peek(address).await?;
+        let held = self.peek_in_time(address).await?;
         let at = match branch {
             None => None,
             Some(branch) => Some(named(&held.run, branch).ok_or_else(|| {
@@ -89,28 +91,28 @@ impl Service {
     /// # Errors
     /// The call is refused, with the present situation; or it cannot be kept, and then nothing has changed.
     pub async fn next(&self, wanted: &Move, caller: &Caller) -> Result<View, ServiceError> {
-        if wanted.note.as_ref().is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
-            return Err(ServiceError::refused(
-                "too_large",
-                format!("the note has more than {MAX_NOTE_BYTES} bytes"),
-                "say it shorter, or name a file",
-            ));
-        }
+        bounded(wanted.note.as_deref())?;
+        let Move { outcome, note, outputs, revision, .. } = wanted.clone();
+        let report = Report { outcome, note, outputs, revision };
         for _ in 0..MAX_CONFLICTS {
-            let mut held = self.hold(&wanted.address).await?;
+            let mut held = self.hold_in_time(&wanted.address).await?;
             let path = match &wanted.branch {
                 Some(branch) => named(&held.run, branch).unwrap_or_else(|| path_of(branch)),
                 None => only(&held.run),
             };
-            if let Err(error) = self.may_be_asked(&held, &path, wanted) {
-                return Err(self.situated(error, &held, None, caller));
-            }
-            let (event, caller_now) = match self.claim(&held, &path, wanted, caller) {
+            let allowed = known(wanted).and_then(|()| self.may_be_checked(&held, &path, &report));
+            let (event, by) = match allowed.and_then(|()| self.claim(&held, &path, &report, caller)) {
                 Ok(claim) => claim,
                 Err(error) => return Err(self.situated(error, &held, None, caller)),
             };
-            match self.step(&mut held, event, &caller_now).await {
-                Ok(()) => return self.settle(held, wanted, &path, caller).await,
+            match self.step(&mut held, event, &by).await {
+                Ok(()) => {
+                    let led = self.settle(held, &path, &report.outcome).await?;
+                    let mut view = self.view(&led.held, after(&led.held.run, &path), caller)?;
+                    view.claim = led.claim;
+                    view.notes.extend(led.notes);
+                    return Ok(view);
+                }
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(self.situated(error, &held, Some(path), caller)),
             }
@@ -118,140 +120,26 @@ impl Service {
         Err(too_busy())
     }
 
-    /// What the engine cannot see and that refuses a call all the same.
-    fn may_be_asked(&self, held: &Held, path: &FramePath, wanted: &Move) -> Result<(), ServiceError> {
-        if wanted.revision.is_none() && matches!(wanted.address, Address::Stored(_)) {
-            return Err(ServiceError::refused(
-                "revision_required",
-                "the call names no `revision`",
-                "send an action of the present situation as it stands: it has one",
-            ));
-        }
-        let Some(frame) = held.run.frame(path) else { return Ok(()) };
-        let claims = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. }) && !wanted.outcome.is_failed();
-        if !claims || !runs_commands(&held.definition, frame) {
-            return Ok(());
-        }
-        match self.untrusted(&held.definition) {
-            Some(lift) => Err(ServiceError::refused(
-                "not_trusted",
-                format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
-                format!("{lift}; the person at this machine decides that"),
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// The event that a call comes to at the present position, and by whom.
-    fn claim(
-        &self,
-        held: &Held,
-        path: &FramePath,
-        wanted: &Move,
-        caller: &Caller,
-    ) -> Result<(EventKind, Caller), ServiceError> {
-        let place = held.run.frame(path).map(|frame| &frame.place);
-        if let Some(Place::Gathering { .. }) = place {
-            let frame = &held.run.root;
-            if wanted.revision.is_some_and(|known| known != frame.since) {
-                let stale = EventKind::Reported {
-                    frame: path.clone(),
-                    outcome: wanted.outcome.clone(),
-                    revision: wanted.revision,
-                    note: None,
-                    outputs: None,
-                };
-                return Ok((stale, caller.clone()));
-            }
-            return Ok((EventKind::Gathered { branches: self.earned(held)? }, caller.clone()));
-        }
-        let by = match (&caller.by, place) {
-            (Actor::Agent(name), Some(Place::Waiting { .. })) if held.run.opening.rules.human == Human::Attested => {
-                Actor::Person { name: name.clone(), via: Channel::Attested }
-            }
-            (by, _) => by.clone(),
-        };
-        let event = EventKind::Reported {
-            frame: path.clone(),
-            outcome: wanted.outcome.clone(),
-            revision: wanted.revision,
-            note: wanted.note.clone(),
-            outputs: None,
-        };
-        Ok((event, Caller { by, can_ask: caller.can_ask }))
-    }
-
-    /// Decides one event and keeps what it made true.
-    async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), Refused> {
-        let event = self.event(caller, what);
-        let changes = engine::decide(&held.definition.workflow, &held.run, &event)
-            .map_err(|rejection| Refused::Failed(rejection.into()))?;
-        if changes.is_empty() {
-            return Ok(());
-        }
-        self.commit(held, event, changes).await
-    }
-
-    fn event(&self, caller: &Caller, what: EventKind) -> Event {
-        Event { at: self.options.clock.now(), by: caller.by.clone(), what }
-    }
-
-    /// Performs the checks that a claim asked for, and shows where that led.
-    async fn settle(
-        &self,
-        mut held: Held,
-        wanted: &Move,
-        path: &FramePath,
-        caller: &Caller,
-    ) -> Result<View, ServiceError> {
-        let Some(mut work) = pending(&held, path).into_iter().next() else {
-            let note = self.go_on(&mut held).await?;
-            return self.view(&held, after(&held.run, path), caller).map(|view| view.noting(note));
-        };
-        let checks = checks_of(&held, path);
-        // The file is free while commands run: others may look, and a move of theirs makes this one's verdict late.
-        drop(held);
-        let mut claim = None;
-        loop {
-            let verdict = runner::perform(&work, &self.options.project).await;
-            let (mut held, settled) = self.settled(&wanted.address, &work, verdict).await?;
-            claim = settled.map(|settled| Claim::of(&work.id.node, &wanted.outcome, &settled)).or(claim);
-            let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
-            match next.filter(|next| next.id != work.id) {
-                Some(next) => work = next,
-                None => {
-                    let note = self.go_on(&mut held).await?;
-                    let mut view = self.view(&held, after(&held.run, path), caller)?.noting(note);
-                    view.claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
-                    if view.claim.is_none() {
-                        view.notes.push(format!(
-                            "`{}` was left by another call while its checks were performed",
-                            work.id.node
-                        ));
-                    }
-                    return Ok(view);
-                }
-            }
-        }
-    }
-
-    /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.
-    async fn settled(&self, address: &Address, work: &Work, verdict: Verdict) -> Result<(Held, Settled), ServiceError> {
-        let engine = Caller { by: Actor::Engine, can_ask: false };
+    /// Takes hold of a run in which every question whose time is over has answered itself.
+    async fn hold_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
-            let settled = so_far(&held.run, work).map(|mut settled| {
-                settled.push((work.id.check.clone(), verdict.clone()));
-                settled
-            });
-            let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
-            match self.step(&mut held, event, &engine).await {
-                Ok(()) => return Ok((held, settled)),
+            match self.time_out(&mut held).await {
+                Ok(()) => return Ok(held),
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(error),
             }
         }
         Err(too_busy())
+    }
+
+    /// Looks at a run in which every question whose time is over has answered itself.
+    pub(super) async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
+        let held = self.peek(address).await?;
+        match self.overdue(&held) {
+            None => Ok(held),
+            Some(_) => self.hold_in_time(address).await,
+        }
     }
 
     /// Calls a run off.
@@ -279,31 +167,16 @@ impl Service {
     }
 }
 
-/// How many checks the step has that a position is at.
-fn checks_of(held: &Held, path: &FramePath) -> usize {
-    let step =
-        |frame: &run::Frame| held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept.len();
-    held.run.frame(path).map_or(0, step)
-}
-
-/// The verdicts of a claim's checks, in the order in which they came.
-type Settled = Option<Vec<(CheckId, Verdict)>>;
-
-/// The verdicts that a claim has, while it waits for the one of `work`.
-fn so_far(run: &Run, work: &Work) -> Settled {
-    let frame = run.frame(&work.id.frame).filter(|frame| frame.since == work.id.since)?;
-    let Place::Checking { settled, .. } = &frame.place else { return None };
-    let open = settled.iter().all(|(check, _)| *check != work.id.check);
-    open.then(|| settled.clone())
-}
-
-fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
-    let effects = held.run.pending(&held.definition.workflow);
-    let works = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Perform(work) if work.id.frame == *path => Some(work),
-        _ => None,
-    });
-    works.collect()
+/// A run in the store may be moved by several at once: who moves it says what they know.
+fn known(wanted: &Move) -> Result<(), ServiceError> {
+    if wanted.revision.is_some() || matches!(wanted.address, Address::Task(_)) {
+        return Ok(());
+    }
+    Err(ServiceError::refused(
+        "revision_required",
+        "the call names no `revision`",
+        "send an action of the present situation as it stands: it has one",
+    ))
 }
 
 /// The position that situations call `branch`.
@@ -334,7 +207,7 @@ fn after(run: &Run, path: &FramePath) -> Option<FramePath> {
     inside.then(|| path.clone())
 }
 
-fn too_busy() -> ServiceError {
+pub(super) fn too_busy() -> ServiceError {
     ServiceError::refused(
         "stale",
         "other writers moved this run on again and again",

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ServiceError;
+use crate::carrier::token::Fingerprint;
 use crate::definition::Definition;
 use crate::store::Digest;
 
@@ -61,6 +62,23 @@ impl Pinned {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed(digest, &error)),
         }
+    }
+
+    /// The definition that a token names by half of its digest.
+    pub(super) fn by_fingerprint(&self, wanted: &Fingerprint) -> Result<Option<Arc<Definition>>, ServiceError> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, definition)) = known.iter().find(|(digest, _)| Fingerprint::of(digest) == *wanted) {
+            return Ok(Some(definition.clone()));
+        }
+        drop(known);
+        let beginning = wanted.to_string();
+        // A folder that cannot be read holds nothing that could be gone on with.
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let digest = names
+            .filter_map(|name| Digest::try_from(name.strip_suffix(".json")?.to_owned()).ok())
+            .find(|digest| digest.as_str().starts_with(&beginning));
+        digest.map_or(Ok(None), |digest| self.read(&digest))
     }
 
     /// Keeps the definition of a run in a task file, before the file names it.

@@ -147,7 +147,7 @@ impl Service {
         branch: Option<&str>,
         caller: &Caller,
     ) -> Result<View, ServiceError> {
-        let held = self.peek(address).await?;
+        let held = self.peek_in_time(address).await?;
         let waiting: Vec<FramePath> = held
             .run
             .positions()

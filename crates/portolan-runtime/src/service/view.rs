@@ -78,6 +78,22 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// That it was not believed, and why; nothing where it was.
+    pub(super) fn refused(&self) -> Option<String> {
+        let failed: Vec<String> =
+            self.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
+        (!self.held).then(|| {
+            format!(
+                "Refused: `{}` was reported {}, but {} did not hold, so it counts as failed.",
+                self.step,
+                self.reported,
+                failed.join(" and ")
+            )
+        })
+    }
+}
+
 impl Checked {
     fn of(check: &CheckId, verdict: &Verdict) -> Checked {
         let (held, reason, output) = match verdict {
@@ -95,7 +111,9 @@ impl Service {
     /// Presents a run, or one position of it.
     pub(super) fn view(&self, held: &Held, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
         let (address, arguments) = match &held.carrier {
-            Carrier::Stored(id) => (Address::Stored(id.clone()), json!({ "run": id.as_str() })),
+            Carrier::Stored(id) | Carrier::Token { id, .. } => {
+                (Address::Stored(id.clone()), json!({ "run": id.as_str() }))
+            }
             Carrier::Task { path, .. } => (Address::Task(path.clone()), json!({ "taskFilePath": path })),
         };
         let workflow = &held.definition.workflow;
@@ -107,7 +125,7 @@ impl Service {
             answer_by: format!("portolan runs answer {}", shell_word(&address.to_string())),
             children,
             parent_id: match &held.carrier {
-                Carrier::Stored(_) => None,
+                Carrier::Stored(_) | Carrier::Token { .. } => None,
                 Carrier::Task { file, .. } => Some(file.id().to_owned()),
             },
             at: at.clone(),
@@ -129,7 +147,7 @@ impl Service {
     }
 
     /// How to have the commands trusted that the positions of a run lead through, when they are not.
-    fn untrusted_at(&self, held: &Held) -> Option<String> {
+    pub(super) fn untrusted_at(&self, held: &Held) -> Option<String> {
         let runs = held.run.positions().iter().any(|(_, frame)| runs_commands(&held.definition, frame));
         if runs { self.untrusted(&held.definition) } else { None }
     }
@@ -205,16 +223,7 @@ impl View {
     /// What to do, in prose.
     pub fn instructions(&self) -> String {
         let mut blocks: Vec<String> = Vec::new();
-        if let Some(claim) = self.claim.as_ref().filter(|claim| !claim.held) {
-            let failed: Vec<String> =
-                claim.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
-            blocks.push(format!(
-                "Refused: `{}` was reported {}, but {} did not hold, so it counts as failed.",
-                claim.step,
-                claim.reported,
-                failed.join(" and ")
-            ));
-        }
+        blocks.extend(self.claim.as_ref().and_then(Claim::refused));
         blocks.extend(self.notes.iter().map(|note| format!("Note: {note}")));
         blocks.push(self.situation.message.clone());
         blocks.join("\n\n")

@@ -202,6 +202,7 @@ pub(crate) fn step(view: &View, outcome: &str) -> Move {
         revision: Some(view.situation.position.revision),
         outcome: Outcome::from(outcome),
         note: None,
+        outputs: None,
     }
 }
 
@@ -220,7 +221,9 @@ pub(crate) fn send(service: &Service, action: &Action, caller: &Caller) -> Answe
         "Next" => {
             let outcome = Outcome::from(text("result").expect("a move reports something"));
             let note = action.fill.contains(&"note").then(|| "a note".to_owned());
-            wait(service.next(&Move { address, branch: text("branch"), revision, outcome, note }, caller))
+            wait(
+                service.next(&Move { address, branch: text("branch"), revision, outcome, note, outputs: None }, caller),
+            )
         }
         tool => panic!("no face has the tool `{tool}`"),
     }

@@ -53,6 +53,7 @@ fn empty(name: &str) -> Graph {
         nodes: Vec::new(),
         edges: Vec::new(),
         unread: Default::default(),
+        version: None,
         variables: Vec::new(),
         activities: Vec::new(),
         program: Some(Arc::new(program)),

@@ -1,6 +1,7 @@
 //! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
 
 mod builtin;
+mod carried;
 mod catalog;
 mod check;
 mod completions;

@@ -13,6 +13,7 @@ use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, 
 use portolan_runtime::store::Record;
 use serde_json::{Value, json};
 
+use super::carried;
 use super::kept::{Kept, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::resume::{Resume, handle, resume};
@@ -44,7 +45,7 @@ enum Verb {
     ///
     /// Example: portolan runs show k7m2qx4p
     Show {
-        /// A handle, or the path of a task file.
+        /// A handle, the path of a task file, or a token.
         run: String,
         /// Show instead what each node of a graph did, and when.
         #[arg(long)]
@@ -65,7 +66,7 @@ enum Verb {
     ///
     /// Example: portolan runs answer k7m2qx4p passed --note "the key is in the vault now"
     Answer {
-        /// A handle, or the path of a task file.
+        /// A handle, the path of a task file, or a token: the answer then has the one to go on with.
         run: String,
         /// One of the answers that `runs show` offers; without it, it is asked for.
         answer: Option<String>,
@@ -191,6 +192,9 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
 }
 
 async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
+    if carried::is_token(run) {
+        return carried::show(output, service, run).await;
+    }
     let address = address(run)?;
     let view = service.current(&address, None, &person()).await.map_err(at_a_shell)?;
     if let Some(kept) = Kept::of(service, &address).await? {
@@ -288,21 +292,25 @@ async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result
     Ok(Exit::Done)
 }
 
-struct Given<'a> {
-    run: &'a str,
-    answer: Option<&'a str>,
-    branch: Option<&'a str>,
-    note: Option<&'a str>,
+/// What a person says at the shell.
+pub(super) struct Given<'a> {
+    pub(super) run: &'a str,
+    pub(super) answer: Option<&'a str>,
+    pub(super) branch: Option<&'a str>,
+    pub(super) note: Option<&'a str>,
 }
 
 async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
+    if carried::is_token(given.run) {
+        return carried::answer(output, service, given).await;
+    }
     let address = address(given.run)?;
     let caller = person();
     let view = service.question(&address, given.branch, &caller).await.map_err(at_a_shell)?;
     let offered = offered(&view.situation);
     let answer = match given.answer {
         Some(answer) => answer.to_owned(),
-        None => prompt(output, &view, &offered)?,
+        None => pick(output, &view.instructions(), &offered)?,
     };
     let wanted = Move {
         address,
@@ -310,6 +318,7 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
         revision: Some(view.situation.position.revision),
         outcome: Outcome::from(answer),
         note: given.note.map(str::to_owned),
+        outputs: None,
     };
     let view = service.next(&wanted, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
@@ -322,7 +331,7 @@ fn offered(situation: &Situation) -> Vec<(String, String)> {
 }
 
 /// Asks at the terminal. A script must say the answer.
-fn prompt(output: &Output, view: &View, offered: &[(String, String)]) -> Result<String, ServiceError> {
+pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]) -> Result<String, ServiceError> {
     let words: Vec<&str> = offered.iter().map(|(word, _)| word.as_str()).collect();
     let missing = || {
         ServiceError::of(
@@ -335,7 +344,7 @@ fn prompt(output: &Output, view: &View, offered: &[(String, String)]) -> Result<
     if !io::stdin().is_terminal() {
         return Err(missing());
     }
-    output.remark(safe(&view.instructions()));
+    output.remark(safe(question));
     for (word, title) in offered {
         output.remark(one_line(&format!("  {word}: {title}")));
     }

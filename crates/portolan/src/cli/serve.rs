@@ -1,7 +1,7 @@
 //! `portolan serve`: the MCP server, over standard input and output.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use portolan_runtime::author::Author;
 use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
 use portolan_runtime::library::read_definition;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError};
+use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, States};
 
 use super::check::{draw_findings, drawn, files_at, refuse};
 use super::output::{Output, one_line};
@@ -30,26 +30,46 @@ pub(super) struct Serve {
     /// More workflow files, or folders of them; or files of graphs.
     #[arg(value_name = "FILE|DIR")]
     definitions: Vec<PathBuf>,
-    /// Which tools to serve [default: what the files hold].
-    #[arg(long, value_enum, value_name = "SET")]
-    toolset: Option<Toolset>,
+    /// Which tools to serve, several with commas between [default: what the files hold].
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SET")]
+    toolset: Vec<Toolset>,
     /// Your own file of MCP servers for graphs: those that a graph does not define itself.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
     /// Whose answer counts where a workflow asks a person.
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     human: HumanArg,
+    /// Give the agent a signed token with all that there is of its run, and keep nothing (toolset `navigate`).
+    #[arg(long)]
+    stateless: bool,
+    /// Keep the runs of tokens in the store too, so that an old token is noticed and everything is on record.
+    #[arg(long, requires = "stateless")]
+    ledger: bool,
+    /// Who uses the toolset `navigate`.
+    #[arg(long, value_enum, default_value_t, value_name = "WHO")]
+    profile: ProfileArg,
     #[command(flatten)]
     leniency: Leniency,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Toolset {
+    /// Seven that lead an agent one step at a time: start_workflow, get_position, complete_step and others.
+    Navigate,
     /// Navigator's eleven: Init, Start, Current, Next and the tools that manage workflows.
     Tasks,
     /// The graphs of tool calls in FILE, each a tool.
     Graph,
     /// Thirteen tools with which an agent writes the graphs of one FILE, and tries them.
+    Author,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ProfileArg {
+    /// An agent at work: it is shown what it can do now, and no definition.
+    #[default]
+    Strict,
+    /// Whoever writes workflows: definitions can be read too.
     Author,
 }
 
@@ -59,67 +79,27 @@ const GRACE: Duration = Duration::from_millis(200);
 const MAX_DRAWN: usize = 100;
 
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
-    if args.toolset == Some(Toolset::Author) {
-        return serve_author(args, common);
-    }
-    let mut files = Vec::new();
-    for path in &args.definitions {
-        files.extend(files_at(path)?.into_iter().map(|file| file.path));
-    }
-    let toolset = match args.toolset {
-        Some(toolset) => toolset,
-        None => held(&files)?,
-    };
-    match toolset {
-        Toolset::Tasks => serve_tasks(args, files, common),
-        Toolset::Graph => serve_graphs(args, files, common),
-        Toolset::Author => serve_author(args, common),
-    }
-}
-
-/// The toolset for what the files hold. What cannot be told is a matter of the tasks: they say what is wrong with it.
-fn held(files: &[PathBuf]) -> Result<Toolset, ServiceError> {
-    let (mut graphs, mut led) = (None, None);
-    for path in files {
-        let source = read_definition(path)?;
-        let (first, _) = dialect::parse(&source, Strictness::Lenient).first();
-        match first {
-            Some(graph) if graph.program.is_some() => graphs = graphs.or(Some(path)),
-            Some(_) => led = led.or(Some(path)),
-            None => {}
-        }
-    }
-    match (graphs, led) {
-        (Some(graphs), Some(led)) => Err(ServiceError::refused(
-            "mixed_files",
-            format!(
-                "`{}` holds graphs of tool calls, and `{}` a workflow that an agent is led through",
-                graphs.display(),
-                led.display()
-            ),
-            "serve them apart, each as a server of its own; `--toolset` says which one is meant",
-        )),
-        (Some(_), None) => Ok(Toolset::Graph),
-        (None, _) => Ok(Toolset::Tasks),
-    }
-}
-
-fn serve_tasks(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Result<Exit> {
-    if args.mcp.is_some() {
-        let help = "leave `--mcp` out, or name a file of graphs";
-        return Err(
-            ServiceError::refused("usage", "`--mcp` has servers for graphs, and no graph is served", help).into()
-        );
-    }
-    let mut options = common.options()?;
-    options.definitions = files;
-    options.strictness = args.leniency.strictness();
-    options.human = match args.human {
-        HumanArg::Attested => Human::Attested,
-        HumanArg::Verified => Human::Verified,
-    };
+    let (toolsets, files) = chosen(&args)?;
+    fitting(&args, &toolsets)?;
+    let has = |set| toolsets.contains(&set);
+    let strictness = args.leniency.strictness();
     let output = common.output();
-    let service = Service::new(options)?;
+    let notes = mcp::Notes::to(std::io::stderr());
+    let options = Options {
+        definitions: files.led,
+        strictness,
+        human: match args.human {
+            HumanArg::Attested => Human::Attested,
+            HumanArg::Verified => Human::Verified,
+        },
+        states: match (args.stateless, args.ledger) {
+            (false, _) => States::Handles,
+            (true, false) => States::Tokens,
+            (true, true) => States::Ledger,
+        },
+        ..common.options()?
+    };
+    let service = Arc::new(Service::new(options)?);
     // What is named on the command line must be sound before a client connects.
     for id in service.library().given_ids() {
         match service.library().definition(&id) {
@@ -130,61 +110,135 @@ fn serve_tasks(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Res
             Err(error) => return Err(error.into()),
         }
     }
-    greet(&output);
-    mcp::serve_tasks(Arc::new(service))?;
-    Ok(Exit::Done)
-}
-
-fn serve_graphs(args: Serve, files: Vec<PathBuf>, common: &Common) -> anyhow::Result<Exit> {
-    if files.is_empty() {
-        let help = "name the files whose graphs are to be served";
-        return Err(ServiceError::refused("file_required", "no file of graphs is named", help).into());
+    let mut sets = Vec::new();
+    if has(Toolset::Navigate) {
+        let profile = match args.profile {
+            ProfileArg::Strict => mcp::Profile::Strict,
+            ProfileArg::Author => mcp::Profile::Author,
+        };
+        sets.push(mcp::navigate(Arc::clone(&service), profile));
     }
-    let strictness = args.leniency.strictness();
-    let output = common.output();
-    let (service, notes, pool) = with_servers(strictness, common)?;
-    let names = files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
-    let graphs = match Graphs::open(files, args.mcp, service.library(), strictness, pool) {
-        Ok(graphs) => graphs,
-        Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &names, &faulty.findings),
-        Err(OpenError::Failed(error)) => return Err(error.into()),
-    };
-    greet(&output);
-    let reports = notes.clone();
-    let report = move |news: News<'_>| match news {
-        News::Faulty(faulty) => {
-            drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| reports.note(drawing));
-            reports.note("the tools are served as they were before, until the faults are mended".to_owned());
-        }
-        News::LeftOut(why) => reports.note(one_line(&format!("note: {why}"))),
-    };
-    mcp::serve_graphs(Arc::new(service), graphs, &notes, Box::new(report))?;
-    notes.flush();
-    Ok(Exit::Done)
-}
-
-/// What serves functions: the service, who is told of things, and how their servers are kept.
-fn with_servers(strictness: Strictness, common: &Common) -> anyhow::Result<(Service, mcp::Notes, PoolOptions)> {
-    let options = Options { strictness, ..common.options()? };
-    let notes = mcp::Notes::to(std::io::stderr());
+    if has(Toolset::Tasks) {
+        let draws = !has(Toolset::Navigate) || args.profile == ProfileArg::Author;
+        sets.push(mcp::tasks(Arc::clone(&service), draws));
+    }
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
-    Ok((Service::new(options)?, notes, pool))
-}
-
-fn serve_author(args: Serve, common: &Common) -> anyhow::Result<Exit> {
-    let file = one_file(args.definitions)?;
-    let strictness = args.leniency.strictness();
-    let output = common.output();
-    let (service, notes, pool) = with_servers(strictness, common)?;
-    // A file of servers that cannot be read is said before a client connects.
-    if let Some(path) = &args.mcp {
-        own_servers(path)?;
+    if has(Toolset::Graph) {
+        let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
+        let graphs = Graphs::open(files.graphs.clone(), args.mcp.clone(), service.library(), strictness, pool.clone());
+        match graphs {
+            Ok(graphs) => sets.push(mcp::graph(Arc::clone(&service), graphs, &notes, report(notes.clone(), output))),
+            Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &names, &faulty.findings),
+            Err(OpenError::Failed(error)) => return Err(error.into()),
+        }
     }
-    let author = Author::new(file, args.mcp, strictness, pool)?;
+    if has(Toolset::Author) {
+        let file = one_file(files.graphs)?;
+        // A file of servers that cannot be read is said before a client connects.
+        if let Some(path) = &args.mcp {
+            own_servers(path)?;
+        }
+        sets.push(mcp::author(service, Author::new(file, args.mcp, strictness, pool)?));
+    }
     greet(&output);
-    mcp::serve_author(Arc::new(service), author)?;
+    mcp::serve(sets)?;
     notes.flush();
     Ok(Exit::Done)
+}
+
+/// What is named on the command line, by who serves it.
+#[derive(Default)]
+struct Named {
+    /// Files of workflows that agents are led through.
+    led: Vec<PathBuf>,
+    /// Files of graphs.
+    graphs: Vec<PathBuf>,
+}
+
+/// The toolsets that are served, and what is named for each. What cannot be told is a matter of those who lead: they say
+/// what is wrong with it.
+fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
+    let mut toolsets = args.toolset.clone();
+    let given = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
+    let (of_graphs, leading) = (given(&[Toolset::Graph, Toolset::Author]), given(&[Toolset::Navigate, Toolset::Tasks]));
+    // The one file of the author need not exist yet.
+    if given(&[Toolset::Author]) && !given(&[Toolset::Graph]) && !leading {
+        return Ok((toolsets, Named { led: Vec::new(), graphs: args.definitions.clone() }));
+    }
+    let mut named = Named::default();
+    let mut has_activities = false;
+    for path in &args.definitions {
+        if given(&[Toolset::Author]) && !path.exists() {
+            named.graphs.push(path.clone());
+            continue;
+        }
+        for file in files_at(path)? {
+            let first = dialect::parse(&read_definition(&file.path)?, Strictness::Lenient).first().0;
+            let is_graph = first.as_ref().is_some_and(|graph| graph.program.is_some());
+            has_activities |= first.is_some_and(|graph| !graph.activities.is_empty());
+            let is_for_graphs = if of_graphs == leading { is_graph } else { of_graphs };
+            if is_for_graphs { named.graphs.push(file.path) } else { named.led.push(file.path) }
+        }
+    }
+    if toolsets.is_empty() {
+        toolsets.push(match (named.graphs.first(), named.led.first()) {
+            (Some(graph), Some(led)) => return Err(mixed(graph, led).into()),
+            (Some(_), None) => Toolset::Graph,
+            (None, _) if has_activities => Toolset::Navigate,
+            (None, _) => Toolset::Tasks,
+        });
+    }
+    Ok((toolsets, named))
+}
+
+fn mixed(graphs: &Path, led: &Path) -> ServiceError {
+    let (graphs, led) = (graphs.display(), led.display());
+    ServiceError::refused(
+        "mixed_files",
+        format!("`{graphs}` holds graphs of tool calls, and `{led}` a workflow that an agent is led through"),
+        "say which tools are to be served: `--toolset navigate,graph` serves both",
+    )
+}
+
+/// Refuses what was asked for and could have no effect.
+fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
+    let has = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
+    let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
+    if args.mcp.is_some() && !has(&[Toolset::Graph, Toolset::Author]) {
+        let message = "`--mcp` has servers for graphs, and no graph is served";
+        return refused(message, "leave `--mcp` out, or name a file of graphs");
+    }
+    if has(&[Toolset::Graph]) && args.definitions.is_empty() {
+        return Err(ServiceError::refused(
+            "file_required",
+            "no file of graphs is named",
+            "name the files whose graphs are to be served",
+        ));
+    }
+    if args.stateless && !has(&[Toolset::Navigate]) {
+        let message = "`--stateless` is about the tools of `navigate`, and they are not served";
+        return refused(message, "add `--toolset navigate`, or leave `--stateless` out");
+    }
+    if args.profile == ProfileArg::Author && !has(&[Toolset::Navigate]) {
+        let message = "`--profile` is about the tools of `navigate`, and they are not served";
+        return refused(message, "add `--toolset navigate`, or leave `--profile` out");
+    }
+    if has(&[Toolset::Navigate]) && has(&[Toolset::Author]) && args.profile == ProfileArg::Strict {
+        let message = "the tools of `author` show definitions, which an agent that is led is not to read";
+        return refused(message, "say `--profile author`, or serve the two sets apart");
+    }
+    Ok(())
+}
+
+/// Who is told when files of graphs change.
+fn report(notes: mcp::Notes, output: Output) -> Box<dyn Fn(News<'_>) + Send + Sync> {
+    Box::new(move |news| match news {
+        News::Faulty(faulty) => {
+            drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| notes.note(drawing));
+            notes.note("the tools are served as they were before, until the faults are mended".to_owned());
+        }
+        News::LeftOut(why) => notes.note(one_line(&format!("note: {why}"))),
+    })
 }
 
 /// The one file that is written. It need not exist yet.

@@ -49,8 +49,21 @@ impl Arguments {
 
     /// An id, a word or a path that must be there.
     pub(super) fn required(&mut self, name: &'static str) -> String {
+        self.not_empty(name, Arguments::string)
+    }
+
+    /// A text that must be there.
+    pub(super) fn required_text(&mut self, name: &'static str) -> String {
+        self.not_empty(name, Arguments::text)
+    }
+
+    fn not_empty(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Arguments, &'static str) -> Option<String>,
+    ) -> String {
         let before = self.faults.len();
-        let value = self.string(name).filter(|text| !text.is_empty());
+        let value = read(self, name).filter(|text| !text.is_empty());
         if value.is_none() && self.faults.len() == before {
             self.faults.push(format!("`{name}` is missing"));
         }

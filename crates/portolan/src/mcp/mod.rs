@@ -1,22 +1,30 @@
 //! The MCP face: sets of tools over stdio. It translates calls and answers; every decision is the service's.
 //!
 //! ```text
-//! stdio ─transport→ messages ─connection, face→ requests ─tasks | graph | author→ the service
+//! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face` and `arguments` know the protocol and no tool; each toolset knows its tools and little else.
+//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; each toolset knows its tools and little else.
 
 mod arguments;
+mod ask;
 mod author;
 mod connection;
 mod face;
 mod graph;
+mod navigate;
+mod schema;
+mod several;
 mod tasks;
 mod transport;
 
-pub(crate) use author::serve as serve_author;
+pub(crate) use author::serving as author;
 #[cfg(test)]
 pub(crate) use author::tools as author_tools;
-pub(crate) use graph::{News, Notes, awaited, serve as serve_graphs};
-pub(crate) use tasks::serve as serve_tasks;
+pub(crate) use graph::{News, Notes, awaited, serving as graph};
+#[cfg(test)]
+pub(crate) use navigate::tools as navigate_tools;
+pub(crate) use navigate::{Profile, serving as navigate};
+pub(crate) use several::serve;
+pub(crate) use tasks::serving as tasks;
 #[cfg(test)]
 pub(crate) use tasks::tools;

@@ -103,7 +103,7 @@ fn files_of_both_kinds_are_served_apart() {
     project.write("g.yaml", GRAPH);
     expect![[r#"
         stderr: error: `g.yaml` holds graphs of tool calls, and `.flow/workflows/small.json` a workflow that an agent is led through
-        stderr: help: serve them apart, each as a server of its own; `--toolset` says which one is meant
+        stderr: help: say which tools are to be served: `--toolset navigate,graph` serves both
         exit: 2
     "#]]
     .assert_eq(&project.says("serve g.yaml .flow/workflows/small.json"));

@@ -180,7 +180,7 @@ pub(crate) fn reported(view: &View, word: &str) -> Move {
     let offered = actions.required.iter().chain(&actions.optional).map(|action| &action.arguments);
     let branch = offered.clone().find_map(|arguments| arguments.get("branch")?.as_str().map(str::to_owned));
     let revision = offered.clone().find_map(|arguments| arguments.get("revision")?.as_u64());
-    Move { address: view.address.clone(), branch, revision, outcome: Outcome::from(word), note: None }
+    Move { address: view.address.clone(), branch, revision, outcome: Outcome::from(word), note: None, outputs: None }
 }
 
 pub(crate) fn address(run: &str) -> Address {

@@ -11,6 +11,7 @@ mod crash;
 mod endings;
 mod graph;
 mod hostile;
+mod navigate;
 mod person;
 mod protocol;
 mod rivals;

@@ -56,6 +56,7 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
         nodes,
         edges,
         unread,
+        version: None,
         variables: Vec::new(),
         activities: Vec::new(),
         program: None,

@@ -84,6 +84,7 @@ impl Common {
             nodes: drawn,
             edges,
             unread,
+            version: None,
             variables: Vec::new(),
             activities: Vec::new(),
             program: Some(Arc::new(program)),

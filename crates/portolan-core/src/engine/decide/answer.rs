@@ -60,7 +60,9 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, since: u64) {
     let Place::Waiting { node, on: WaitingFor::Answer, due: Some(due) } = &frame.place else { return };
     let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind else { return };
     let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.at.0) else { return };
-    let note = Some(format!("nobody answered `{node}` in time: it counts as `{}`", fallback.option));
+    let label = question.choice(&fallback.option).map_or(fallback.option.as_str(), |choice| &choice.label);
+    let name = &draft.step(&frame.flow, node).node.name;
+    let note = Some(format!("nobody answered \"{name}\" in time: it counts as \"{label}\""));
     let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note };
     leave(draft, (path, frame), node, &fallback.option, Some(feedback));
 }

@@ -71,6 +71,7 @@ fn graph(id: &str, text: &str) -> Graph {
         unread: Default::default(),
         variables: drawing.variables,
         activities,
+        version: None,
         program: None,
         broken: Default::default(),
     }

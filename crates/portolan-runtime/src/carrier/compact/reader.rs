@@ -37,7 +37,8 @@ impl<'w> Reader<'w> {
     }
 
     fn carried(&mut self) -> Option<Carried> {
-        let [pinned, has_rules, description, input, at, is_other, executed, since, folder] = self.from.flags()?;
+        let [pinned, has_rules, description, input, at, is_other, executed, since, folder, effectivities] =
+            self.from.flags()?;
         let rules = self.when(has_rules, rules)?.unwrap_or_default();
         let description = self.when(description, In::own)?;
         let input = self.when(input, In::value)?.map(Arc::new);
@@ -47,8 +48,9 @@ impl<'w> Reader<'w> {
         let executed = self.when(executed, In::number)?.unwrap_or_default();
         let since = self.when(since, In::signed)?.map(Timestamp);
         let folder = self.when(folder, In::own)?;
+        let effectivities = self.when(effectivities, |from| from.list(In::text::<String>))?;
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
-        let opening = Opening { workflow, description, at, rules, input, since, folder };
+        let opening = Opening { workflow, description, at, rules, input, since, folder, effectivities };
         Some(Carried { run: Run { revision: self.revision, opening, executed, root }, pinned })
     }
 

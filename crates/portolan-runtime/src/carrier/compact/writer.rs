@@ -31,7 +31,7 @@ struct Writer<'w> {
 impl Writer<'_> {
     fn carried(&mut self, Carried { run, pinned }: &Carried) {
         let Run { revision: _, opening, executed, root } = run;
-        let Opening { workflow, description, at, rules, input, since, folder } = opening;
+        let Opening { workflow, description, at, rules, input, since, folder, effectivities } = opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
             *pinned,
@@ -43,6 +43,7 @@ impl Writer<'_> {
             *executed > 0,
             since.is_some(),
             folder.is_some(),
+            effectivities.is_some(),
         ]);
         if *rules != Rules::default() {
             self.rules(*rules);
@@ -58,6 +59,7 @@ impl Writer<'_> {
         }
         since.iter().for_each(|since| self.out.signed(since.0));
         folder.iter().for_each(|text| self.out.own(text));
+        effectivities.iter().for_each(|names| self.out.list(names.iter(), |out, name| out.text(name)));
         self.frame(root, &self.workflow.id().clone(), Origin::Opened(input.as_deref()));
     }
 

@@ -24,9 +24,9 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::arguments::Arguments;
-use super::connection::serve_stdio;
 use super::face::{Answer, Manners, Toolset};
 use super::graph::CLOSING;
+use super::several::Served;
 use super::transport::Bounds;
 
 #[cfg(test)]
@@ -44,16 +44,15 @@ the file's comments and layout stay. Servers that come with the file are started
 /// An expression that is tried keeps its thread for up to its second, and the others go on meanwhile.
 const MIN_WORKERS: usize = 4;
 
-/// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
-/// were started end with it.
-pub(crate) fn serve(service: Arc<Service>, author: Author) -> anyhow::Result<()> {
+/// The tools with which the graphs of one file are written. The servers that are started end with them.
+pub(crate) fn serving(service: Arc<Service>, author: Author) -> Served {
     let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let server = Arc::new(Server { service, author, tools: schemas::tools() });
-    let afterwards = Arc::clone(&server);
-    serve_stdio(runtime, server, async move {
-        let _left_behind = timeout(CLOSING, afterwards.author.close()).await;
-    })
+    let ending = Arc::clone(&server);
+    let afterwards = async move {
+        let _left_behind = timeout(CLOSING, ending.author.close()).await;
+    };
+    Served { toolset: server, workers, meanwhile: None, afterwards: Some(Box::pin(afterwards)) }
 }
 
 struct Server {

@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::connection::serve_stdio;
 use super::face::{self, Answer, Manners, Toolset};
+use super::several::Served;
 use super::transport::Bounds;
 use listing::{Entry, Listing};
 use progress::Progress;
@@ -53,19 +53,21 @@ pub(crate) enum News<'n> {
     LeftOut(&'n str),
 }
 
-/// Serves the client at standard input and output until it leaves, or until a signal asks for an end. The servers that
-/// were started end with it.
+/// The functions of the files that are served, each as a tool. The servers that are started end with them.
 ///
 /// `notes` is where the servers' standard error goes.
-pub(crate) fn serve(service: Arc<Service>, graphs: Graphs, notes: &Notes, report: Report) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+pub(crate) fn serving(service: Arc<Service>, graphs: Graphs, notes: &Notes, report: Report) -> Served {
     let server = Arc::new(Server::new(service, graphs, notes.veil(), report));
-    runtime.spawn(Arc::clone(&server).look());
-    let afterwards = Arc::clone(&server);
-    serve_stdio(runtime, server, async move {
-        let servers = Arc::clone(&afterwards.listing().loaded.servers);
-        let _left_behind = timeout(CLOSING, servers.close()).await;
-    })
+    let (looking, ending) = (Arc::clone(&server), Arc::clone(&server));
+    Served {
+        toolset: server,
+        workers: WORKERS,
+        meanwhile: Some(Box::pin(looking.look())),
+        afterwards: Some(Box::pin(async move {
+            let servers = Arc::clone(&ending.listing().loaded.servers);
+            let _left_behind = timeout(CLOSING, servers.close()).await;
+        })),
+    }
 }
 
 struct Server {

@@ -1,7 +1,6 @@
 //! The `tasks` toolset: an agent is led through workflows by Navigator's eleven tools.
 
 mod answers;
-mod ask;
 mod manage;
 mod navigate;
 mod schemas;
@@ -18,8 +17,9 @@ use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
-use super::connection::serve_stdio;
+use super::ask;
 use super::face::{self, Answer, Manners, Toolset};
+use super::several::Served;
 use super::transport::Bounds;
 
 #[cfg(test)]
@@ -32,11 +32,13 @@ stands. Every offered call is accepted; every other call is refused, changes not
 situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
 After a loss of context call Current. Never edit a task file's position by hand.";
 
-/// Serves the client at standard input and output until it leaves, or until a signal asks for an end.
-pub(crate) fn serve(service: Arc<Service>) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    serve_stdio(runtime, Arc::new(Server::new(service)), async {})
+/// Navigator's tools; without those that draw a workflow, where it is not to be seen as a whole.
+pub(crate) fn serving(service: Arc<Service>, draws: bool) -> Served {
+    Served::alone(Arc::new(Server::new(service, draws)))
 }
+
+/// The tool that shows a workflow as a whole.
+const DRAWING: &str = "Diagram";
 
 /// The server of one connection.
 struct Server {
@@ -46,8 +48,10 @@ struct Server {
 }
 
 impl Server {
-    fn new(service: Arc<Service>) -> Server {
-        Server { service, tools: schemas::tools(), asked: ask::Asked::default() }
+    fn new(service: Arc<Service>, draws: bool) -> Server {
+        let mut tools = schemas::tools();
+        tools.retain(|tool| draws || tool.name != DRAWING);
+        Server { service, tools, asked: ask::Asked::default() }
     }
 
     async fn perform(
@@ -57,6 +61,9 @@ impl Server {
     ) -> Result<CallToolResponse, ServiceError> {
         let arguments = Arguments::new(request.arguments.clone());
         let caller = caller(context);
+        if !self.tools.iter().any(|tool| tool.name == request.name) {
+            return Err(self.unknown(&request.name));
+        }
         let value = match request.name.as_ref() {
             "Init" => navigate::init(&self.service, arguments, &caller).await?,
             "Start" => navigate::start(&self.service, arguments, &caller).await?,
@@ -64,32 +71,26 @@ impl Server {
             "Next" => return self.next(arguments, request, context, caller).await,
             "ListWorkflows" => manage::list_workflows(&self.service, arguments)?,
             "SelectWorkflow" => select::select_workflow(&self.service, arguments)?,
-            "Diagram" => manage::diagram(&self.service, arguments)?,
+            DRAWING => manage::diagram(&self.service, arguments)?,
             "CopyWorkflows" => manage::copy_workflows(&self.service, arguments)?,
             "CopyAgents" => manage::copy_agents(&self.service, arguments)?,
             "LoadWorkflows" => manage::load_workflows(&self.service, arguments)?,
-            "ListCatalog" => manage::list_catalog(arguments)?,
-            other => return Err(unknown_tool(other)),
+            _ => manage::list_catalog(arguments)?,
         };
         Ok(answers::success(value).into())
     }
-}
 
-fn unknown_tool(name: &str) -> ServiceError {
-    let near = closest(name, schemas::NAMES).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    ServiceError::refused(
-        "unknown_tool",
-        format!("there is no tool `{}`", clip(name)),
-        format!("{near}tools/list has them all"),
-    )
+    fn unknown(&self, name: &str) -> ServiceError {
+        let near = closest(name, self.tools.iter().map(|tool| tool.name.as_ref()));
+        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+        let help = format!("{near}tools/list has them all");
+        ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
+    }
 }
 
 /// Who calls, and whether the client can put a question to its user.
 fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
-        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
-    });
-    Caller { by: face::caller(context), can_ask }
+    Caller { by: face::caller(context), can_ask: ask::can_ask(context) }
 }
 
 impl Toolset for Server {

@@ -1,5 +1,8 @@
 //! Init, Start, Current, Next.
 
+use std::sync::Arc;
+
+use portolan_core::present::Situation;
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Caller, ErrorKind, Init, Move, Service, ServiceError};
@@ -8,13 +11,14 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
+use super::Server;
 use super::answers::{navigation, success};
-use super::{Server, ask};
 use crate::mcp::arguments::Arguments;
+use crate::mcp::ask::{self, Answer, Asking, Question};
 
-type Answer = Result<Map<String, Value>, ServiceError>;
+type Answered = Result<Map<String, Value>, ServiceError>;
 
-pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
+pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
     let wanted = Init {
         task_file: arguments.string("taskFilePath"),
         workflow: arguments.string("workflowType"),
@@ -26,14 +30,14 @@ pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &C
     Ok(navigation(&service.init(&wanted, caller).await?))
 }
 
-pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
+pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
     let address = address(&mut arguments);
     let revision = arguments.number("revision");
     arguments.finish()?;
     Ok(navigation(&service.start(&address?, revision, caller).await?))
 }
 
-pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answer {
+pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
     let address = address(&mut arguments);
     let branch = arguments.string("branch");
     arguments.finish()?;
@@ -76,21 +80,50 @@ impl Server {
         let branch = arguments.string("branch");
         let revision = arguments.number("revision");
         let note = arguments.text("note");
+        let outputs = arguments.object("outputs").map(|outputs| Arc::new(Value::Object(outputs)));
         arguments.finish()?;
-        let wanted = Move { address: address?, branch, revision, outcome: Outcome::from(result), note };
+        let wanted = Move { address: address?, branch, revision, outcome: Outcome::from(result), note, outputs };
         match self.service.next(&wanted, &caller).await {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
-                match ask::ask(&self.asked, &wanted, &error, request, context).await? {
-                    ask::Asking::Answered(answer) => {
-                        let view = self.service.next(&answer.wanted, &answer.caller).await?;
-                        Ok(success(navigation(&view)).into())
+                let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
+                let situated = |failed: ServiceError| ServiceError { situation: error.situation.clone(), ..failed };
+                match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
+                    Asking::Answered(Answer { word, note, caller }) => {
+                        let wanted = Move { outcome: word, note, revision: Some(revision), ..wanted };
+                        Ok(success(navigation(&self.service.next(&wanted, &caller).await?)).into())
                     }
-                    ask::Asking::Declined => Err(error),
-                    ask::Asking::Pending(question) => Ok(question.into()),
+                    Asking::Declined => Err(error),
+                    Asking::Pending(question) => Ok(question.into()),
                 }
             }
             Err(error) => Err(error),
             Ok(view) => Ok(success(navigation(&view)).into()),
         }
     }
+}
+
+/// The question at which a call was refused, and the revision of its position.
+fn question(wanted: &Move, refused: &ServiceError) -> Option<(Question, u64)> {
+    let situation = refused.situation.as_deref()?;
+    let revision = situation.position.revision;
+    let about = format!("{} {revision} {}", wanted.address, wanted.branch.as_deref().unwrap_or_default());
+    Some((Question { about, message: text(situation), answers: answers(situation) }, revision))
+}
+
+/// The answers that the situation offers, with what each does.
+fn answers(situation: &Situation) -> Vec<(String, String)> {
+    let actions = &situation.actions;
+    let offered =
+        actions.required.iter().chain(&actions.optional).chain(actions.blocked.iter().map(|blocked| &blocked.action));
+    offered
+        .filter_map(|action| Some((action.arguments.get("result")?.as_str()?.to_owned(), action.title.clone())))
+        .collect()
+}
+
+/// The question as the person reads it: without the heading and the lines that tell the agent what to call.
+fn text(situation: &Situation) -> String {
+    let position = &situation.position;
+    let about = format!("{} · {}", position.workflow, position.step_name);
+    let blocks = situation.message.split("\n\n").filter(|block| !block.starts_with("## ") && !block.contains("\n→ "));
+    std::iter::once(about.as_str()).chain(blocks).collect::<Vec<_>>().join("\n\n")
 }

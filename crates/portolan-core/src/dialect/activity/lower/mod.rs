@@ -70,6 +70,7 @@ fn lower_file(file: &File, faults: &mut Faults) -> Option<Graph> {
         edges: chain.edges,
         unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
         program: None,
+        version: described(&file.version),
         variables: file.variables.iter().map(variable).collect(),
         activities: activities.iter().map(|activity| texts::activity(file, activity)).collect(),
         broken: None,

@@ -39,6 +39,7 @@ impl<'r> Maker<'r> {
             input: self.maybe(|maker| Arc::new(maker.value(3))),
             since: self.maybe(Maker::time),
             folder: self.maybe(Maker::word),
+            effectivities: self.maybe(|maker| maker.some(Maker::word)),
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
         Run { revision: self.number(), opening, executed, root: self.frame(workflow.id(), 3) }

@@ -2,25 +2,10 @@
 
 mod outputs;
 
-use std::sync::Arc;
-
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-/// The names of the tools, in the order in which they are listed.
-pub(crate) const NAMES: [&str; 11] = [
-    "Init",
-    "Start",
-    "Current",
-    "Next",
-    "ListWorkflows",
-    "SelectWorkflow",
-    "Diagram",
-    "CopyWorkflows",
-    "CopyAgents",
-    "LoadWorkflows",
-    "ListCatalog",
-];
+use crate::mcp::schema::{hints, properties, text, texts, tool};
 
 /// The tools.
 pub(crate) fn tools() -> Vec<Tool> {
@@ -88,6 +73,7 @@ fn next() -> Tool {
                 "branch": text("Which branch, in a run that has forked."),
                 "revision": revision(" Required for stored runs."),
                 "note": text("What was done, or why it failed: kept on the record and shown at the next attempt."),
+                "outputs": { "type": "object", "description": "Values of the workflow's variables that the step was to give." },
             })),
             &["result"],
         ),
@@ -188,42 +174,6 @@ fn list_catalog() -> Tool {
         outputs::list_catalog(),
         hints(true, true),
     )
-}
-
-fn tool(
-    name: &'static str,
-    description: &'static str,
-    input: Value,
-    output: Value,
-    annotations: ToolAnnotations,
-) -> Tool {
-    Tool::new(name, description, object(input))
-        .with_raw_output_schema(Arc::new(object(output)))
-        .with_annotations(annotations)
-}
-
-/// Whether a tool only looks, and whether calling it twice is the same as once. None reaches out of this machine.
-fn hints(read_only: bool, idempotent: bool) -> ToolAnnotations {
-    ToolAnnotations::new().read_only(read_only).destructive(false).idempotent(idempotent).open_world(false)
-}
-
-fn object(value: Value) -> JsonObject {
-    match value {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    }
-}
-
-fn properties(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn texts(description: &str) -> Value {
-    json!({ "type": "array", "items": { "type": "string" }, "description": description })
 }
 
 fn force() -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{text, texts};
+use crate::mcp::schema::{action, actions, text, texts};
 
 pub(super) fn navigation() -> Value {
     let success = json!({
@@ -96,33 +96,6 @@ fn either(mut success: Value, required: &[&str], error: Value) -> Value {
 
 fn error() -> Value {
     json!({ "error": text("A stable code."), "message": text("What is wrong."), "help": text("What to do about it.") })
-}
-
-fn actions() -> Value {
-    let list = |description: &str| json!({ "type": "array", "items": { "$ref": "#/$defs/action" }, "description": description });
-    json!({
-        "type": "object",
-        "properties": {
-            "required": list("Calls that lead on."),
-            "optional": list("Calls that may be made instead."),
-            "blocked": list("Calls that would be refused now."),
-        },
-        "required": ["required", "optional", "blocked"],
-    })
-}
-
-fn action() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "tool": word(),
-            "arguments": { "type": "object" },
-            "title": word(),
-            "fill": texts("The arguments that are yours to choose."),
-            "liftedBy": text("What must happen before the call is accepted."),
-        },
-        "required": ["tool", "arguments", "title"],
-    })
 }
 
 fn listing() -> Value {

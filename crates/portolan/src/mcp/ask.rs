@@ -7,10 +7,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use portolan_core::present::Situation;
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Caller, Move, ServiceError};
+use portolan_runtime::service::{Caller, ServiceError};
 use portolan_runtime::store::RunId;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -22,11 +21,21 @@ use serde_json::Value;
 
 /// The questions that were handed out, the oldest first.
 #[derive(Default)]
-pub(super) struct Asked(Mutex<VecDeque<Question>>);
+pub(super) struct Asked(Mutex<VecDeque<HandedOut>>);
 
-struct Question {
+struct HandedOut {
     state: String,
-    about: (String, Option<String>, u64),
+    about: String,
+}
+
+/// What is to be asked.
+pub(super) struct Question {
+    /// The run and the position, to the revision: an answer counts there and nowhere else.
+    pub(super) about: String,
+    /// The text, as the person reads it.
+    pub(super) message: String,
+    /// The words that can be answered, each with what it does.
+    pub(super) answers: Vec<(String, String)>,
 }
 
 /// How many questions are remembered: an older one is asked again.
@@ -40,28 +49,34 @@ pub(super) enum Asking {
     Pending(InputRequiredResult),
 }
 
+/// What the person answered.
 pub(super) struct Answer {
-    pub(super) wanted: Move,
+    pub(super) word: Outcome,
+    pub(super) note: Option<String>,
+    /// The person, as who makes the call.
     pub(super) caller: Caller,
 }
 
-/// Puts the question at which a call was refused to the person, or takes the answer that the call brings.
+/// Whether the client can put a question to the person at it.
+pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| {
+        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
+    })
+}
+
+/// Puts a question to the person, or takes the answer that the call brings.
 pub(super) async fn ask(
     asked: &Asked,
-    wanted: &Move,
-    refused: &ServiceError,
+    question: &Question,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<Asking, ServiceError> {
-    let Some(situation) = &refused.situation else { return Ok(Asking::Declined) };
-    let answers = answers(situation);
-    let revision = situation.position.revision;
-    let about = (wanted.address.to_string(), wanted.branch.clone(), revision);
-    let form = form(question(situation), &answers)?;
+    let Question { about, message, answers } = question;
+    let form = form(message.clone(), answers)?;
     let result = if stateless(context) {
-        match brought(asked, request, &about) {
+        match brought(asked, request, about) {
             Some(result) => result,
-            None => return Ok(Asking::Pending(hand_out(asked, form, about))),
+            None => return Ok(Asking::Pending(hand_out(asked, form, about.clone()))),
         }
     } else {
         context.peer.create_elicitation(form).await.map_err(|error| {
@@ -70,35 +85,15 @@ pub(super) async fn ask(
                 format!("the client could not ask its user: {error}"),
                 "let the person answer with `portolan runs answer`",
             )
-            .in_situation((**situation).clone())
         })?
     };
-    Ok(match chosen(&result, &answers) {
-        Some((outcome, note)) => {
+    Ok(match chosen(&result, answers) {
+        Some((word, note)) => {
             let by = Actor::Person { name: "the client's user".to_owned(), via: Channel::Elicitation };
-            let wanted = Move { outcome, note, revision: Some(revision), ..wanted.clone() };
-            Asking::Answered(Answer { wanted, caller: Caller { by, can_ask: true } })
+            Asking::Answered(Answer { word, note, caller: Caller { by, can_ask: true } })
         }
         None => Asking::Declined,
     })
-}
-
-/// The answers that the situation offers, with what each does.
-fn answers(situation: &Situation) -> Vec<(String, String)> {
-    let actions = &situation.actions;
-    let offered =
-        actions.required.iter().chain(&actions.optional).chain(actions.blocked.iter().map(|blocked| &blocked.action));
-    offered
-        .filter_map(|action| Some((action.arguments.get("result")?.as_str()?.to_owned(), action.title.clone())))
-        .collect()
-}
-
-/// The question as the person reads it: without the heading and the lines that tell the agent what to call.
-fn question(situation: &Situation) -> String {
-    let position = &situation.position;
-    let about = format!("{} · {}", position.workflow, position.step_name);
-    let blocks = situation.message.split("\n\n").filter(|block| !block.starts_with("## ") && !block.contains("\n→ "));
-    std::iter::once(about.as_str()).chain(blocks).collect::<Vec<_>>().join("\n\n")
 }
 
 fn form(message: String, answers: &[(String, String)]) -> Result<ElicitRequestParams, ServiceError> {
@@ -122,28 +117,24 @@ fn stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-fn hand_out(asked: &Asked, form: ElicitRequestParams, about: (String, Option<String>, u64)) -> InputRequiredResult {
+fn hand_out(asked: &Asked, form: ElicitRequestParams, about: String) -> InputRequiredResult {
     // Two handles make a word of 80 bits that a client cannot guess.
     let state = format!("{}{}", RunId::random(), RunId::random());
     let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
     if questions.len() >= MAX_QUESTIONS {
         questions.pop_front();
     }
-    questions.push_back(Question { state: state.clone(), about });
+    questions.push_back(HandedOut { state: state.clone(), about });
     let request = InputRequest::Elicitation(ElicitRequest::new(form));
     InputRequiredResult::new(Some(BTreeMap::from([(INPUT.to_owned(), request)])), Some(state))
 }
 
 /// The answer that a call brings to a question that was handed out about the same position.
-fn brought(
-    asked: &Asked,
-    request: &CallToolRequestParams,
-    about: &(String, Option<String>, u64),
-) -> Option<ElicitResult> {
+fn brought(asked: &Asked, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
     let state = request.request_state.as_deref()?;
     let answer = request.input_responses.as_ref()?.get(INPUT)?;
     let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let at = questions.iter().position(|question| question.state == state && question.about == *about)?;
+    let at = questions.iter().position(|question| question.state == state && question.about == about)?;
     questions.remove(at);
     serde_json::from_value(answer.clone()).ok()
 }

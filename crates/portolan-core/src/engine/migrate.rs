@@ -1,0 +1,57 @@
+//! A run is carried over to a later version of its workflow, where everything that it names is still there.
+
+use super::fits;
+use crate::graph::Workflow;
+use crate::run::{Frame, Place, Run};
+
+/// The run as one of `now`, where it was one of `then`. Variables keep their values, and new ones begin with their
+/// defaults; nothing else of the run changes.
+///
+/// # Errors
+/// Why it cannot be carried over: a node that it is at is gone or is something else, or a variable takes its value no
+/// more.
+pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String> {
+    fits(now, run)
+        .map_err(|misfit| format!("there is no such place as `{}` in `{}` any more", misfit.node, misfit.flow))?;
+    let mut run = run.clone();
+    carry(then, now, &mut run.root, true)?;
+    Ok(run)
+}
+
+fn carry(then: &Workflow, now: &Workflow, frame: &mut Frame, owns_variables: bool) -> Result<(), String> {
+    let node = frame.place.node();
+    let was = then.flow(&frame.flow).step(node).node.kind.word();
+    let is = now.flow(&frame.flow).step(node).node.kind.word();
+    if was != is {
+        return Err(format!("`{node}` was one of the {was}s, and is one of the {is}s now"));
+    }
+    if owns_variables {
+        variables(then, now, frame)?;
+    }
+    let is_flow = matches!(frame.place, Place::Within { .. } | Place::Each { .. });
+    // A branch shares the variables of its flow, and a pass of a loop has only its item.
+    frame.inner_frames_mut().into_iter().try_for_each(|inner| carry(then, now, inner, is_flow))
+}
+
+fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), String> {
+    let (before, flow) = (then.flow(&frame.flow), now.flow(&frame.flow));
+    let known = frame.data.iter().flat_map(|data| &data.variables);
+    for (name, value) in known {
+        match flow.variable(name) {
+            Some(variable) if variable.kind.takes(value) => {}
+            Some(variable) => return Err(format!("`{name}` is a {} now", variable.kind.word())),
+            // What a dialect itself remembers of a run is declared nowhere.
+            None if before.variable(name).is_none() => {}
+            None => return Err(format!("there is no variable `{name}` any more")),
+        }
+    }
+    let new = flow.variables.iter().filter_map(|it| Some((it.name.value.clone(), it.default.clone()?)));
+    let new: Vec<_> = new.collect();
+    if !new.is_empty() {
+        let data = frame.data.get_or_insert_default();
+        for (name, default) in new {
+            data.variables.entry(name).or_insert(default);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! A position of a run with all that is told of it, in whichever words.
+
+use serde::Serialize;
+
+use super::fill::filled;
+use crate::graph::{self, Flow, Kind, Node, Workflow};
+use crate::run::{Frame, FramePath, Move, Place, Run, WaitingFor, moves};
+use crate::value::{CANCELLED, FAILED, Outcome};
+
+/// An open question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// Its identifier.
+    pub id: String,
+    /// What is asked.
+    pub message: String,
+    /// What may be answered.
+    pub options: Vec<Answer>,
+}
+
+/// An answer that is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// Its identifier.
+    pub id: String,
+    /// What people read.
+    pub label: String,
+    /// More about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+pub(super) struct Here<'r> {
+    pub(super) workflow: &'r Workflow,
+    pub(super) run: &'r Run,
+    pub(super) path: &'r FramePath,
+    pub(super) frame: &'r Frame,
+    pub(super) flow: &'r Flow,
+    pub(super) node: &'r Node,
+}
+
+impl<'r> Here<'r> {
+    pub(super) fn at(workflow: &'r Workflow, run: &'r Run, path: &'r FramePath, frame: &'r Frame) -> Here<'r> {
+        let flow = workflow.flow(&frame.flow);
+        Here { workflow, run, path, frame, flow, node: &flow.step(frame.place.node()).node }
+    }
+
+    /// The identifier as the definition writes it.
+    pub(super) fn id(&self) -> &'r str {
+        self.node.seat.as_ref().map_or(self.node.id.as_str(), |seat| &seat.id)
+    }
+
+    /// The activity that it stands in.
+    pub(super) fn activity(&self) -> Option<&'r graph::Activity> {
+        self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity))
+    }
+
+    /// A text with the values of variables in the place of their names. Where there are no variables, braces are braces.
+    pub(super) fn told(&self, text: &str) -> String {
+        let known = self.run.variables(self.path);
+        let declared = |name: &str| self.flow.variable(name).is_some();
+        if known.is_empty() && self.flow.variables.is_empty() {
+            return text.to_owned();
+        }
+        filled(text, &known, &declared)
+    }
+
+    /// Its name for people.
+    pub(super) fn name(&self) -> String {
+        self.told(&self.node.name)
+    }
+
+    /// The question that is open.
+    pub(super) fn asked(&self) -> Option<Asked> {
+        let Place::Waiting { on, .. } = &self.frame.place else { return None };
+        let id = self.id().to_owned();
+        let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
+        if let (WaitingFor::Raised, Some(raised)) = (on, &self.frame.raised) {
+            let options = raised.options.iter().map(|option| plain(option.as_str())).collect();
+            return Some(Asked { id, message: raised.question.clone(), options });
+        }
+        if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
+            let options = question.options.iter().map(|option| Answer {
+                id: option.id.to_string(),
+                label: self.told(&option.label),
+                description: option.description.as_ref().map(|text| self.told(text)),
+            });
+            return Some(Asked { id, message: self.told(&question.message), options: options.collect() });
+        }
+        let options = moves(self.workflow, self.frame);
+        let option = |outcome: &Outcome| Answer { label: self.meaning(*on, outcome), ..plain(outcome.as_str()) };
+        let options = options.iter().filter_map(Move::outcome).map(option).collect();
+        Some(Asked { id, message: self.node.name.clone(), options })
+    }
+
+    /// What an answer means that no definition has a text for.
+    fn meaning(&self, on: WaitingFor, answer: &Outcome) -> String {
+        match (on, answer.as_str()) {
+            (_, CANCELLED) => "call the run off".to_owned(),
+            (WaitingFor::Budget | WaitingFor::Progress, FAILED) => format!("give `{}` up", self.node.name),
+            (WaitingFor::Budget | WaitingFor::Progress, _) => "the obstacle is removed: try again".to_owned(),
+            (_, other) => other.to_owned(),
+        }
+    }
+
+    /// What counts when nobody answers, and after how many milliseconds.
+    pub(super) fn fallback(&self) -> Option<&'r graph::Fallback> {
+        let due = matches!(self.frame.place, Place::Waiting { due: Some(_), .. });
+        match &self.node.kind {
+            Kind::Checkpoint { question: Some(question), .. } if due => question.fallback.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What holds during all of the activity.
+    pub(super) fn about(&self) -> Vec<String> {
+        let Some(activity) = self.activity() else { return Vec::new() };
+        let list = |title: &str, texts: &[String]| {
+            let lines: String = texts.iter().map(|text| format!("\n- {}", self.told(text))).collect();
+            (!texts.is_empty()).then(|| format!("{title}:{lines}"))
+        };
+        [list("Rules", &activity.rules), list("Done means", &activity.outcome)].into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! What a caller does, as the engine hears of it, where it is open at the one position that an agent is shown.
+
+use portolan_core::diagnostic::{clip, list};
+use portolan_core::present::{Asked, focus};
+use portolan_core::run::{EventKind, Frame, FramePath, Human, Move, moves};
+use portolan_core::value::Outcome;
+
+use super::super::hold::Held;
+use super::super::report::{Report, bounded};
+use super::super::{Caller, ErrorKind, Service, ServiceError};
+use super::Deed;
+use super::state::Grip;
+
+/// An event that is to be decided.
+pub(super) struct Doing {
+    pub(super) event: EventKind,
+    pub(super) by: Caller,
+    /// The position and the outcome of a claim that checks may follow.
+    pub(super) settles: Option<(FramePath, Outcome)>,
+}
+
+/// The longest reason for an early end, in bytes.
+const MAX_REASON_BYTES: usize = 4 << 10;
+
+impl Service {
+    /// The event that a deed comes to.
+    ///
+    /// # Errors
+    /// It is not open at the present position.
+    pub(super) fn doing(&self, grip: &Grip, deed: &Deed, caller: &Caller) -> Result<Doing, ServiceError> {
+        let held = &grip.held;
+        is_last(grip)?;
+        if held.run.is_over() {
+            let message = "the run is over: nothing more can be done in it";
+            return Err(ServiceError::refused("workflow_completed", message, "begin a new run for new work"));
+        }
+        let (path, frame) = focus(&held.run);
+        let asked = self.guidance(grip, None, caller)?.guidance.checkpoint;
+        let revision = Some(frame.since);
+        match deed {
+            Deed::Look => unreachable!("looking is no event"),
+            Deed::Complete { step, outcome, summary, outputs } => {
+                bounded(summary.as_deref())?;
+                is_at_hand(held, frame, step, asked.as_ref())?;
+                is_offered(held, frame, outcome)?;
+                let (outcome, note, outputs) = (outcome.clone(), summary.clone(), outputs.clone());
+                let report = Report { outcome, note, outputs, revision };
+                self.may_be_checked(held, &path, &report)?;
+                self.reported(held, path.clone(), &report, caller)
+            }
+            Deed::Answer { checkpoint, option, note } => {
+                bounded(note.as_deref())?;
+                let asked = is_asked(checkpoint, asked.as_ref())?;
+                let by_person = held.run.opening.rules.human == Human::Verified;
+                if by_person && matches!(caller.by, portolan_core::run::Actor::Agent(_)) {
+                    return Err(ask_the_person(asked));
+                }
+                let outcome = chosen(asked, option.as_ref())?;
+                let report = Report { outcome, note: note.clone(), outputs: None, revision };
+                self.reported(held, path.clone(), &report, caller)
+            }
+            Deed::Raise(question) => {
+                if asked.is_some() {
+                    let message = "a question is open already";
+                    return Err(ServiceError::refused("checkpoint_open", message, "have it answered first"));
+                }
+                let event = EventKind::Raised { frame: path.clone(), revision, question: question.clone() };
+                Ok(Doing { event, by: caller.clone(), settles: None })
+            }
+            Deed::End { reason } => {
+                let reason: String = match reason.trim() {
+                    "" => return Err(ServiceError::refused("bad_input", "`reason` is empty", "say why the run ends")),
+                    reason if reason.len() > MAX_REASON_BYTES => {
+                        let message = format!("`reason` has more than {MAX_REASON_BYTES} bytes");
+                        return Err(ServiceError::refused("too_large", message, "say it shorter"));
+                    }
+                    reason => reason.to_owned(),
+                };
+                Ok(Doing { event: EventKind::Cancelled { reason }, by: caller.clone(), settles: None })
+            }
+        }
+    }
+
+    fn reported(&self, held: &Held, path: FramePath, report: &Report, caller: &Caller) -> Result<Doing, ServiceError> {
+        let (event, by) = self.claim(held, &path, report, caller)?;
+        Ok(Doing { event, by, settles: Some((path, report.outcome.clone())) })
+    }
+}
+
+/// Refuses who goes by an earlier position, or by none at all.
+fn is_last(grip: &Grip) -> Result<(), ServiceError> {
+    let now = grip.held.run.revision;
+    match grip.known {
+        Some(known) if known == now => Ok(()),
+        Some(_) => Err(ServiceError::refused(
+            "stale",
+            "the run has moved on since this `state` was given out",
+            "choose from the present actions, and send the `state` that they have",
+        )),
+        None => Err(ServiceError::refused(
+            "revision_required",
+            "a handle alone is enough to look at a run, and not to move it",
+            "send one of the present actions as it stands: its `state` has the handle and the revision",
+        )),
+    }
+}
+
+fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&Asked>) -> Result<(), ServiceError> {
+    if let Some(asked) = asked {
+        let message = format!("the question `{}` is open", asked.id);
+        return Err(ServiceError::refused(
+            "checkpoint_open",
+            message,
+            "have it answered first, with respond_to_checkpoint",
+        ));
+    }
+    let node = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node;
+    if node.seat.as_ref().map_or(node.id.as_str(), |seat| &seat.id) == step {
+        return Ok(());
+    }
+    let message = format!("`{}` is not the step at hand", clip(step));
+    Err(ServiceError::refused("step_mismatch", message, "send one of the present actions as it stands"))
+}
+
+fn is_offered(held: &Held, frame: &Frame, outcome: &Outcome) -> Result<(), ServiceError> {
+    let moves = moves(&held.definition.workflow, frame);
+    let open: Vec<&Outcome> = moves.iter().filter_map(Move::outcome).collect();
+    if open.contains(&outcome) {
+        return Ok(());
+    }
+    let words: Vec<&str> = open.iter().map(|outcome| outcome.as_str()).collect();
+    let message = format!("`{}` is no result of this step", clip(outcome.as_str()));
+    let help = match words.as_slice() {
+        [] => "send one of the present actions as it stands".to_owned(),
+        words => format!("report {}", list(words)),
+    };
+    let mut error = ServiceError::refused("unknown_result", message, help);
+    error.accepted = words.iter().map(|word| (*word).to_owned()).collect();
+    Err(error)
+}
+
+fn is_asked<'a>(checkpoint: &str, asked: Option<&'a Asked>) -> Result<&'a Asked, ServiceError> {
+    match asked {
+        Some(asked) if asked.id == checkpoint => Ok(asked),
+        _ => Err(ServiceError::refused(
+            "checkpoint_mismatch",
+            format!("`{}` is not asked now", clip(checkpoint)),
+            "send one of the present actions as it stands",
+        )),
+    }
+}
+
+fn ask_the_person(asked: &Asked) -> ServiceError {
+    ServiceError::of(
+        ErrorKind::NeedsPerson,
+        "needs_person",
+        format!("`{}` asks a person, and an agent's word does not count here", asked.id),
+        "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`",
+    )
+}
+
+fn chosen(asked: &Asked, option: Option<&Outcome>) -> Result<Outcome, ServiceError> {
+    let ids: Vec<&str> = asked.options.iter().map(|option| option.id.as_str()).collect();
+    let (message, help) = match option {
+        Some(option) if ids.contains(&option.as_str()) => return Ok(option.clone()),
+        Some(option) => (format!("`{}` is no option of `{}`", clip(option.as_str()), asked.id), list(&ids)),
+        None => ("`option_id` is missing".to_owned(), list(&ids)),
+    };
+    let mut error = ServiceError::refused("unknown_option", message, format!("choose one of {help}"));
+    error.accepted = ids.into_iter().map(str::to_owned).collect();
+    Err(error)
+}

@@ -1,0 +1,192 @@
+//! An outcome is reported, or a question answered: who says it, whether it may be said now, and the checks that it asks
+//! for.
+
+use std::sync::Arc;
+
+use portolan_core::engine::{self, Effect, Work};
+use portolan_core::run::{self, Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
+use portolan_core::value::{CheckId, Outcome};
+use serde_json::Value;
+
+use super::hold::{Held, Refused, Released};
+use super::moves::{MAX_CONFLICTS, too_busy};
+use super::view::{Claim, runs_commands};
+use super::{Caller, Service, ServiceError};
+use crate::runner;
+
+/// The longest note, in bytes.
+const MAX_NOTE_BYTES: usize = 8 << 10;
+
+/// What somebody says of a position.
+#[derive(Clone, Debug)]
+pub(super) struct Report {
+    pub(super) outcome: Outcome,
+    pub(super) note: Option<String>,
+    pub(super) outputs: Option<Arc<Value>>,
+    /// The revision that the caller knows the position by.
+    pub(super) revision: Option<u64>,
+}
+
+/// Where a report led.
+pub(super) struct Led {
+    pub(super) held: Held,
+    /// What became of the claim, when it was checked.
+    pub(super) claim: Option<Claim>,
+    /// What the caller should know besides.
+    pub(super) notes: Vec<String>,
+}
+
+/// Refuses a note that is too long to be kept.
+pub(super) fn bounded(note: Option<&str>) -> Result<(), ServiceError> {
+    if note.is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
+        let message = format!("the note has more than {MAX_NOTE_BYTES} bytes");
+        return Err(ServiceError::refused("too_large", message, "say it shorter, or name a file"));
+    }
+    Ok(())
+}
+
+impl Service {
+    /// Refuses a report that claims what only commands can show, when these may not be run.
+    pub(super) fn may_be_checked(&self, held: &Held, path: &FramePath, report: &Report) -> Result<(), ServiceError> {
+        let Some(frame) = held.run.frame(path) else { return Ok(()) };
+        let claims = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. }) && !report.outcome.is_failed();
+        if !claims || !runs_commands(&held.definition, frame) {
+            return Ok(());
+        }
+        match self.untrusted(&held.definition) {
+            Some(lift) => Err(ServiceError::refused(
+                "not_trusted",
+                format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
+                format!("{lift}; the person at this machine decides that"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The event that a report comes to at the present position, and by whom.
+    pub(super) fn claim(
+        &self,
+        held: &Held,
+        path: &FramePath,
+        report: &Report,
+        caller: &Caller,
+    ) -> Result<(EventKind, Caller), ServiceError> {
+        let place = held.run.frame(path).map(|frame| &frame.place);
+        let reported = |outputs| EventKind::Reported {
+            frame: path.clone(),
+            outcome: report.outcome.clone(),
+            revision: report.revision,
+            note: report.note.clone(),
+            outputs,
+        };
+        if let Some(Place::Gathering { .. }) = place {
+            if report.revision.is_some_and(|known| known != held.run.root.since) {
+                return Ok((reported(None), caller.clone()));
+            }
+            return Ok((EventKind::Gathered { branches: self.earned(held)? }, caller.clone()));
+        }
+        let by = match (&caller.by, place) {
+            (Actor::Agent(name), Some(Place::Waiting { .. })) if held.run.opening.rules.human == Human::Attested => {
+                Actor::Person { name: name.clone(), via: Channel::Attested }
+            }
+            (by, _) => by.clone(),
+        };
+        Ok((reported(report.outputs.clone()), Caller { by, can_ask: caller.can_ask }))
+    }
+
+    /// Decides one event and keeps what it made true.
+    pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), Refused> {
+        let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what };
+        let changes = engine::decide(&held.definition.workflow, &held.run, &event)
+            .map_err(|rejection| Refused::Failed(rejection.into()))?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.commit(held, event, changes).await
+    }
+
+    /// Performs the checks that a claim asked for, and whatever follows without anybody.
+    pub(super) async fn settle(
+        &self,
+        mut held: Held,
+        path: &FramePath,
+        outcome: &Outcome,
+    ) -> Result<Led, ServiceError> {
+        let Some(mut work) = pending(&held, path).into_iter().next() else {
+            let notes = self.go_on(&mut held).await?.into_iter().collect();
+            return Ok(Led { held, claim: None, notes });
+        };
+        let checks = checks_of(&held, path);
+        // The run is free while commands run: others may look, and a move of theirs makes this one's verdict late.
+        let mut released = held.release();
+        let mut claim = None;
+        loop {
+            let verdict = runner::perform(&work, &self.options.project).await;
+            let (mut held, settled) = self.settled(released, &work, verdict).await?;
+            claim = settled.map(|settled| Claim::of(&work.id.node, outcome, &settled)).or(claim);
+            let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
+            if let Some(next) = next.filter(|next| next.id != work.id) {
+                work = next;
+                released = held.release();
+                continue;
+            }
+            let mut notes: Vec<String> = self.go_on(&mut held).await?.into_iter().collect();
+            let claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
+            if claim.is_none() {
+                notes.push(format!("`{}` was left by another call while its checks were performed", work.id.node));
+            }
+            return Ok(Led { held, claim, notes });
+        }
+    }
+
+    /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.
+    async fn settled(
+        &self,
+        mut released: Released,
+        work: &Work,
+        verdict: Verdict,
+    ) -> Result<(Held, Settled), ServiceError> {
+        let engine = Caller { by: Actor::Engine, can_ask: false };
+        for _ in 0..MAX_CONFLICTS {
+            let mut held = self.take_up(released).await?;
+            let settled = so_far(&held.run, work).map(|mut settled| {
+                settled.push((work.id.check.clone(), verdict.clone()));
+                settled
+            });
+            let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
+            match self.step(&mut held, event, &engine).await {
+                Ok(()) => return Ok((held, settled)),
+                Err(Refused::Conflict) => released = held.release(),
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+        Err(too_busy())
+    }
+}
+
+/// How many checks the step has that a position is at.
+fn checks_of(held: &Held, path: &FramePath) -> usize {
+    let step =
+        |frame: &run::Frame| held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept.len();
+    held.run.frame(path).map_or(0, step)
+}
+
+/// The verdicts of a claim's checks, in the order in which they came.
+type Settled = Option<Vec<(CheckId, Verdict)>>;
+
+/// The verdicts that a claim has, while it waits for the one of `work`.
+fn so_far(run: &Run, work: &Work) -> Settled {
+    let frame = run.frame(&work.id.frame).filter(|frame| frame.since == work.id.since)?;
+    let Place::Checking { settled, .. } = &frame.place else { return None };
+    let open = settled.iter().all(|(check, _)| *check != work.id.check);
+    open.then(|| settled.clone())
+}
+
+fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
+    let effects = held.run.pending(&held.definition.workflow);
+    let works = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Perform(work) if work.id.frame == *path => Some(work),
+        _ => None,
+    });
+    works.collect()
+}

@@ -1,0 +1,113 @@
+//! The definition changes while a run is under way. Never is gone on with another one silently.
+
+use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, States};
+use serde_json::json;
+
+use crate::common::{World, agent, wait};
+use crate::walker::{begin, headline, look, obey, send, world};
+
+const ID: &str = "change";
+
+fn text(version: &str, steps: &str) -> String {
+    format!(
+        "id: change\nversion: {version}\ntitle: A change\nvariables:\n  - {{ name: risk, type: string, default: low }}\n\
+         activities:\n  - id: work\n    name: Work\n    steps:\n{steps}"
+    )
+}
+
+fn steps(names: &[&str]) -> String {
+    names.iter().map(|id| format!("      - {{ id: {id}, kind: step, name: The {id} }}\n")).collect()
+}
+
+/// A run that began with the first version, at its second step.
+fn begun(states: States) -> (World, Bearing) {
+    let world = world(ID, &text("1.0.0", &steps(&["plan", "build", "test"])), states);
+    let now = begin(&world, ID, json!({}));
+    let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+    assert_eq!(headline(&now), "Work · step 2: The build");
+    (world, now)
+}
+
+fn go_on(world: &World, state: &str, drift: Drift) -> Result<Bearing, Astray> {
+    let course = Course { state: state.to_owned(), drift: Some(drift), ..Course::default() };
+    wait(world.service().navigate(&course, &Deed::Look, &agent()))
+}
+
+fn change(world: &World, text: &str) {
+    world.write(&format!(".flow/workflows/{ID}.yaml"), text);
+}
+
+#[test]
+fn a_token_of_another_version_is_refused_with_the_ways_on() {
+    let (world, now) = begun(States::Tokens);
+    change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
+    let astray = look(&world, &now.state).expect_err("it has changed");
+    assert_eq!(astray.error.code, "definition_changed");
+    assert!(astray.error.message.contains("version `1.0.0`") && astray.error.message.contains("version `1.1.0`"));
+    let bearing = astray.bearing.expect("where it is");
+    assert_eq!(headline(&bearing), "Work · step 2: The build");
+    let ways = &bearing.guidance.available_actions;
+    let way = |action: &portolan_core::present::Action| format!("{} {}", action.tool, action.arguments["definition"]);
+    assert_eq!(ways.required.iter().map(way).collect::<Vec<_>>(), [r#"get_position "pinned""#]);
+    assert_eq!(ways.optional.iter().map(way).collect::<Vec<_>>(), [r#"get_position "migrate""#]);
+
+    // As it was: once said, it is not asked again, and the new step never comes.
+    let pinned = go_on(&world, &now.state, Drift::Pinned).expect("a copy is kept");
+    assert_ne!(pinned.state, now.state, "the token says so");
+    let (told, _) = obey(&world, pinned);
+    assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
+
+    // As it is: the new step comes.
+    let migrated = go_on(&world, &now.state, Drift::Migrate).expect("its step is still there");
+    let (told, _) = obey(&world, migrated);
+    assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The review", "Work · step 4: The test"]);
+}
+
+#[test]
+fn a_run_is_carried_over_only_where_all_that_it_names_is_still_there() {
+    let gone = text("2.0.0", &steps(&["plan", "test"]));
+    let other =
+        text("2.0.0", "      - { id: build, kind: checkpoint, message: Build?, options: [{ id: y, label: Y }] }\n");
+    let typed = text("2.0.0", &steps(&["plan", "build"])).replace("string, default: low", "number");
+    let faulty =
+        text("2.0.0", "      - { id: build, kind: step, name: Build, transitionTo: x, nope: 1 }\n") + "  - 3\n";
+    for (changed, why) in [(gone, "no such place"), (other, ""), (typed, "`risk` is a number now"), (faulty, "fault")] {
+        let (world, now) = begun(States::Tokens);
+        change(&world, &changed);
+        let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it cannot be carried over");
+        assert_eq!(astray.error.code, "definition_changed");
+        let told = format!("{} {}", astray.error.message, astray.error.help);
+        assert!(told.contains(why), "{told}");
+        let ways = astray.bearing.expect("where it is").guidance.available_actions;
+        assert_eq!((ways.required.len(), ways.optional.len()), (1, 0), "{told}");
+        go_on(&world, &now.state, Drift::Pinned).expect("it can go on as it was");
+    }
+}
+
+#[test]
+fn without_a_copy_only_the_definition_itself_helps() {
+    let (world, now) = begun(States::Tokens);
+    std::fs::remove_dir_all(world.path(".portolan/definitions")).expect("copies are kept");
+    let before = std::fs::read_to_string(world.path(".flow/workflows/change.yaml")).expect("it is there");
+    change(&world, &text("1.1.0", &steps(&["plan", "build", "test", "more"])));
+    for drift in [Drift::Pinned, Drift::Migrate] {
+        let astray = go_on(&world, &now.state, drift).expect_err("there is no copy");
+        assert_eq!(astray.error.code, "definition_changed");
+        assert!(astray.bearing.is_none(), "nobody can tell where it is");
+    }
+    change(&world, &before);
+    assert_eq!(look(&world, &now.state).expect("it is the same again"), now);
+}
+
+#[test]
+fn a_run_of_the_store_is_held_to_its_version_and_says_so() {
+    for states in [States::Handles, States::Ledger] {
+        let (world, now) = begun(states);
+        change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
+        let after = look(&world, &now.state).expect("it goes on");
+        assert_eq!(after.state, now.state);
+        assert!(after.guidance.message.contains("has changed since this run began"), "{}", after.guidance.message);
+        let (told, _) = obey(&world, now);
+        assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Agents are led by handles and tokens: each call is made to a service that knows only what is in the files.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod drift;
+mod offers;
+mod people;
+mod races;
+mod states;
+mod walker;

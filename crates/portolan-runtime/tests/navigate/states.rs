@@ -1,0 +1,169 @@
+//! What agents hold: handles with revisions, tokens, tokens with a ledger. Each mistake has a code of its own.
+
+use expect_test::expect;
+use portolan_runtime::service::{Astray, Begin, Course, Deed, States};
+use portolan_runtime::store::ListFilter;
+use serde_json::json;
+
+use crate::common::{agent, wait};
+use crate::walker::{act, begin, json_of, look, obey, outputs, send, sound, world};
+
+const ID: &str = "pull-request-review";
+
+fn told(astray: &Astray) -> String {
+    let situated = if astray.bearing.is_some() { "situated" } else { "no situation" };
+    format!("{}: {}\nhelp: {}\n{situated}\n", astray.error.code, astray.error.message, astray.error.help)
+}
+
+fn refusal<T: std::fmt::Debug>(answer: Result<T, Astray>) -> Astray {
+    answer.expect_err("it is refused")
+}
+
+#[test]
+fn who_obeys_comes_to_the_end_with_whatever_it_holds() {
+    let mut walks = Vec::new();
+    for states in [States::Handles, States::Tokens, States::Ledger] {
+        let world = world(ID, &sound("activity-sound"), states);
+        let (told, end) = obey(&world, begin(&world, ID, json!({ "findings": ["one", "two"] })));
+        assert!(end.guidance.message.contains("success"), "{}", end.guidance.message);
+        walks.push(told);
+        let runs = wait(world.service().store().list(ListFilter::default())).expect("a list").len();
+        assert_eq!(runs, usize::from(states != States::Tokens), "{states:?}");
+    }
+    assert!(walks.windows(2).all(|pair| pair[0] == pair[1]), "{walks:#?}");
+    expect![[r#"
+        Intake · step 1: Read the pull request
+        Intake
+        Intake · step 2: Skim related issues
+        Review · step 1: List the findings
+        Review · step 1: Answer one · Findings, pass 1 of 2, one
+        Review · Findings, pass 1 of 2, one
+        Review · step 1: Answer two · Findings, pass 2 of 2, two
+        Review · Findings, pass 2 of 2, two
+        Publish · step 1: Post the review
+        Wrap up · step 1: Note what was learnt"#]]
+    .assert_eq(&walks[0].join("\n"));
+}
+
+#[test]
+fn reading_gives_the_same_to_the_byte() {
+    for states in [States::Handles, States::Tokens, States::Ledger] {
+        let world = world(ID, &sound("activity-sound"), states);
+        let now = begin(&world, ID, json!({}));
+        let again = look(&world, &now.state).expect("it is there");
+        assert_eq!(json_of(&again), json_of(&now), "{states:?}");
+    }
+}
+
+#[test]
+fn a_handle_alone_is_enough_to_look() {
+    let world = world(ID, &sound("activity-sound"), States::Handles);
+    let now = begin(&world, ID, json!({}));
+    let (handle, _) = now.state.split_once('.').expect("a handle and a revision");
+    assert!((6..=8).contains(&handle.len()), "{handle}");
+    assert_eq!(look(&world, &handle.to_uppercase()).expect("it is there"), now);
+    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    expect![[r#"
+        revision_required: a handle alone is enough to look at a run, and not to move it
+        help: send one of the present actions as it stands: its `state` has the handle and the revision
+        situated
+    "#]]
+    .assert_eq(&told(&refusal(act(&world, handle, &step, &agent()))));
+}
+
+#[test]
+fn an_old_state_is_stale_wherever_that_can_be_known() {
+    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    for states in [States::Handles, States::Ledger] {
+        let world = world(ID, &sound("activity-sound"), states);
+        let first = begin(&world, ID, json!({}));
+        let second = act(&world, &first.state, &step, &agent()).expect("it is open");
+        let astray = refusal(act(&world, &first.state, &step, &agent()));
+        assert_eq!(astray.error.code, "stale", "{states:?}");
+        assert_eq!(astray.bearing.as_deref(), Some(&second), "{states:?}");
+    }
+    // Nobody keeps a ledger: the same token twice is two ways from the same place, and each comes to the same.
+    let world = world(ID, &sound("activity-sound"), States::Tokens);
+    let first = begin(&world, ID, json!({}));
+    let twice = [act(&world, &first.state, &step, &agent()), act(&world, &first.state, &step, &agent())];
+    let [one, two] = twice.map(|answer| answer.expect("it is open"));
+    assert_eq!(one, two);
+}
+
+#[test]
+fn each_mistake_has_a_code_of_its_own() {
+    let mut world = world(ID, &sound("activity-sound"), States::Tokens);
+    world.write(".flow/workflows/other.yaml", sound("activity-first-generation"));
+    let now = begin(&world, ID, json!({}));
+    let end = now.state.len();
+    let flipped = now.state.replacen(&now.state[60..61], if &now.state[60..61] == "A" { "B" } else { "A" }, 1);
+    let states = [
+        String::new(),
+        "k3mx8q2".to_owned(),
+        "k3mx8q2p.x".to_owned(),
+        "k3mx8q2p.3".to_owned(),
+        now.state[..20].to_owned(),
+        now.state[..end - 8].to_owned(),
+        format!("{}{}", now.state, now.state),
+        flipped,
+        now.state.replacen("v1.", "v2.", 1),
+    ];
+    let codes: Vec<String> = states.iter().map(|state| refusal(look(&world, state)).error.code.to_owned()).collect();
+    expect![[r#"
+        [
+            "damaged",
+            "damaged",
+            "damaged",
+            "unknown_run",
+            "damaged",
+            "damaged",
+            "damaged",
+            "damaged",
+            "unsupported_version",
+        ]
+    "#]]
+    .assert_debug_eq(&codes);
+    let elsewhere = Course { workflow: Some("other".into()), state: now.state.clone(), ..Course::default() };
+    let astray = refusal(wait(world.service().navigate(&elsewhere, &Deed::Look, &agent())));
+    assert_eq!(astray.error.code, "workflow_mismatch");
+    // Somebody else's keys: the token is whole, and nobody here signed it.
+    world.options.trust = Some(world.project().with_file_name("somebody"));
+    assert_eq!(refusal(look(&world, &now.state)).error.code, "not_authentic");
+    assert_eq!(refusal(look(&world, "k3mx8q2p.3")).error.code, "unknown_run");
+}
+
+#[test]
+fn a_ledger_knows_only_its_own_runs() {
+    let mut world = world(ID, &sound("activity-sound"), States::Tokens);
+    let now = begin(&world, ID, json!({}));
+    world.options.states = States::Ledger;
+    assert_eq!(refusal(look(&world, &now.state)).error.code, "unknown_run");
+}
+
+#[test]
+fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
+    let world = world(ID, &sound("activity-sound"), States::Handles);
+    let variables = json!({ "findings": "none", "nobody": 1 }).as_object().cloned();
+    let wanted = Begin { workflow: ID.to_owned(), variables, ..Begin::default() };
+    expect![[r#"
+        bad_input: the variables are not what `pull-request-review` takes: `findings` is a array, and not a string; there is no variable `nobody`
+        help: give each as its type says, and leave out what the workflow does not name
+        no situation
+    "#]]
+    .assert_eq(&told(&refusal(wait(world.service().begin(&wanted, &agent())))));
+    let now = begin(&world, ID, json!({}));
+    let done = |given| Deed::Complete {
+        step: "read".into(),
+        outcome: "passed".into(),
+        summary: None,
+        outputs: outputs(given),
+    };
+    let astray = refusal(act(&world, &now.state, &done(json!({ "depth": 3, "secret": true })), &agent()));
+    assert_eq!(astray.error.code, "bad_outputs");
+    assert_eq!(astray.bearing.as_deref(), Some(&now));
+    let after = act(&world, &now.state, &done(json!({ "issue_platform": "jira" })), &agent()).expect("it fits");
+    // The next question is whether issues are at GitHub or in Jira; then the variable decides what is asked.
+    let action = &after.guidance.available_actions.required[0];
+    let after = send(&world, action, Some("jira")).expect("it is open");
+    assert!(after.guidance.message.contains("Which Jira project does jira use?"), "{}", after.guidance.message);
+}

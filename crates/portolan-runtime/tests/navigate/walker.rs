@@ -1,0 +1,114 @@
+//! An agent that holds a state, and sends offered actions back as they stand.
+
+use std::path::Path;
+
+use portolan_core::present::{Action, Guidance};
+use portolan_core::run::Raised;
+use portolan_core::value::{Outcome, PASSED};
+use portolan_runtime::service::{Astray, Bearing, Begin, Caller, Course, Deed, States};
+use serde_json::{Map, Value, json};
+
+use crate::common::{World, agent, wait};
+
+/// The world of one workflow, whose agents hold what `states` says.
+pub(crate) fn world(id: &str, yaml: &str, states: States) -> World {
+    let mut world = World::new();
+    world.write(&format!(".flow/workflows/{id}.yaml"), yaml);
+    world.options.states = states;
+    world
+}
+
+/// A definition of the cases of `check` that has no fault.
+pub(crate) fn sound(case: &str) -> String {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-core/tests/cases/check");
+    std::fs::read_to_string(cases.join(case).join("workflow.yaml")).expect("the case is there")
+}
+
+/// Begins a run.
+pub(crate) fn begin(world: &World, workflow: &str, variables: Value) -> Bearing {
+    let variables = variables.as_object().filter(|variables| !variables.is_empty()).cloned();
+    let wanted = Begin { workflow: workflow.to_owned(), variables, ..Begin::default() };
+    wait(world.service().begin(&wanted, &agent())).unwrap_or_else(|astray| panic!("{workflow}: {}", astray.error))
+}
+
+pub(crate) fn look(world: &World, state: &str) -> Result<Bearing, Astray> {
+    let course = Course { state: state.to_owned(), ..Course::default() };
+    wait(world.service().navigate(&course, &Deed::Look, &agent()))
+}
+
+/// Does something, as `by`.
+pub(crate) fn act(world: &World, state: &str, deed: &Deed, by: &Caller) -> Result<Bearing, Astray> {
+    let course = Course { state: state.to_owned(), ..Course::default() };
+    wait(world.service().navigate(&course, deed, by))
+}
+
+/// Sends an action back, with its holes filled: the option is `option`.
+pub(crate) fn send(world: &World, action: &Action, option: Option<&str>) -> Result<Bearing, Astray> {
+    let (course, deed) = call(action, option);
+    wait(world.service().navigate(&course, &deed, &agent()))
+}
+
+pub(crate) fn call(action: &Action, option: Option<&str>) -> (Course, Deed) {
+    let text = |name: &str| action.arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+    let filled = |name: &'static str| action.fill.contains(&name).then(|| "as it was asked for".to_owned());
+    let course = Course { workflow: text("workflow_id"), state: text("state").expect("a state"), ..Course::default() };
+    let deed = match action.tool {
+        "complete_step" => Deed::Complete {
+            step: text("step_id").expect("a step"),
+            outcome: Outcome::from(text("result").unwrap_or_else(|| PASSED.to_owned())),
+            summary: filled("summary"),
+            outputs: None,
+        },
+        "respond_to_checkpoint" => {
+            let option = action.fill.contains(&"option_id").then(|| Outcome::from(option.expect("an option")));
+            Deed::Answer { checkpoint: text("checkpoint_id").expect("a checkpoint"), option, note: None }
+        }
+        "raise_checkpoint" => {
+            let options = vec!["this".into(), "that".into()];
+            Deed::Raise(Raised { question: filled("question").expect("a question"), options })
+        }
+        "end_workflow" => Deed::End { reason: filled("reason").expect("a reason") },
+        other => panic!("no tool of navigation: {other}"),
+    };
+    (course, deed)
+}
+
+/// Every call that is offered, with each option of a question.
+pub(crate) fn offered(guidance: &Guidance) -> Vec<(&Action, Option<&str>)> {
+    let actions = guidance.available_actions.required.iter().chain(&guidance.available_actions.optional);
+    let options: Vec<&str> =
+        guidance.checkpoint.iter().flat_map(|asked| asked.options.iter().map(|option| option.id.as_str())).collect();
+    let each = |action: &'_ Action| -> Vec<Option<&str>> {
+        if action.fill.contains(&"option_id") { options.iter().copied().map(Some).collect() } else { vec![None] }
+    };
+    actions.flat_map(|action| each(action).into_iter().map(move |option| (action, option))).collect()
+}
+
+/// Does what is required until nothing is, and tells the headlines.
+pub(crate) fn obey(world: &World, mut now: Bearing) -> (Vec<String>, Bearing) {
+    let mut told = Vec::new();
+    while !now.guidance.complete {
+        told.push(headline(&now));
+        assert!(told.len() < 200, "it does not end: {told:?}");
+        let option = now.guidance.checkpoint.as_ref().map(|asked| asked.options[0].id.clone());
+        let action = now.guidance.available_actions.required.first().unwrap_or_else(|| panic!("stuck at {told:?}"));
+        now = send(world, action, option.as_deref()).unwrap_or_else(|astray| panic!("{told:?}: {}", astray.error));
+    }
+    (told, now)
+}
+
+pub(crate) fn headline(now: &Bearing) -> String {
+    now.guidance.message.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What an answer is as JSON: what an agent sees of it.
+pub(crate) fn json_of(bearing: &Bearing) -> Value {
+    let mut value = serde_json::to_value(&bearing.guidance).expect("JSON");
+    value["state"] = json!(bearing.state);
+    value
+}
+
+pub(crate) fn outputs(value: Value) -> Option<std::sync::Arc<Value>> {
+    let _object: &Map<String, Value> = value.as_object().expect("an object");
+    Some(std::sync::Arc::new(value))
+}

@@ -1,0 +1,69 @@
+//! Runs that are nowhere but in their token: a person looks at one, or answers its question, and hands the new token on.
+
+use portolan_core::present::Asked;
+use portolan_core::value::Outcome;
+use portolan_runtime::service::{Astray, Bearing, Course, Deed, Service, ServiceError};
+use serde_json::json;
+
+use super::Exit;
+use super::output::{Output, Paint, one_line, safe, table};
+use super::runs::{Given, person, pick};
+
+/// Whether what names a run is a token.
+pub(super) fn is_token(text: &str) -> bool {
+    text.trim().strip_prefix('v').and_then(|rest| rest.split_once('.')).is_some_and(|(version, rest)| {
+        !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() > 32
+    })
+}
+
+pub(super) async fn show(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
+    let bearing = navigate(service, token, &Deed::Look).await?;
+    print(output, &bearing)?;
+    Ok(if bearing.guidance.checkpoint.is_some() { Exit::Waiting } else { Exit::Done })
+}
+
+pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
+    if given.branch.is_some() {
+        let help = "leave `--branch` out: the question that is open is the one that is answered";
+        return Err(ServiceError::refused("usage", "a token leads to one position", help).into());
+    }
+    let now = navigate(service, given.run, &Deed::Look).await?;
+    let Some(asked) = &now.guidance.checkpoint else {
+        let help = "the agent is at work, or the run is over: `portolan runs show` says which";
+        return Err(ServiceError::refused("nothing_asked", "the run asks nobody", help).into());
+    };
+    let word = match given.answer {
+        Some(answer) => answer.to_owned(),
+        None => pick(output, &asked.message, &options(asked))?,
+    };
+    let (option, note) = (Some(Outcome::from(word)), given.note.map(str::to_owned));
+    let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note };
+    let after = navigate(service, &now.state, &deed).await?;
+    print(output, &after)?;
+    output.remark("give the agent this state: it is the one to go on with");
+    Ok(Exit::Done)
+}
+
+async fn navigate(service: &Service, token: &str, deed: &Deed) -> Result<Bearing, ServiceError> {
+    let course = Course { state: token.to_owned(), ..Course::default() };
+    service.navigate(&course, deed, &person()).await.map_err(|Astray { error, .. }| error)
+}
+
+fn options(asked: &Asked) -> Vec<(String, String)> {
+    asked.options.iter().map(|option| (option.id.clone(), option.label.clone())).collect()
+}
+
+fn print(output: &Output, bearing: &Bearing) -> anyhow::Result<()> {
+    if output.is_json() {
+        return output.json(&json!({ "state": bearing.state, "guidance": bearing.guidance }));
+    }
+    output.line(safe(&bearing.guidance.message))?;
+    if let Some(asked) = &bearing.guidance.checkpoint {
+        let rows =
+            options(asked).into_iter().map(|(id, label)| vec!["answer".to_owned(), id, label]).collect::<Vec<_>>();
+        output.line("")?;
+        output.line(output.paint(Paint::Faint, &table(&rows)))?;
+    }
+    output.line("")?;
+    output.line(one_line(&bearing.state))
+}

@@ -1,0 +1,81 @@
+//! Answers of the navigation tools: structured content, and the same as text for clients that read only that.
+
+use portolan_core::present::Guidance;
+use portolan_core::source::Source;
+use portolan_runtime::library::{Origin, Overview};
+use portolan_runtime::service::{Astray, Bearing, ServiceError};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+/// A call that did what was asked.
+pub(super) fn led(bearing: &Bearing) -> CallToolResult {
+    result(envelope(true, &bearing.guidance, &bearing.state), false)
+}
+
+/// A call that was refused: why, what to do about it, and where the run is.
+pub(super) fn refused(astray: &Astray) -> CallToolResult {
+    let mut value = match &astray.bearing {
+        Some(bearing) => envelope(false, &bearing.guidance, &bearing.state),
+        None => Map::from_iter([("success".to_owned(), json!(false))]),
+    };
+    let why = format!("Refused: {}.", astray.error);
+    let message = match value.get("message").and_then(Value::as_str) {
+        Some(message) => format!("{why}\n\n{message}"),
+        None => why,
+    };
+    value.insert("message".to_owned(), json!(message));
+    value.insert("error".to_owned(), error(&astray.error));
+    result(value, true)
+}
+
+fn error(error: &ServiceError) -> Value {
+    let mut value = json!({ "code": error.code, "message": error.message, "help": error.help });
+    if !error.accepted.is_empty() {
+        value["accepted"] = json!(error.accepted);
+    }
+    value
+}
+
+fn envelope(success: bool, guidance: &Guidance, state: &str) -> Map<String, Value> {
+    let mut value = Map::from_iter([("success".to_owned(), json!(success))]);
+    if let Ok(Value::Object(fields)) = serde_json::to_value(guidance) {
+        value.extend(fields);
+    }
+    value.insert("state".to_owned(), json!(state));
+    value
+}
+
+pub(super) fn workflows(overview: &[Overview]) -> CallToolResult {
+    let line = |known: &Overview| {
+        let mut line = json!({
+            "id": known.id, "title": known.name, "description": known.description, "source": known.origin.word(),
+        });
+        if let Some(version) = &known.version {
+            line["version"] = json!(version);
+        }
+        if !known.required.is_empty() {
+            let required = known.required.iter().map(|(name, kind)| json!({ "name": name, "type": kind }));
+            line["required"] = required.collect();
+        }
+        if let Some(fault) = &known.fault {
+            line["broken"] = json!(fault);
+        }
+        line
+    };
+    let workflows: Vec<Value> = overview.iter().map(line).collect();
+    result(Map::from_iter([("success".to_owned(), json!(true)), ("workflows".to_owned(), json!(workflows))]), false)
+}
+
+pub(super) fn definition(id: &str, source: &Source, origin: Origin) -> CallToolResult {
+    let value = json!({ "success": true, "id": id, "source": origin.word(), "definition": &*source.text });
+    let Value::Object(value) = value else { unreachable!("it is written as an object") };
+    result(value, false)
+}
+
+fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
+    let value = Value::Object(value);
+    let text = vec![ContentBlock::text(value.to_string())];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(value);
+    result
+}

@@ -1,0 +1,176 @@
+//! The `navigate` toolset: an agent is led one step at a time, and is shown only what it can do.
+//!
+//! It translates calls and answers; what is open, and what a call comes to, is the service's.
+
+mod answers;
+mod calls;
+mod schemas;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_runtime::service::{Astray, Caller, Course, Deed, Service};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::service::RequestContext;
+use tokio::sync::watch;
+
+use super::arguments::Arguments;
+use super::ask::{self, Answer as Said, Asked, Asking, Question};
+use super::face::{self, Answer, Manners, Toolset};
+use super::several::Served;
+use super::transport::Bounds;
+
+#[cfg(test)]
+pub(crate) use schemas::tools;
+
+/// What a client is told once, when it connects.
+const INSTRUCTIONS: &str = "Portolan leads you through a workflow, one step at a time. list_workflows, then \
+start_workflow. Each answer says in `message` what to do now, and in `availableActions` every call that is open: do the \
+work, then send the action back as it stands, with what its `fill` names added. `required` leads on; `optional` may be \
+done instead; `blocked` says what lifts it. Always send the newest `state`. Where a `checkpoint` is open, the person \
+decides. A refused call changes nothing and answers with the present situation. After a loss of context, get_position.";
+
+/// Who uses the tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// An agent: nothing is shown that is not open now.
+    #[default]
+    Strict,
+    /// Whoever writes workflows: definitions can be read.
+    Author,
+}
+
+/// The tools by which an agent is led.
+pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> Served {
+    Served::alone(Arc::new(Server { service, profile, tools: schemas::tools(profile), asked: Asked::default() }))
+}
+
+struct Server {
+    service: Arc<Service>,
+    profile: Profile,
+    tools: Vec<Tool>,
+    asked: Asked,
+}
+
+impl Server {
+    async fn perform(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, Astray> {
+        let arguments = Arguments::new(request.arguments.clone());
+        let caller = Caller { by: face::caller(context), can_ask: ask::can_ask(context) };
+        let (course, deed) = match request.name.as_ref() {
+            "list_workflows" => return Ok(answers::workflows(&calls::list(&self.service, arguments)?).into()),
+            "get_workflow" if self.profile == Profile::Author => {
+                return Ok(calls::definition(&self.service, arguments)?.into());
+            }
+            "start_workflow" => {
+                let wanted = calls::begin(arguments)?;
+                return Ok(answers::led(&self.service.begin(&wanted, &caller).await?).into());
+            }
+            "get_position" => calls::look(arguments)?,
+            "complete_step" => calls::complete(arguments)?,
+            "respond_to_checkpoint" => calls::answer(arguments)?,
+            "raise_checkpoint" => calls::raise(arguments)?,
+            "end_workflow" => calls::end(arguments)?,
+            other => return Err(schemas::unknown(other, self.profile).into()),
+        };
+        match self.service.navigate(&course, &deed, &caller).await {
+            Err(astray) if astray.error.code == "needs_person" && caller.can_ask => {
+                self.have_asked(&course, &deed, astray, request, context).await
+            }
+            Err(astray) => Err(astray),
+            Ok(bearing) => Ok(answers::led(&bearing).into()),
+        }
+    }
+
+    /// Only a person's own word counts, and the client can ask its user.
+    async fn have_asked(
+        &self,
+        course: &Course,
+        deed: &Deed,
+        refused: Astray,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, Astray> {
+        let Some(question) = question(&refused) else { return Err(refused) };
+        let Deed::Answer { checkpoint, .. } = deed else { return Err(refused) };
+        let asking = match ask::ask(&self.asked, &question, request, context).await {
+            Ok(asking) => asking,
+            Err(error) => return Err(Astray { error, ..refused }),
+        };
+        match asking {
+            Asking::Answered(Said { word, note, caller }) => {
+                let answer = Deed::Answer { checkpoint: checkpoint.clone(), option: Some(word), note };
+                Ok(answers::led(&self.service.navigate(course, &answer, &caller).await?).into())
+            }
+            Asking::Declined => Err(refused),
+            Asking::Pending(question) => Ok(question.into()),
+        }
+    }
+}
+
+/// The question at which a call was refused. `state` names the run and its revision.
+fn question(refused: &Astray) -> Option<Question> {
+    let bearing = refused.bearing.as_deref()?;
+    let asked = bearing.guidance.checkpoint.as_ref()?;
+    let named = |label: &str, description: Option<&str>| match description {
+        Some(description) => format!("{label} ({description})"),
+        None => label.to_owned(),
+    };
+    let answers = asked.options.iter().map(|it| (it.id.clone(), named(&it.label, it.description.as_deref())));
+    Some(Question { about: bearing.state.clone(), message: asked.message.clone(), answers: answers.collect() })
+}
+
+impl Toolset for Server {
+    fn manners(&self) -> Manners {
+        // Checks that are being performed are mostly let finish.
+        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+    }
+
+    fn about(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            let answer = match self.perform(&request, &context).await {
+                Err(astray) if astray.bearing.is_none() => Err(self.situated(astray, &request, &context).await),
+                answer => answer,
+            };
+            Ok(answer.unwrap_or_else(|astray| answers::refused(&astray).into()))
+        })
+    }
+}
+
+impl Server {
+    /// A call whose arguments are at fault is answered with where its run is, as far as it names one.
+    async fn situated(
+        &self,
+        astray: Astray,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Astray {
+        let text = |name: &str| request.arguments.as_ref()?.get(name)?.as_str().map(str::to_owned);
+        let (Some(workflow), Some(state)) = (text("workflow_id"), text("state")) else { return astray };
+        if astray.error.code != "invalid_arguments" {
+            return astray;
+        }
+        let course = Course { workflow: Some(workflow), state, ..Course::default() };
+        let caller = Caller { by: face::caller(context), can_ask: ask::can_ask(context) };
+        let looked = self.service.navigate(&course, &Deed::Look, &caller).await;
+        Astray { bearing: looked.ok().map(Box::new), ..astray }
+    }
+}

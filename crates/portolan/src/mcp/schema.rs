@@ -1,0 +1,72 @@
+//! What JSON Schemas of tools are made of, whichever set they are in.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+pub(super) fn tool(
+    name: &'static str,
+    description: &'static str,
+    input: Value,
+    output: Value,
+    annotations: ToolAnnotations,
+) -> Tool {
+    Tool::new(name, description, object(input))
+        .with_raw_output_schema(Arc::new(object(output)))
+        .with_annotations(annotations)
+}
+
+/// Whether a tool only looks, and whether calling it twice is the same as once. None reaches out of this machine.
+pub(super) fn hints(read_only: bool, idempotent: bool) -> ToolAnnotations {
+    ToolAnnotations::new().read_only(read_only).destructive(false).idempotent(idempotent).open_world(false)
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+pub(super) fn properties(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+pub(super) fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+pub(super) fn texts(description: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string" }, "description": description })
+}
+
+/// The calls at a position. The schema that holds it defines `action`.
+pub(super) fn actions() -> Value {
+    let list = |description: &str| json!({ "type": "array", "items": { "$ref": "#/$defs/action" }, "description": description });
+    json!({
+        "type": "object",
+        "properties": {
+            "required": list("Calls that lead on."),
+            "optional": list("Calls that may be made instead."),
+            "blocked": list("Calls that would be refused now."),
+        },
+        "required": ["required", "optional", "blocked"],
+    })
+}
+
+/// A call that can be sent back.
+pub(super) fn action() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "tool": { "type": "string" },
+            "arguments": { "type": "object" },
+            "title": { "type": "string" },
+            "fill": texts("The arguments that are yours to choose."),
+            "delegate": texts("What it takes to do this, and you have said not to have."),
+            "liftedBy": text("What must happen before the call is accepted."),
+        },
+        "required": ["tool", "arguments", "title"],
+    })
+}

@@ -1,0 +1,124 @@
+//! Sets of tools that are served together, each as it would be alone.
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use portolan_core::diagnostic::list;
+use portolan_runtime::service::ServiceError;
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::service::RequestContext;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use super::connection::serve_stdio;
+use super::face::{Answer, Manners, Toolset};
+use super::transport::Bounds;
+
+/// What is awaited.
+pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A set of tools with what it takes to serve it.
+pub(crate) struct Served {
+    pub(super) toolset: Arc<dyn Toolset>,
+    /// Threads that serve calls; none where the one that reads the client's messages is enough.
+    pub(super) workers: usize,
+    /// What is done for as long as it is served.
+    pub(super) meanwhile: Option<Work>,
+    /// What is done when the client has left.
+    pub(super) afterwards: Option<Work>,
+}
+
+impl Served {
+    /// A set that needs nothing but to be called.
+    pub(super) fn alone(toolset: Arc<dyn Toolset>) -> Served {
+        Served { toolset, workers: 0, meanwhile: None, afterwards: None }
+    }
+}
+
+/// Serves the client at standard input and output until it leaves, or until a signal asks for an end.
+///
+/// # Errors
+/// Two sets have a tool of the same name, or the client cannot be served.
+pub(crate) fn serve(mut sets: Vec<Served>) -> anyhow::Result<()> {
+    let runtime = runtime(sets.iter().map(|set| set.workers).max().unwrap_or_default())?;
+    sets.iter_mut().filter_map(|set| set.meanwhile.take()).for_each(|work| drop(runtime.spawn(work)));
+    let afterwards: Vec<Work> = sets.iter_mut().filter_map(|set| set.afterwards.take()).collect();
+    let mut toolsets: Vec<Arc<dyn Toolset>> = sets.into_iter().map(|set| set.toolset).collect();
+    let toolset = match toolsets.len() {
+        1 => toolsets.remove(0),
+        _ => Arc::new(Several::of(toolsets)?),
+    };
+    serve_stdio(runtime, toolset, async {
+        for work in afterwards {
+            work.await;
+        }
+    })
+}
+
+fn runtime(workers: usize) -> std::io::Result<Runtime> {
+    match workers {
+        0 => Builder::new_current_thread().enable_all().build(),
+        workers => Builder::new_multi_thread().worker_threads(workers).enable_all().build(),
+    }
+}
+
+struct Several {
+    sets: Vec<Arc<dyn Toolset>>,
+}
+
+impl Several {
+    fn of(sets: Vec<Arc<dyn Toolset>>) -> Result<Several, ServiceError> {
+        let mut seen = BTreeSet::new();
+        let names = sets.iter().flat_map(|set| set.tools()).map(|tool| tool.name.to_string());
+        let twice: Vec<String> = names.filter(|name| !seen.insert(name.clone())).collect();
+        if twice.is_empty() {
+            return Ok(Several { sets });
+        }
+        let twice: Vec<&str> = twice.iter().map(String::as_str).collect();
+        let message = format!("{} would be the name of two tools", list(&twice));
+        Err(ServiceError::refused("duplicate_tool", message, "rename the graph, or serve the sets apart"))
+    }
+
+    /// The set that has a tool; the first where none has it, which says so.
+    fn with(&self, name: &str) -> &Arc<dyn Toolset> {
+        let has = |set: &&Arc<dyn Toolset>| set.tools().iter().any(|tool| tool.name == name);
+        self.sets.iter().find(has).unwrap_or(&self.sets[0])
+    }
+}
+
+impl Toolset for Several {
+    fn manners(&self) -> Manners {
+        let manners: Vec<Manners> = self.sets.iter().map(|set| set.manners()).collect();
+        let most = |of: fn(&Manners) -> usize| manners.iter().map(of).max().unwrap_or_default();
+        let bounds = Bounds { line: most(|it| it.bounds.line), values: most(|it| it.bounds.values) };
+        Manners { bounds, parting: manners.iter().map(|it| it.parting).max().unwrap_or_default() }
+    }
+
+    fn about(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.changes().is_some() {
+            capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        }
+        let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_instructions(texts.join("\n\n"))
+    }
+
+    /// A graph that has come to be called like a tool of another set is not seen: that one has the name.
+    fn tools(&self) -> Vec<Tool> {
+        let mut seen = BTreeSet::new();
+        self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
+    }
+
+    /// Only one set has a list that changes: the graphs' own.
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        self.sets.iter().find_map(|set| set.changes())
+    }
+
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        self.with(&request.name).call(request, context)
+    }
+}
