@@ -71,7 +71,6 @@ pub(super) enum ArtifactAction {
 }
 
 /// Reads an activity that is a file of its own.
-#[cfg_attr(not(test), expect(dead_code, reason = "folders of activities are not joined yet"))]
 pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<Activity> {
     let mut reader = Reader::new(source, faults);
     let activity = reader.activity(tree);

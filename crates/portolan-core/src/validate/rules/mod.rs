@@ -75,6 +75,16 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Write it like `1.0.0`.",
     },
     Code {
+        code: "bad-file-name",
+        what: "A definition in the folder of activities is not called like the file of one, so that it is not read.",
+        fix: "Call it by two digits, a dash and a name, such as `01-look-around.yaml`, or move it away.",
+    },
+    Code {
+        code: "unreadable-file",
+        what: "The file of an activity, or the folder of them, cannot be read.",
+        fix: "Mend what the message says: permissions, encoding, size, or a link that leads elsewhere.",
+    },
+    Code {
         code: "either-or",
         what: "Two fields say the same in two spellings, so that one of them would silently not count.",
         fix: "Keep one of them.",

@@ -36,6 +36,8 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         // Where an edge leads nobody knows where, it may lead to all of them.
         let sure = reached.iter().all(|id| map.loose(id).is_empty());
         let lost = |node: &&Node| !reached.contains(&node.id) && node.kind != Kind::Start && !is_exit(map, node);
+        let lost_activities: BTreeSet<usize> = map.nodes().filter(lost).filter_map(activity_of).collect();
+        let lost = |node: &&Node| lost(node) && !is_inside(node, &lost_activities);
         for node in map.nodes().filter(|node| sure && lost(node)) {
             let message = format!("no way leads from the start to `{}`", node.id);
             // Graphs of tool calls that are in use have such nodes, and run.
@@ -43,7 +45,11 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
                 Some(_) => Diagnostic::warning("unreachable-node", message),
                 None => Diagnostic::error("unreachable-node", message).repaired("it is never visited"),
             };
-            faults.push(fault.at(node.span).help("add the edge that leads there, or remove the node"));
+            let help = match node.kind {
+                Kind::Activity => "add a transition that leads there, or remove the activity",
+                _ => "add the edge that leads there, or remove the node",
+            };
+            faults.push(fault.at(node.span).help(help));
         }
     }
     let ending = reaching_an_end(map);
@@ -79,9 +85,21 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The exit of a function: when nothing leads there, it is the nodes before it that lack a way.
+/// The exit of a function, the end behind activities: when nothing leads there, it is the nodes before it that lack a
+/// way.
 fn is_exit(map: &Map<'_>, node: &Node) -> bool {
-    map.graph.program.is_some() && matches!(node.kind, Kind::End { .. })
+    let is_invented = map.graph.program.is_some() || !map.graph.activities.is_empty();
+    is_invented && matches!(node.kind, Kind::End { .. })
+}
+
+/// The activity that a node is the beginning of.
+fn activity_of(node: &Node) -> Option<usize> {
+    node.seat.as_ref().filter(|_| node.kind == Kind::Activity).map(|seat| seat.activity)
+}
+
+/// Whether a node stands in one of the activities: the activity itself is the fault.
+fn is_inside(node: &Node, activities: &BTreeSet<usize>) -> bool {
+    node.kind != Kind::Activity && node.seat.as_ref().is_some_and(|seat| activities.contains(&seat.activity))
 }
 
 /// A node without any way on is `output-without-edge`: one fault is enough.

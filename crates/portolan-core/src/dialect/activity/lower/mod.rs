@@ -32,7 +32,7 @@ use names::Names;
 /// The graph is there whenever the activities could be read, faults or not.
 pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
     let mut faults = Faults::default();
-    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(&file, &mut faults));
+    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(source, &file, &mut faults));
     let mut faults = match strictness {
         Strictness::Strict => faults.0,
         Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
@@ -45,35 +45,57 @@ pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Op
     (graph, faults)
 }
 
-fn lower_file(file: &File, faults: &mut Faults) -> Option<Graph> {
-    let Some(activities) = &file.activities else {
-        let fault = Diagnostic::error("missing-field", "the workflow has no `activities`");
-        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
-        return None;
+fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+    let activities = file.activities.as_deref().filter(|activities| !activities.is_empty() || !source.is_joined());
+    let Some(activities) = activities else {
+        return none(source, file, faults);
     };
+    let id = workflow_id(source, file, faults);
     let names = Names::of(file, activities);
     names.check(file, faults);
-    let mut lowering = Lowering { file, names, chain: Chain::default(), faults };
+    let mut lowering = Lowering { file, names, chain: Chain::default(), unread: BTreeSet::new(), faults };
     lowering.begin(activities);
     for (at, activity) in activities.iter().enumerate() {
         lowering.activity(at, activity);
     }
     lowering.end();
-    let Lowering { chain, .. } = lowering;
+    let Lowering { chain, mut unread, .. } = lowering;
+    unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
-    let id = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: Span::default() });
     Some(Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
         description: described(&file.description).unwrap_or_default(),
         id,
         nodes: chain.nodes,
         edges: chain.edges,
-        unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
+        unread,
         program: None,
         variables: file.variables.iter().map(variable).collect(),
         activities: activities.iter().map(|activity| texts::activity(file, activity)).collect(),
         broken: None,
     })
+}
+
+/// Without activities there is nothing to draw. Where they could not be read, that is the fault.
+fn none(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+    if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
+        let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
+        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
+    }
+    None
+}
+
+/// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
+fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+    let own = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: file.span });
+    let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
+    if file.id.is_some() {
+        let (calls, called) = (clip(&own.value), clip(name));
+        let message = format!("the workflow calls itself `{calls}`, but it is found as `{called}`");
+        let fault = Diagnostic::warning("id-file-name", message).at(own.span);
+        faults.push(fault.help("give it the name of its file or folder as `id`: that is what begins it"));
+    }
+    Spanned { value: name.to_owned(), span: own.span }
 }
 
 fn variable(variable: &super::syntax::Variable) -> Variable {
@@ -91,6 +113,8 @@ pub(super) struct Lowering<'f, 'd> {
     file: &'f File,
     names: Names<'f>,
     chain: Chain,
+    /// The activities that are referred to and could not be read.
+    unread: BTreeSet<NodeId>,
     faults: &'d mut Faults,
 }
 
@@ -106,11 +130,10 @@ impl<'f> Lowering<'f, '_> {
             let sets = mode.defaults.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect();
             self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
         }
-        let initial = match &self.file.initial_activity {
-            Some(initial) => self.entry_of(initial, "`initialActivity`"),
-            None => activities.first().map(|activity| names::entry(&activity.id.value)),
-        };
-        if let Some(initial) = initial {
+        let named = self.file.initial_activity.as_ref();
+        let named = named.and_then(|initial| self.entry_of(initial, "`initialActivity`"));
+        let first = || activities.first().map(|activity| names::entry(&activity.id.value));
+        if let Some(initial) = named.or_else(first) {
             self.chain.lead_to(&initial);
         }
         if let Some(last) = &self.file.final_activity {
@@ -163,8 +186,10 @@ impl<'f> Lowering<'f, '_> {
         if self.names.activities.contains(id.value.as_str()) {
             return Some(names::entry(&id.value));
         }
-        if self.file.unread.contains(&id.value) {
-            return None;
+        if self.file.incomplete || self.file.unread.contains(&id.value) {
+            // It may well be what could not be read.
+            self.unread.insert(names::entry(&id.value));
+            return Some(names::entry(&id.value));
         }
         let message = format!("{by} names `{}`, which is no activity", clip(&id.value));
         let fault = Diagnostic::error("unknown-activity", message).at(id.span);
