@@ -1,7 +1,7 @@
 //! What workflows of activities are made of: variables, activities, questions with effects, loops.
 //!
 //! They are lowered to nodes and edges like everything else. A [`Seat`] tells which activity and step of the text a node
-//! stands for; the engine decides nothing by it.
+//! stands for; all that the engine decides by it is whether an activity is passed over.
 
 use serde_json::Value;
 
@@ -76,9 +76,28 @@ pub struct Activity {
     /// What it is for.
     pub description: Option<String>,
     /// What holds during all of it.
-    pub rules: Vec<String>,
+    pub rules: Vec<Told>,
     /// What is there when it is done.
     pub outcome: Vec<String>,
+    /// What must not be forgotten in it.
+    pub keep: Vec<Told>,
+    /// What else there is to know.
+    pub notes: Vec<Told>,
+    /// The skills and techniques that it is done with, the most important first.
+    pub means: Vec<String>,
+    /// The files that it makes.
+    pub artifacts: Vec<String>,
+    /// How long it takes, as written.
+    pub time: Option<String>,
+}
+
+/// A text that may be for some runs only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The text.
+    pub text: String,
+    /// The variable that must be `true` for it to count.
+    pub only_if: Option<String>,
 }
 
 /// Where a node stands in a text of activities.

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::about::about;
 use super::actions::{Action, Actions, Blocked};
 use super::fill::filled;
 use crate::graph::{Flow, Kind, Node, Workflow};
@@ -234,12 +235,7 @@ impl Here<'_> {
             blocks.push(self.who_answers(viewer));
         }
         if let Some(activity) = self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity)) {
-            let list = |title: &str, texts: &[String]| {
-                let lines: String = texts.iter().map(|text| format!("\n- {}", self.told(text))).collect();
-                (!texts.is_empty()).then(|| format!("{title}:{lines}"))
-            };
-            blocks.extend(list("Rules", &activity.rules));
-            blocks.extend(list("Done means", &activity.outcome));
+            blocks.extend(about(activity, &self.run.variables(self.path)));
         }
         blocks.join("\n\n")
     }

@@ -13,7 +13,6 @@ const MAX_NESTING: usize = 8;
 /// The most iterations that a loop may be allowed.
 const MAX_ITERATIONS: u32 = 1_000_000;
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Loop {
     pub(super) span: Span,
     pub(super) id: Spanned<String>,

@@ -15,14 +15,16 @@ use crate::dialect::reader::{Faults, Fields, distinct};
 use crate::graph::VariableKind;
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(crate) struct File {
     pub(super) span: Span,
     pub(super) id: Option<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a run is pinned to the text, not to what it calls its version"))]
     pub(super) version: Option<Spanned<String>>,
     pub(super) title: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the file"))]
     pub(super) author: Option<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "workflows are listed by name and description"))]
     pub(super) tags: Vec<Spanned<String>>,
     pub(super) rules: ByAudience<Rule>,
     pub(super) techniques: ByAudience<Spanned<String>>,
@@ -36,6 +38,7 @@ pub(crate) struct File {
     /// Whether there are activities of which not even the id could be read.
     pub(super) incomplete: bool,
     /// The folder of the activities, where it is not `activities`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "whoever reads files has followed it before"))]
     pub(super) activities_dir: Option<Spanned<String>>,
     pub(super) modes: Vec<Mode>,
     pub(super) artifact_locations: Vec<Location>,
@@ -61,7 +64,6 @@ const KINDS: &[(&str, VariableKind)] = &[
 ];
 
 /// A place for artifacts.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Location {
     pub(super) name: Spanned<String>,
     pub(super) path: Spanned<String>,

@@ -60,9 +60,14 @@ impl Draft<'_> {
         }
     }
 
-    pub(super) fn begin_activity(&mut self, path: &FramePath, node: &NodeId) {
-        let skipped =
-            self.frame(path).and_then(|frame| frame.data.as_ref()).is_some_and(|data| data.skipped.contains(node));
+    pub(super) fn begin_activity(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId) {
+        // A loop that goes through an activity passes over it like any other way to it.
+        let flow = self.workflow.flow(flow);
+        let activity = flow.step(node).node.seat.as_ref().and_then(|seat| flow.activities.get(seat.activity));
+        let first = activity.map_or_else(|| node.clone(), |activity| NodeId::from(activity.id.as_str()));
+        let owner = self.run().owner(path);
+        let data = self.frame(&owner).and_then(|frame| frame.data.as_ref());
+        let skipped = data.is_some_and(|data| data.skipped.contains(&first));
         let outcome = if skipped { Outcome::from(SKIPPED) } else { Outcome::passed() };
         self.leave(path, node, &outcome, None);
     }

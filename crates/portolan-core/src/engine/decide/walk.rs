@@ -191,7 +191,7 @@ impl<'w> Draft<'w> {
                 let input = self.handed_on(path, context);
                 self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, input));
             }
-            Kind::Activity => self.begin_activity(path, &node),
+            Kind::Activity => self.begin_activity(path, flow, &node),
             Kind::Switch => self.choose_way(path, flow.clone(), node),
             Kind::Loop(looping) => self.begin_loop(path, flow.clone(), node, looping),
             Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value),

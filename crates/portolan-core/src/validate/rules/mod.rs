@@ -85,6 +85,11 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Mend what the message says: permissions, encoding, size, or a link that leads elsewhere.",
     },
     Code {
+        code: "loop-recursion",
+        what: "A loop over activities goes through one that it stands in itself.",
+        fix: "Name other activities; a transition leads back to an earlier one.",
+    },
+    Code {
         code: "either-or",
         what: "Two fields say the same in two spellings, so that one of them would silently not count.",
         fix: "Keep one of them.",

@@ -36,8 +36,9 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         // Where an edge leads nobody knows where, it may lead to all of them.
         let sure = reached.iter().all(|id| map.loose(id).is_empty());
         let lost = |node: &&Node| !reached.contains(&node.id) && node.kind != Kind::Start && !is_exit(map, node);
-        let lost_activities: BTreeSet<usize> = map.nodes().filter(lost).filter_map(activity_of).collect();
-        let lost = |node: &&Node| lost(node) && !is_inside(node, &lost_activities);
+        let activities: BTreeSet<usize> = map.nodes().filter(lost).filter_map(activity_of).collect();
+        let lost_ids: BTreeSet<&NodeId> = map.nodes().filter(lost).map(|node| &node.id).collect();
+        let lost = |node: &&Node| lost(node) && !is_inside(node, &activities, &lost_ids);
         for node in map.nodes().filter(|node| sure && lost(node)) {
             let message = format!("no way leads from the start to `{}`", node.id);
             // Graphs of tool calls that are in use have such nodes, and run.
@@ -92,14 +93,17 @@ fn is_exit(map: &Map<'_>, node: &Node) -> bool {
     is_invented && matches!(node.kind, Kind::End { .. })
 }
 
-/// The activity that a node is the beginning of.
+/// The activity that a node is the beginning of; in a loop it is only gone through.
 fn activity_of(node: &Node) -> Option<usize> {
-    node.seat.as_ref().filter(|_| node.kind == Kind::Activity).map(|seat| seat.activity)
+    let seat = node.seat.as_ref().filter(|seat| seat.loops.is_empty() && node.kind == Kind::Activity)?;
+    Some(seat.activity)
 }
 
-/// Whether a node stands in one of the activities: the activity itself is the fault.
-fn is_inside(node: &Node, activities: &BTreeSet<usize>) -> bool {
-    node.kind != Kind::Activity && node.seat.as_ref().is_some_and(|seat| activities.contains(&seat.activity))
+/// Whether a node stands in one of the activities, or in a loop that is lost itself: those are the fault.
+fn is_inside(node: &Node, activities: &BTreeSet<usize>, lost: &BTreeSet<&NodeId>) -> bool {
+    let Some(seat) = &node.seat else { return false };
+    let in_activity = activity_of(node).is_none() && activities.contains(&seat.activity);
+    in_activity || seat.loops.iter().any(|looping| lost.contains(looping))
 }
 
 /// A node without any way on is `output-without-edge`: one fault is enough.

@@ -10,10 +10,11 @@
 mod chain;
 mod items;
 mod leave;
+mod loops;
 mod names;
 mod texts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::activities::Activity;
 use super::syntax::File;
@@ -38,6 +39,9 @@ pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Op
         Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
     };
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    // What stands in an activity that loops go through is looked at once for each of them.
+    let mut said = BTreeSet::new();
+    faults.retain(|fault| said.insert((fault.span, fault.code, fault.message.clone())));
     let graph = graph.map(|mut graph| {
         graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
         graph
@@ -53,14 +57,27 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     let id = workflow_id(source, file, faults);
     let names = Names::of(file, activities);
     names.check(file, faults);
-    let mut lowering = Lowering { file, names, chain: Chain::default(), unread: BTreeSet::new(), faults };
+    let mut lowering = Lowering {
+        file,
+        places: activities.iter().enumerate().rev().map(|(at, it)| (it.id.value.as_str(), at)).collect(),
+        names,
+        chain: Chain::default(),
+        unread: BTreeSet::new(),
+        copied: BTreeSet::new(),
+        is_too_large: false,
+        faults,
+    };
     lowering.begin(activities);
     for (at, activity) in activities.iter().enumerate() {
         lowering.activity(at, activity);
     }
     lowering.end();
-    let Lowering { chain, mut unread, .. } = lowering;
+    lowering.drop_originals();
+    let Lowering { chain, mut unread, places, .. } = lowering;
+    let first = file.initial_activity.as_ref().and_then(|initial| places.get(initial.value.as_str())).copied();
+    let first = first.unwrap_or(0);
     unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
+    let told = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     Some(Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
@@ -71,7 +88,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
         unread,
         program: None,
         variables: file.variables.iter().map(variable).collect(),
-        activities: activities.iter().map(|activity| texts::activity(file, activity)).collect(),
+        activities: activities.iter().enumerate().map(told).collect(),
         broken: None,
     })
 }
@@ -111,10 +128,16 @@ fn variable(variable: &super::syntax::Variable) -> Variable {
 /// A workflow on its way to a graph.
 pub(super) struct Lowering<'f, 'd> {
     file: &'f File,
+    /// The place of each activity among all.
+    places: BTreeMap<&'f str, usize>,
     names: Names<'f>,
     chain: Chain,
     /// The activities that are referred to and could not be read.
     unread: BTreeSet<NodeId>,
+    /// The activities that loops go through.
+    copied: BTreeSet<&'f str>,
+    /// Whether it was said that there is too much in loops.
+    is_too_large: bool,
     faults: &'d mut Faults,
 }
 
@@ -153,27 +176,36 @@ impl<'f> Lowering<'f, '_> {
 
     fn activity(&mut self, at: usize, activity: &'f Activity) {
         let entry = names::entry(&activity.id.value);
-        let seat = items::Seating { at, activity, loops: Vec::new() };
+        let seat = items::Seating::of(at, activity);
         self.chain.tails.clear();
         self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
         let skipped = Trigger::Outcome(Spanned { value: crate::value::SKIPPED.into(), span: activity.id.span });
         let left_out = self.skip_target(activity);
         self.chain.edge(&entry, activity.id.span, &left_out, skipped);
         self.modes_that_leave_out(&seat, &left_out);
-        self.actions(&seat, "enter", &activity.entry_actions);
-        self.items(&seat);
-        for (nth, trigger) in activity.triggers.iter().enumerate() {
-            self.trigger(&seat, &activity.id.value, nth, trigger);
-        }
-        self.actions(&seat, "exit", &activity.exit_actions);
+        self.contents(&seat);
         self.leave(&seat);
+    }
+
+    /// All that is done in an activity, from its beginning to the way out.
+    fn contents(&mut self, seat: &items::Seating<'f>) {
+        let activity = seat.activity;
+        self.actions(seat, "enter", &activity.entry_actions);
+        self.items(seat);
+        for (nth, trigger) in activity.triggers.iter().enumerate() {
+            self.trigger(seat, &seat.prefix, nth, trigger);
+        }
+        self.actions(seat, "exit", &activity.exit_actions);
+    }
+
+    fn activities(&self) -> &'f [Activity] {
+        self.file.activities.as_deref().unwrap_or_default()
     }
 
     /// An activity that a mode leaves out is passed over for as long as the mode is active.
     fn modes_that_leave_out(&mut self, seat: &items::Seating<'f>, to: &NodeId) {
         let id = &seat.activity.id.value;
-        let leaves_out = |mode: &&super::modes::Mode| mode.skip_activities.iter().any(|skipped| skipped.value == *id);
-        for mode in self.file.modes.iter().filter(leaves_out) {
+        for mode in self.file.modes.iter().filter(|mode| mode.leaves_out(id)) {
             let Some(active) = self.names.is_active(&mode.id.value) else { continue };
             let switch = NodeId::from(format!("{id}.mode.{}", mode.id.value));
             self.chain.add(&switch, mode.id.span, Kind::Switch, Some(seat.seat(id, None)));
@@ -181,12 +213,17 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
+    /// Whether an activity may be one that could not be read.
+    fn is_unread(&self, id: &Spanned<String>) -> bool {
+        self.file.incomplete || self.file.unread.contains(&id.value)
+    }
+
     /// The first node of an activity that is referred to; a fault where there is none.
     fn entry_of(&mut self, id: &Spanned<String>, by: &str) -> Option<NodeId> {
         if self.names.activities.contains(id.value.as_str()) {
             return Some(names::entry(&id.value));
         }
-        if self.file.incomplete || self.file.unread.contains(&id.value) {
+        if self.is_unread(id) {
             // It may well be what could not be read.
             self.unread.insert(names::entry(&id.value));
             return Some(names::entry(&id.value));
