@@ -3,8 +3,11 @@
 //! They are lowered to nodes and edges like everything else. A [`Seat`] tells which activity and step of the text a node
 //! stands for; all that the engine decides by it is whether an activity is passed over.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use super::{Kind, Node};
 use crate::expr::Expr;
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome};
@@ -113,6 +116,27 @@ pub struct Seat {
     pub loops: Vec<NodeId>,
     /// What the agent must be able to do.
     pub effectivities: Vec<String>,
+    /// The variables that it is said to give values to.
+    pub reports: Vec<String>,
+}
+
+impl Node {
+    /// The variables that being at the node may give values to.
+    pub fn gives(&self) -> BTreeSet<&str> {
+        let own = self.sets.iter().map(|(name, _)| name.as_str());
+        let reported = self.seat.iter().flat_map(|seat| &seat.reports).map(String::as_str);
+        let mut names: BTreeSet<&str> = own.chain(reported).collect();
+        match &self.kind {
+            Kind::Checkpoint { question: Some(question), .. } => {
+                let sets = question.options.iter().flat_map(|option| &option.sets);
+                names.extend(sets.map(|(name, _)| name.as_str()));
+            }
+            Kind::Subflow { context, .. } => names.extend(context.iter().map(String::as_str)),
+            Kind::Loop(looping) => names.extend(looping.variable()),
+            _ => {}
+        }
+        names
+    }
 }
 
 /// A question whose answers do something.
@@ -175,6 +199,16 @@ impl Loop {
             LoopKind::ForEach { over: condition, .. } | LoopKind::While(condition) | LoopKind::DoWhile(condition) => {
                 condition
             }
+        }
+    }
+}
+
+impl Loop {
+    /// The variable that holds the item of a pass.
+    pub fn variable(&self) -> Option<&str> {
+        match &self.kind {
+            LoopKind::ForEach { variable, .. } => Some(variable),
+            LoopKind::While(_) | LoopKind::DoWhile(_) => None,
         }
     }
 }

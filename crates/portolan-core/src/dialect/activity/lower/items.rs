@@ -33,7 +33,14 @@ impl<'f> Seating<'f> {
     }
 
     pub(super) fn seat(&self, id: &str, number: Option<u32>) -> Seat {
-        Seat { activity: self.at, id: id.to_owned(), number, loops: self.loops.clone(), effectivities: Vec::new() }
+        Seat {
+            activity: self.at,
+            id: id.to_owned(),
+            number,
+            loops: self.loops.clone(),
+            effectivities: Vec::new(),
+            reports: Vec::new(),
+        }
     }
 
     pub(super) fn node(&self, id: &str) -> NodeId {
@@ -186,6 +193,7 @@ impl<'f> Lowering<'f, '_> {
         let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
         let mut place = seat.seat(&step.id.value, Some(number));
         place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
+        place.reports = step.outputs.iter().map(|output| output.variable.value.clone()).collect();
         let brief = texts::step(step);
         let node = self.chain.add(&id, step.id.span, Kind::Work { gate: false, outputs }, Some(place));
         node.name = step.name.as_ref().map_or_else(|| step.id.value.clone(), |name| name.value.clone());

@@ -12,7 +12,7 @@ use super::items::{Part, Seating};
 use super::{Lowering, names};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Condition, Expr};
-use crate::graph::{self, DEFAULT_MAX_PASSES, Kind, Trigger};
+use crate::graph::{self, DEFAULT_MAX_PASSES, Kind, Node, Trigger};
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
 
@@ -40,6 +40,7 @@ impl<'f> Lowering<'f, '_> {
         let after = std::mem::take(&mut self.chain.tails);
         let pass = Spanned { value: Outcome::from(PASS), span: looping.id.span };
         self.chain.leave_open(&id, looping.id.span, Trigger::Outcome(pass));
+        let begin = self.chain.nodes.len();
         let mut inside = seat.clone();
         inside.loops.push(id.clone());
         let mut number = 0;
@@ -52,6 +53,7 @@ impl<'f> Lowering<'f, '_> {
                 Through::Activity(at, id) => self.whole(&inside, looping, at, id),
             }
         }
+        self.is_bounded(looping, begin);
         let end = seat.node(&format!("{}.next", looping.id.value));
         let of = Spanned { value: id.clone(), span: looping.id.span };
         self.chain.add(&end, looping.id.span, Kind::Repeat { of }, Some(inside.seat(&looping.id.value, None)));
@@ -100,6 +102,37 @@ impl<'f> Lowering<'f, '_> {
         let told = format!("The loop `{}` follows, which need not be gone through.", name(looping));
         node.brief.instructions = Some(told);
         Tail { from: id, span, on: Trigger::Outcome(spanned(SKIPPED)) }
+    }
+
+    /// Whether something says how often a loop is gone through, or may change what says so; its nodes begin at `begin`.
+    fn is_bounded(&mut self, looping: &Loop, begin: usize) {
+        let (LoopKind::While(condition) | LoopKind::DoWhile(condition)) = &looping.kind else { return };
+        if looping.max_iterations.is_some() {
+            return;
+        }
+        let read = |condition: &Spanned<Expr>| match &condition.value {
+            Expr::When(when) => when.names().into_iter().map(str::to_owned).collect(),
+            Expr::Condition(condition) => condition.names().into_iter().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        let names: Vec<String> = std::iter::once(condition).chain(&looping.break_condition).flat_map(read).collect();
+        let may_set = |node: &Node| match &node.kind {
+            // Whoever does the work may report everything where no step says what it reports.
+            Kind::Work { .. } if !self.names.declares_outputs => true,
+            _ => {
+                let gives = node.gives();
+                names.iter().any(|name| gives.contains(name.as_str()))
+            }
+        };
+        if self.chain.nodes[begin..].iter().any(may_set) {
+            return;
+        }
+        let message = format!("nothing in the loop `{}` changes what it goes by", looping.id.value);
+        let fault = Diagnostic::warning("unbounded-loop", message).at(condition.span);
+        let help = format!(
+            "set it inside the loop, or write `maxIterations`: without one there are up to {DEFAULT_MAX_PASSES} passes"
+        );
+        self.faults.push(fault.help(help));
     }
 
     /// The row of another activity, in a pass of a loop.
@@ -186,7 +219,8 @@ impl<'f> Lowering<'f, '_> {
             }
             (None, Some(at)) => Some(Through::Activity(at, id)),
             (None, None) => {
-                if !activity.unread.contains(&id.value) && !(whole && self.is_unread(id)) {
+                let may_be_there = activity.unread.contains(&id.value) || (whole && self.is_unread(id));
+                if !may_be_there {
                     self.goes_nowhere(activity, looping, id, whole);
                 }
                 None

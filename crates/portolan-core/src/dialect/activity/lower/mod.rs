@@ -160,7 +160,23 @@ impl<'f> Lowering<'f, '_> {
             self.chain.lead_to(&initial);
         }
         if let Some(last) = &self.file.final_activity {
-            self.entry_of(last, "`finalActivity`");
+            self.last(last);
+        }
+    }
+
+    /// The activity that is named as the last one: it is nothing but a promise that nothing leads on from there.
+    fn last(&mut self, last: &'f Spanned<String>) {
+        self.entry_of(last, "`finalActivity`");
+        let Some(activity) = self.places.get(last.value.as_str()).and_then(|at| self.activities().get(*at)) else {
+            return;
+        };
+        let branches = activity.decisions.iter().flat_map(|decision| &decision.branches);
+        let mut ways =
+            activity.transitions.iter().map(|way| &way.to).chain(branches.filter_map(|branch| branch.to.as_ref()));
+        if let Some(to) = ways.find(|to| to.value != last.value) {
+            let message = format!("`{}` is the `finalActivity`, and leads on to `{}`", last.value, clip(&to.value));
+            let fault = Diagnostic::warning("inert-final-activity", message).at(last.span);
+            self.faults.push(fault.help("remove what leads on, or the field: it does nothing else"));
         }
     }
 
