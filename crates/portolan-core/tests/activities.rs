@@ -184,6 +184,29 @@ fn a_loop_over_activities_goes_through_each_of_them_in_every_pass() {
     .assert_eq(&walked(&workflow, tasks(), "yes passed passed skipped stop"));
 }
 
+/// What is said of activities in a row, each of which goes through the next one in so many loops.
+fn said_of_loops(activities: usize, loops: usize) -> Vec<String> {
+    let mut text = "id: w\nversion: 1.0.0\ntitle: T\nvariables: [{ name: v, type: array }]\nactivities:\n".to_owned();
+    for at in 0..activities {
+        text += &format!("  - id: a{at}\n    steps: [{{ id: s, name: S }}]\n");
+        let looping = |nth| format!("{{ id: l{nth}, type: forEach, over: v, activities: [a{}] }}", at + 1);
+        if at + 1 < activities {
+            text += &format!("    loops: [{}]\n", (0..loops).map(looping).collect::<Vec<_>>().join(", "));
+        }
+    }
+    let faults = dialect::parse(&Source::new("w.yaml", text), Strictness::Strict).faults;
+    faults.into_iter().map(|fault| format!("{}: {}", fault.code, fault.message)).collect()
+}
+
+#[test]
+fn loops_over_activities_are_written_out_within_bounds() {
+    assert!(said_of_loops(9, 2).is_empty());
+    let deep = said_of_loops(200, 1);
+    assert_eq!(deep, ["too-large: `a9` stands in more than 8 loops"]);
+    let wide = said_of_loops(8, 30);
+    assert_eq!(wide, ["too-large: with the activities in its loops the workflow has more than 20000 nodes"]);
+}
+
 #[test]
 fn what_is_told_of_an_activity_stands_in_every_answer() {
     let workflow = workflow("activity-loop-over-activities");

@@ -97,6 +97,10 @@ fn unknown_format(tree: &Tree) -> Diagnostic {
             "this names MCP servers, and holds no workflow".to_owned(),
             "name it with `--mcp` beside a graph that calls the servers, or add `tools`",
         ),
+        Some(_) if ["steps", "transitions"].iter().any(|key| tree.get(key).is_some()) => (
+            "this is one activity, and no workflow by itself".to_owned(),
+            "check the folder of its workflow; in a workflow it is an item of `activities`",
+        ),
         Some(_) => ("this is no workflow: it has neither `nodes`, `tools` nor `activities`".to_owned(), FORMATS),
         None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),
     };

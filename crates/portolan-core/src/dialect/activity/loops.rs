@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// How many loops may stand inside each other.
-const MAX_NESTING: usize = 8;
+pub(super) const MAX_NESTING: usize = 8;
 /// The most iterations that a loop may be allowed.
 const MAX_ITERATIONS: u32 = 1_000_000;
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::activities::Activity;
-use super::super::loops::{Body, Loop, LoopKind};
+use super::super::loops::{Body, Loop, LoopKind, MAX_NESTING};
 use super::chain::Tail;
 use super::items::{Part, Seating};
 use super::{Lowering, names};
@@ -137,14 +137,7 @@ impl<'f> Lowering<'f, '_> {
 
     /// The row of another activity, in a pass of a loop.
     fn whole(&mut self, seat: &Seating<'f>, looping: &'f Loop, at: usize, id: &'f Spanned<String>) {
-        if self.chain.nodes.len() > MAX_WRITTEN_OUT {
-            if !std::mem::replace(&mut self.is_too_large, true) {
-                let message =
-                    format!("with the activities in its loops the workflow has more than {MAX_WRITTEN_OUT} nodes");
-                let fault = Diagnostic::error("too-large", message).at(id.span);
-                self.faults
-                    .push(fault.help("make what is repeated a workflow of its own, and start it with `triggers`"));
-            }
+        if !self.has_room(seat, id) {
             return;
         }
         let Some(activity) = self.activities().get(at) else { return };
@@ -165,6 +158,23 @@ impl<'f> Lowering<'f, '_> {
         past.extend(self.gates(&inside, "mode.out", id.span, outside));
         self.contents(&inside);
         self.chain.tails.extend(past);
+    }
+
+    /// Whether an activity can be written out once more. That it cannot is said once: there may be millions.
+    fn has_room(&mut self, seat: &Seating<'f>, id: &Spanned<String>) -> bool {
+        let too_many = self.chain.nodes.len() > MAX_WRITTEN_OUT;
+        if !too_many && seat.loops.len() <= MAX_NESTING {
+            return true;
+        }
+        if !std::mem::replace(&mut self.is_too_large, true) {
+            let message = match too_many {
+                true => format!("with the activities in its loops the workflow has more than {MAX_WRITTEN_OUT} nodes"),
+                false => format!("`{}` stands in more than {MAX_NESTING} loops", id.value),
+            };
+            let fault = Diagnostic::error("too-large", message).at(id.span);
+            self.faults.push(fault.help("make what is repeated a workflow of its own, and start it with `triggers`"));
+        }
+        false
     }
 
     fn body(&mut self, seat: &Seating<'f>, looping: &'f Loop) -> Vec<Through<'f>> {
