@@ -156,8 +156,8 @@ impl<'f> Lowering<'f, '_> {
             Part::Loop(looping) => (looping.span, &looping.condition),
         };
         own.iter().for_each(|condition| self.names.reads(condition, self.faults));
-        let own = own.as_ref().map(|condition| condition.value.clone());
-        let past = self.gates(seat, part.id(), span, conditions.into_iter().chain(own));
+        let conditions = conditions.into_iter().map(|value| Spanned { value, span });
+        let past = self.gates(seat, part.id(), span, conditions.chain(own.clone()));
         match part {
             Part::Step(step) => {
                 *number += 1;
@@ -175,14 +175,14 @@ impl<'f> Lowering<'f, '_> {
         seat: &Seating<'f>,
         id: &str,
         span: Span,
-        conditions: impl IntoIterator<Item = Expr>,
+        conditions: impl IntoIterator<Item = Spanned<Expr>>,
     ) -> Vec<Tail> {
         let mut past = Vec::new();
         for (nth, condition) in conditions.into_iter().enumerate() {
             let switch = seat.node(&format!("{id}.when{}", number(nth)));
             self.chain.add(&switch, span, Kind::Switch, Some(seat.seat(id, None)));
             past.append(&mut self.chain.tails);
-            self.chain.leave_open(&switch, span, Trigger::When(Spanned { value: condition, span }));
+            self.chain.leave_open(&switch, span, Trigger::When(condition));
         }
         past
     }
@@ -258,8 +258,8 @@ impl<'f> Lowering<'f, '_> {
         let id = seat.node(&checkpoint.id.value);
         let answered = matches!(checkpoint.scope, Some(Scope::Run)).then(|| names::answered(&id));
         let once = answered.as_ref().and_then(|name| Condition::not(Condition::exists(name).ok()?).ok());
-        let past =
-            self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once.map(Expr::Condition));
+        let once = once.map(|condition| Spanned { value: Expr::Condition(condition), span: checkpoint.span });
+        let past = self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once);
         let mut options: Vec<Choice> = Vec::new();
         let mut leads = Vec::new();
         for option in &question.options {

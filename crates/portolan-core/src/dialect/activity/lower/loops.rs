@@ -153,8 +153,8 @@ impl<'f> Lowering<'f, '_> {
         let skipped = Trigger::Outcome(Spanned { value: SKIPPED.into(), span: id.span });
         let mut past = vec![Tail { from: entry, span: id.span, on: skipped }];
         let outside = self.file.modes.iter().filter(|mode| mode.leaves_out(&id.value));
-        let outside: Vec<Expr> =
-            outside.filter_map(|mode| self.names.is_active(&mode.id.value)).filter_map(not).collect();
+        let outside = outside.filter_map(|mode| self.names.is_active(&mode.id.value)).filter_map(not);
+        let outside: Vec<Spanned<Expr>> = outside.map(|value| Spanned { value, span: id.span }).collect();
         past.extend(self.gates(&inside, "mode.out", id.span, outside));
         self.contents(&inside);
         self.chain.tails.extend(past);
