@@ -116,15 +116,20 @@ pub struct Seat {
     pub loops: Vec<NodeId>,
     /// What the agent must be able to do.
     pub effectivities: Vec<String>,
-    /// The variables that it is said to give values to.
-    pub reports: Vec<String>,
+    /// The variables that it is said to give values to; nothing where it may be all of them.
+    pub reports: Option<Vec<String>>,
 }
 
 impl Node {
+    /// Whether being at the node may give values to all variables.
+    pub fn gives_all(&self) -> bool {
+        matches!(self.kind, Kind::Work { .. }) && self.seat.as_ref().is_some_and(|seat| seat.reports.is_none())
+    }
+
     /// The variables that being at the node may give values to.
     pub fn gives(&self) -> BTreeSet<&str> {
         let own = self.sets.iter().map(|(name, _)| name.as_str());
-        let reported = self.seat.iter().flat_map(|seat| &seat.reports).map(String::as_str);
+        let reported = self.seat.iter().filter_map(|seat| seat.reports.as_deref()).flatten().map(String::as_str);
         let mut names: BTreeSet<&str> = own.chain(reported).collect();
         match &self.kind {
             Kind::Checkpoint { question: Some(question), .. } => {

@@ -1,7 +1,7 @@
 //! What a condition reads has a value by then.
 //!
 //! Only what can be said for sure is said: a variable with a default, a required one, and one that a step may report
-//! count as set. Where no step says what it reports, every step may report everything.
+//! count as set. A step that has a technique may report everything; where no step says what it reports, all may.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,10 +46,10 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         if reached[name].contains(&node.id) || guards_it || !said.insert((span, name)) {
             continue;
         }
-        let of: Vec<&str> = setting.iter().map(|setter| setter.seat.as_ref().map_or("", |seat| &seat.id)).collect();
-        let of: Vec<&str> = of.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let message =
-            format!("`{}` has no value yet when it is read: {} sets it, and comes later", clip(name), list(&of));
+        let named = setting.iter().filter(|setter| !setter.gives_all());
+        let later: BTreeSet<&str> = named.filter_map(|setter| Some(setter.seat.as_ref()?.id.as_str())).collect();
+        let later = list(&later.into_iter().collect::<Vec<_>>());
+        let message = format!("`{}` has no value yet when it is read: it is set later, at {later}", clip(name));
         let help = "ask before, or give the variable a default";
         faults.push(Diagnostic::warning("read-before-set", message).at(span).help(help));
     }
@@ -88,7 +88,6 @@ fn setters<'g>(map: &Map<'g>) -> BTreeMap<&'g str, Vec<&'g Node>> {
     let variables = map.graph.variables.iter().filter(|variable| variable.default.is_none() && !variable.required);
     let mut setters: BTreeMap<&str, Vec<&Node>> =
         variables.map(|variable| (variable.name.value.as_str(), Vec::new())).collect();
-    let is_declared = map.nodes().any(|node| node.seat.as_ref().is_some_and(|seat| !seat.reports.is_empty()));
     for node in map.nodes() {
         for name in node.gives() {
             if let Some(setting) = setters.get_mut(name) {
@@ -98,15 +97,11 @@ fn setters<'g>(map: &Map<'g>) -> BTreeMap<&'g str, Vec<&'g Node>> {
     }
     // Of what nothing in the text gives a value to, nobody knows where it comes from.
     setters.retain(|_, setting| !setting.is_empty());
-    if !is_declared {
-        let work = map.nodes().filter(|node| matches!(node.kind, Kind::Work { .. }));
-        let work: Vec<&Node> = work.collect();
-        if !work.is_empty() && setters.len().saturating_mul(work.len()) <= MAX_VISITS {
-            setters.values_mut().for_each(|setting| setting.extend(&work));
-        } else if !work.is_empty() {
-            setters.clear();
-        }
+    let work: Vec<&Node> = map.nodes().filter(|node| node.gives_all()).collect();
+    if setters.len().saturating_mul(work.len()) > MAX_VISITS {
+        return BTreeMap::new();
     }
+    setters.values_mut().for_each(|setting| setting.extend(&work));
     setters
 }
 

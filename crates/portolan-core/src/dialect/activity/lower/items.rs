@@ -39,7 +39,7 @@ impl<'f> Seating<'f> {
             number,
             loops: self.loops.clone(),
             effectivities: Vec::new(),
-            reports: Vec::new(),
+            reports: Some(Vec::new()),
         }
     }
 
@@ -193,7 +193,10 @@ impl<'f> Lowering<'f, '_> {
         let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
         let mut place = seat.seat(&step.id.value, Some(number));
         place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
-        place.reports = step.outputs.iter().map(|output| output.variable.value.clone()).collect();
+        // What a technique comes to is said where it is written down, which nobody reads here.
+        let says = self.names.declares_outputs && step.technique.is_none();
+        let outputs_of = || step.outputs.iter().map(|output| output.variable.value.clone()).collect();
+        place.reports = says.then(outputs_of);
         let brief = texts::step(step);
         let node = self.chain.add(&id, step.id.span, Kind::Work { gate: false, outputs }, Some(place));
         node.name = step.name.as_ref().map_or_else(|| step.id.value.clone(), |name| name.value.clone());

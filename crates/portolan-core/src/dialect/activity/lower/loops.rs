@@ -116,13 +116,9 @@ impl<'f> Lowering<'f, '_> {
             _ => Vec::new(),
         };
         let names: Vec<String> = std::iter::once(condition).chain(&looping.break_condition).flat_map(read).collect();
-        let may_set = |node: &Node| match &node.kind {
-            // Whoever does the work may report everything where no step says what it reports.
-            Kind::Work { .. } if !self.names.declares_outputs => true,
-            _ => {
-                let gives = node.gives();
-                names.iter().any(|name| gives.contains(name.as_str()))
-            }
+        let may_set = |node: &Node| {
+            let gives = node.gives();
+            node.gives_all() || names.iter().any(|name| gives.contains(name.as_str()))
         };
         if self.chain.nodes[begin..].iter().any(may_set) {
             return;
