@@ -1,6 +1,7 @@
 //! Workflows of activities, walked by an agent that obeys and by one that does not.
 #![expect(clippy::disallowed_methods, reason = "the examples are files")]
 
+use expect_test::expect;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
@@ -14,7 +15,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// The workflows of the cases that have no fault.
-const SOUND: &[&str] = &["activity-sound", "activity-first-generation"];
+const SOUND: &[&str] = &["activity-sound", "activity-first-generation", "activity-loop-over-activities"];
 
 fn workflow(case: &str) -> Workflow {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/check").join(case);
@@ -106,6 +107,128 @@ fn who_does_what_is_required_comes_to_the_end() {
     }
 }
 
+/// Where an agent comes that gives these answers, each as the headline of what it reads.
+fn walked(workflow: &Workflow, input: serde_json::Value, answers: &str) -> String {
+    let mut run = begun(workflow, input);
+    let mut lines = Vec::new();
+    for word in answers.split_whitespace().chain(["-"]) {
+        let guidance = looked(workflow, &run);
+        let headline = guidance.message.lines().next().unwrap_or_default().to_owned();
+        let question = guidance.checkpoint.map(|asked| format!(" ? {}", asked.message)).unwrap_or_default();
+        lines.push(format!("{headline}{question}\n"));
+        if word != "-" {
+            let path = run.positions()[0].0.clone();
+            let since = run.positions()[0].1.since;
+            let by = Actor::Person { name: "agent".to_owned(), via: Channel::Attested };
+            happen(workflow, &mut run, by, reported(&path, since, word)).expect(word);
+        }
+    }
+    lines.concat()
+}
+
+#[test]
+fn a_loop_over_activities_goes_through_each_of_them_in_every_pass() {
+    let workflow = workflow("activity-loop-over-activities");
+    let tasks = || json!({ "tasks": ["a", "b"] });
+    expect![[r#"
+        Plan ? Test?
+        Plan
+        Build · step 1: Build · Each task, pass 1 of 2, a
+        Build · step 2: Polish · Each task, pass 1 of 2, a
+        Build · Each task, pass 1 of 2, a ? Enough?
+        Test · step 1: Test · Each task, pass 1 of 2, a
+        Build · step 1: Build · Each task, pass 2 of 2, b
+        Build · step 2: Polish · Each task, pass 2 of 2, b
+        Build · Each task, pass 2 of 2, b ? Enough?
+        Test · step 1: Test · Each task, pass 2 of 2, b
+        Report · step 1: Report
+        A sample
+    "#]]
+    .assert_eq(&walked(&workflow, tasks(), "yes passed passed passed ok passed passed skipped ok passed passed"));
+    // Passed over by an answer, by a mode, and with the whole loop; left by an answer.
+    expect![[r#"
+        Plan ? Test?
+        Plan
+        Build · step 1: Build · Each task, pass 1 of 2, a
+        Build · step 2: Polish · Each task, pass 1 of 2, a
+        Build · Each task, pass 1 of 2, a ? Enough?
+        Build · step 1: Build · Each task, pass 2 of 2, b
+        Build · step 2: Polish · Each task, pass 2 of 2, b
+        Build · Each task, pass 2 of 2, b ? Enough?
+        Report · step 1: Report
+    "#]]
+    .assert_eq(&walked(&workflow, tasks(), "no passed passed skipped ok passed skipped ok"));
+    expect![[r#"
+        Plan ? Test?
+        Plan
+        Build · step 1: Build · Each task, pass 1 of 1, a
+        Build · step 2: Polish · Each task, pass 1 of 1, a
+        Build · Each task, pass 1 of 1, a ? Enough?
+        Report · step 1: Report
+    "#]]
+    .assert_eq(&walked(&workflow, json!({ "tasks": ["a"], "quick": true }), "yes passed passed skipped ok"));
+    expect![[r#"
+        Plan ? Test?
+        Plan
+        Report · step 1: Report
+    "#]]
+    .assert_eq(&walked(&workflow, tasks(), "yes skipped"));
+    expect![[r#"
+        Plan ? Test?
+        Plan
+        Build · step 1: Build · Each task, pass 1 of 2, a
+        Build · step 2: Polish · Each task, pass 1 of 2, a
+        Build · Each task, pass 1 of 2, a ? Enough?
+        Report · step 1: Report
+    "#]]
+    .assert_eq(&walked(&workflow, tasks(), "yes passed passed skipped stop"));
+}
+
+/// What is said of activities in a row, each of which goes through the next one in so many loops.
+fn said_of_loops(activities: usize, loops: usize) -> Vec<String> {
+    let mut text = "id: w\nversion: 1.0.0\ntitle: T\nvariables: [{ name: v, type: array }]\nactivities:\n".to_owned();
+    for at in 0..activities {
+        text += &format!("  - id: a{at}\n    steps: [{{ id: s, name: S }}]\n");
+        let looping = |nth| format!("{{ id: l{nth}, type: forEach, over: v, activities: [a{}] }}", at + 1);
+        if at + 1 < activities {
+            text += &format!("    loops: [{}]\n", (0..loops).map(looping).collect::<Vec<_>>().join(", "));
+        }
+    }
+    let faults = dialect::parse(&Source::new("w.yaml", text), Strictness::Strict).faults;
+    faults.into_iter().map(|fault| format!("{}: {}", fault.code, fault.message)).collect()
+}
+
+#[test]
+fn loops_over_activities_are_written_out_within_bounds() {
+    assert!(said_of_loops(9, 2).is_empty());
+    let deep = said_of_loops(200, 1);
+    assert_eq!(deep, ["too-large: `a9` stands in more than 8 loops"]);
+    let wide = said_of_loops(8, 30);
+    assert_eq!(wide, ["too-large: with the activities in its loops the workflow has more than 20000 nodes"]);
+}
+
+#[test]
+fn what_is_told_of_an_activity_stands_in_every_answer() {
+    let workflow = workflow("activity-loop-over-activities");
+    let run = begun(&workflow, json!({ "tasks": ["a"], "quick": true }));
+    expect![[r#"
+        Plan
+
+        Test?
+
+        Show this to the person, and pass on what they answer.
+
+        Rules:
+        - Ask when in doubt
+        - Be kind
+
+        Notes:
+        - `quick` turns on the mode `Fast`, for: hurry
+        - The mode `Fast` is on: Leave out what can wait
+    "#]]
+    .assert_eq(&(looked(&workflow, &run).message + "\n"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -118,7 +241,11 @@ proptest! {
         list in prop::collection::vec("[a-z]{1,5}", 0..3),
     ) {
         let workflow = workflow(case);
-        let variable = if case == "activity-sound" { "findings" } else { "list" };
+        let variable = match case {
+            "activity-sound" => "findings",
+            "activity-loop-over-activities" => "tasks",
+            _ => "list",
+        };
         let mut run = begun(&workflow, json!({ variable: list }));
         for choice in choices {
             let guidance = looked(&workflow, &run);

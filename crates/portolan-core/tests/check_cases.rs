@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Failing, Graph, Step, Workflow};
-use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source};
 use portolan_core::validate;
 
 #[test]
@@ -50,7 +50,7 @@ fn the_catalogue_has_no_fault() {
     let files = files(Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-runtime/catalog/workflows").as_path());
     assert_eq!(files.len(), 16);
     for (name, text) in files {
-        let case = Case { main: name.clone(), sources: BTreeMap::from([(name, text)]) };
+        let case = Case { main: name.clone(), sources: BTreeMap::from([(name, text)]), activities: None };
         for strictness in [Strictness::Strict, Strictness::Lenient] {
             let (workflow, faults) = case.check(strictness);
             assert!(faults.is_empty(), "{} has faults: {faults:?}", case.main);
@@ -91,6 +91,8 @@ fn nesting_is_read_to_a_depth_that_no_stack_minds() {
 struct Case {
     main: String,
     sources: BTreeMap<String, String>,
+    /// The files of its activities, where it has a folder of them.
+    activities: Option<Vec<Piece>>,
 }
 
 impl Case {
@@ -100,11 +102,13 @@ impl Case {
         let id = folder.file_name().expect("a case has a name").to_string_lossy().into_owned();
         let called = ["workflow", &id].map(|stem| ["json", "yaml"].map(|extension| format!("{id}/{stem}.{extension}")));
         let main = called.into_iter().flatten().find(|name| sources.contains_key(name));
-        Case { main: main.expect("a case has a definition"), sources }
+        let activities = pieces(&folder.join("activities"));
+        Case { main: main.expect("a case has a definition"), sources, activities }
     }
 
     fn main(&self) -> Source {
-        Source::new(self.main.as_str(), &self.sources[&self.main])
+        let source = Source::new(self.main.as_str(), &self.sources[&self.main]);
+        self.activities.clone().map_or(source.clone(), |activities| source.joined(activities, Vec::new()))
     }
 
     /// The workflows, when nothing hinders them, and everything that is said about the definition.
@@ -112,7 +116,10 @@ impl Case {
         let library: Vec<Graph> = self
             .sources
             .iter()
-            .flat_map(|(name, text)| dialect::parse(&Source::new(name.as_str(), text), strictness).graphs)
+            .filter(|(name, _)| **name != self.main)
+            .map(|(name, text)| Source::new(name.as_str(), text))
+            .chain([self.main()])
+            .flat_map(|source| dialect::parse(&source, strictness).graphs)
             .collect();
         let dialect::File { graphs, mut faults } = dialect::parse(&self.main(), strictness);
         let find = |name: &str| library.iter().find(|graph| graph.id.value == name);
@@ -144,7 +151,9 @@ impl Case {
 fn line(source: &Source, fault: &Diagnostic) -> String {
     let place = fault.span.map_or("-".to_owned(), |span| {
         let location = source.location(span.start);
-        format!("{}:{}", location.line, location.column)
+        let place = format!("{}:{}", location.line, location.column);
+        let (file, _) = source.file_at(span.start);
+        if *file == *source.name { place } else { format!("{file}:{place}") }
     });
     let severity = match fault.severity {
         Severity::Error => "error",
@@ -196,6 +205,22 @@ fn folders(under: &str) -> Vec<PathBuf> {
         under.read_dir().expect("the cases are there").map(|entry| entry.expect("it can be read").path()).collect();
     folders.sort();
     folders
+}
+
+/// The files of activities, as whoever reads files has them.
+fn pieces(folder: &Path) -> Option<Vec<Piece>> {
+    let mut paths: Vec<PathBuf> = folder.read_dir().ok()?.map(|entry| entry.expect("it can be read").path()).collect();
+    paths.sort();
+    let piece = |path: PathBuf| {
+        let file = path.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        let unreadable = |_| Diagnostic::error("unreadable-file", format!("`{file}` is not UTF-8"));
+        let text = match dialect::is_activity_file(&file) {
+            true => std::fs::read_to_string(&path).map_err(unreadable),
+            false => Err(dialect::not_an_activity(&file)),
+        };
+        Piece { name: format!("activities/{file}"), text }
+    };
+    Some(paths.into_iter().map(piece).collect())
 }
 
 /// The definitions of a folder, each as `<folder>/<file>` with its text.

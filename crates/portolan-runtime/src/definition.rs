@@ -8,7 +8,7 @@ use std::sync::Arc;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Graph, Workflow};
-use portolan_core::source::Source;
+use portolan_core::source::{Piece, Source};
 use portolan_core::validate;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,9 @@ pub struct Bundle {
     pub root: String,
     /// Every text, by the id of its workflow.
     pub workflows: BTreeMap<String, String>,
+    /// The texts of activities that are files of their own, in their order, by the id of their workflow.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub activities: BTreeMap<String, Vec<String>>,
 }
 
 /// A checked bundle.
@@ -46,11 +49,15 @@ impl Bundle {
     /// The bundle of `root` with what it runs, as far as `find` knows it.
     pub fn of<'a>(root: &'a Parsed, find: &dyn Fn(&str) -> Option<&'a Parsed>) -> Bundle {
         let mut workflows = BTreeMap::new();
+        let mut activities = BTreeMap::new();
         let mut waiting = vec![root];
         while let Some(parsed) = waiting.pop() {
             let id = parsed.graph.id.value.clone();
-            if workflows.insert(id, parsed.source.text.to_string()).is_some() {
+            if workflows.insert(id.clone(), parsed.source.main().text.to_string()).is_some() {
                 continue;
+            }
+            if parsed.source.is_joined() {
+                activities.insert(id, owned(&parsed.source.others()));
             }
             for node in &parsed.graph.nodes {
                 if let Some(workflow) = node.kind.runs()
@@ -60,13 +67,37 @@ impl Bundle {
                 }
             }
         }
-        Bundle { root: root.graph.id.value.clone(), workflows }
+        Bundle { root: root.graph.id.value.clone(), workflows, activities }
+    }
+
+    /// Whether a source is what the bundle has as the text of `id`, down to the files of its activities.
+    pub(crate) fn holds(&self, id: &str, text: &str, source: &Source) -> bool {
+        let activities = self.activities.get(id).map(Vec::as_slice);
+        let is_same = |texts: &[String]| source.is_joined() && source.others() == texts;
+        *source.main().text == *text
+            && activities.map_or(!source.is_joined(), is_same)
+            && !source.faults().iter().any(Diagnostic::is_error)
+    }
+
+    /// The text of a workflow with those of its activities.
+    ///
+    /// The names have no extension that says how they are spelt: each text was read once, so that it tells itself.
+    fn source(&self, id: &str, text: &str) -> Source {
+        let source = Source::new(format!("{id}.workflow"), text);
+        let Some(activities) = self.activities.get(id) else { return source };
+        let pieces = activities.iter().enumerate();
+        let pieces = pieces.map(|(nth, text)| Piece { name: format!("{id}/{nth}.activity"), text: Ok(text.clone()) });
+        source.joined(pieces.collect(), Vec::new())
     }
 
     /// The stored form. The same texts give the same bytes.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("a map of strings is JSON")
     }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// A text that could be read far enough to be drawn.
@@ -149,9 +180,7 @@ impl Definition {
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
         let mut parsed = BTreeMap::new();
         for (id, text) in &bundle.workflows {
-            // Of no extension that says how it is spelt: the text was read once, so that it tells itself.
-            let source = Source::new(format!("{id}.workflow"), text);
-            if let Ok(mut read) = Parsed::read_one(source, id, Strictness::Lenient) {
+            if let Ok(mut read) = Parsed::read_one(bundle.source(id, text), id, Strictness::Lenient) {
                 // What it went by, whatever it calls itself.
                 read.graph.id.value.clone_from(id);
                 parsed.insert(id.as_str(), read);

@@ -332,9 +332,9 @@ impl fmt::Display for Faulty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors = self.findings.iter().filter(|(_, fault)| fault.is_error());
         for (nth, (source, fault)) in errors.enumerate() {
-            let at = source.location(fault.span.map_or(0, |span| span.start));
+            let place = source.place(fault.span.map_or(0, |span| span.start));
             let line = if nth > 0 { "\n" } else { "" };
-            write!(f, "{line}{}:{}:{}: {} ({})", source.name, at.line, at.column, fault.message, fault.code)?;
+            write!(f, "{line}{place}: {} ({})", fault.message, fault.code)?;
         }
         Ok(())
     }

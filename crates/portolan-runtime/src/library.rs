@@ -4,6 +4,7 @@
 //! Files are looked at when they are asked for, so that a change counts for the next run that begins; a run that has
 //! begun is held to its bundle.
 
+mod activities;
 mod folder;
 
 use std::collections::BTreeMap;
@@ -184,9 +185,11 @@ impl Library {
 
     /// Whether every text of a bundle is still what its file says.
     fn is_current(&self, id: &str, definition: &Definition) -> bool {
-        let texts = &definition.bundle.workflows;
-        let is_there =
-            |member: &str, text: &str| self.member(id, member).is_ok_and(|(source, _)| *source.text == *text);
+        let bundle = &definition.bundle;
+        let texts = &bundle.workflows;
+        let is_there = |member: &str, text: &str| {
+            self.member(id, member).is_ok_and(|(source, _)| bundle.holds(member, text, &source))
+        };
         // A function that stands beside another one has no file of its own name.
         texts.iter().all(|(member, text)| {
             is_there(member, text)
@@ -280,6 +283,12 @@ impl Library {
             .ok()
             .filter(|(_, origin)| *origin != Origin::Catalog)
             .map(|(source, _)| PathBuf::from(&*source.name))
+    }
+
+    /// The files of a workflow's activities, where they have files of their own.
+    pub(crate) fn activity_files(&self, id: &str) -> Vec<PathBuf> {
+        let source = self.text(id).map(|(source, _)| source);
+        source.map(|source| source.names().skip(1).map(PathBuf::from).collect()).unwrap_or_default()
     }
 
     fn unknown(&self, id: &str) -> ServiceError {
@@ -505,11 +514,8 @@ fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
         .iter()
         .filter(|fault| fault.is_error())
         .map(|fault| {
-            let place = fault.span.map_or_else(String::new, |span| {
-                let at = source.location(span.start);
-                format!(":{}:{}", at.line, at.column)
-            });
-            format!("{}{place}: {} ({})", source.name, fault.message, fault.code)
+            let place = fault.span.map_or_else(|| source.name.to_string(), |span| source.place(span.start));
+            format!("{place}: {} ({})", fault.message, fault.code)
         })
         .collect();
     ServiceError::of(

@@ -13,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::source::{self, Source, Tree};
 
+pub use activity::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 pub use servers::servers;
 
 /// How closely a definition is held to its format.
@@ -44,8 +45,9 @@ impl File {
 /// Reads a definition in whichever dialect it is written: its fields tell, not its name.
 pub fn parse(source: &Source, strictness: Strictness) -> File {
     let (tree, mut faults) = source::parse(source);
+    faults.extend(source.faults().iter().cloned());
     let Some(tree) = tree else { return File { graphs: Vec::new(), faults } };
-    let mut file = match Format::of(&tree) {
+    let mut file = match Format::of(source, &tree) {
         Some(Format::ToolGraph) => toolgraph::lower(source, &tree, strictness),
         Some(Format::Activity) => {
             let (graph, faults) = activity::lower(source, &tree, strictness);
@@ -76,7 +78,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(tree: &Tree) -> Option<Format> {
+    fn of(source: &Source, tree: &Tree) -> Option<Format> {
         let has = |key: &str| tree.get(key).is_some();
         if toolgraph::is_one(tree) {
             return Some(Format::ToolGraph);
@@ -84,7 +86,8 @@ impl Format {
         if has("nodes") || has("edges") {
             return Some(Format::Navigator);
         }
-        (has("activities") || has("initialActivity") || has("activitiesDir")).then_some(Format::Activity)
+        let named = ["activities", "initialActivity", "activitiesDir"].into_iter().any(has);
+        (named || source.is_joined()).then_some(Format::Activity)
     }
 }
 
@@ -93,6 +96,10 @@ fn unknown_format(tree: &Tree) -> Diagnostic {
         Some(_) if tree.get("mcpServers").is_some() => (
             "this names MCP servers, and holds no workflow".to_owned(),
             "name it with `--mcp` beside a graph that calls the servers, or add `tools`",
+        ),
+        Some(_) if ["steps", "transitions"].iter().any(|key| tree.get(key).is_some()) => (
+            "this is one activity, and no workflow by itself".to_owned(),
+            "check the folder of its workflow; in a workflow it is an item of `activities`",
         ),
         Some(_) => ("this is no workflow: it has neither `nodes`, `tools` nor `activities`".to_owned(), FORMATS),
         None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),

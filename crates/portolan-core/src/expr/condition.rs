@@ -113,6 +113,11 @@ impl Condition {
         self.0.truth.names()
     }
 
+    /// The names of which it asks whether they are there at all.
+    pub fn existing(&self) -> Vec<&str> {
+        self.0.truth.existing()
+    }
+
     fn joined(parts: Vec<Condition>, join: fn(Vec<Truth>) -> Truth) -> Result<Condition, ParseFault> {
         let nesting = parts.iter().map(|part| part.0.nesting + 1).max().unwrap_or(0);
         Condition::of(join(parts.into_iter().map(|part| Arc::unwrap_or_clone(part.0).truth).collect()), nesting)

@@ -74,6 +74,16 @@ impl Truth {
         names.into_iter().collect()
     }
 
+    /// The names of which it only asks whether they are there.
+    pub(super) fn existing(&self) -> Vec<&str> {
+        match self {
+            Truth::All(parts) | Truth::Any(parts) => parts.iter().flat_map(Truth::existing).collect(),
+            Truth::Not(inner) => inner.existing(),
+            Truth::Exists(segments) if segments.len() == 1 => segments.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn look<'t>(&'t self, names: &mut BTreeSet<&'t str>) {
         let mut path = |path: &'t [String]| names.extend(path.first().map(String::as_str));
         match self {

@@ -1,10 +1,13 @@
 //! What workflows of activities are made of: variables, activities, questions with effects, loops.
 //!
 //! They are lowered to nodes and edges like everything else. A [`Seat`] tells which activity and step of the text a node
-//! stands for; the engine decides nothing by it.
+//! stands for; all that the engine decides by it is whether an activity is passed over.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::{Kind, Node};
 use crate::expr::Expr;
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome};
@@ -76,9 +79,28 @@ pub struct Activity {
     /// What it is for.
     pub description: Option<String>,
     /// What holds during all of it.
-    pub rules: Vec<String>,
+    pub rules: Vec<Told>,
     /// What is there when it is done.
     pub outcome: Vec<String>,
+    /// What must not be forgotten in it.
+    pub keep: Vec<Told>,
+    /// What else there is to know.
+    pub notes: Vec<Told>,
+    /// The skills and techniques that it is done with, the most important first.
+    pub means: Vec<String>,
+    /// The files that it makes.
+    pub artifacts: Vec<String>,
+    /// How long it takes, as written.
+    pub time: Option<String>,
+}
+
+/// A text that may be for some runs only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The text.
+    pub text: String,
+    /// The variable that must be `true` for it to count.
+    pub only_if: Option<String>,
 }
 
 /// Where a node stands in a text of activities.
@@ -94,6 +116,32 @@ pub struct Seat {
     pub loops: Vec<NodeId>,
     /// What the agent must be able to do.
     pub effectivities: Vec<String>,
+    /// The variables that it is said to give values to; nothing where it may be all of them.
+    pub reports: Option<Vec<String>>,
+}
+
+impl Node {
+    /// Whether being at the node may give values to all variables.
+    pub fn gives_all(&self) -> bool {
+        matches!(self.kind, Kind::Work { .. }) && self.seat.as_ref().is_some_and(|seat| seat.reports.is_none())
+    }
+
+    /// The variables that being at the node may give values to.
+    pub fn gives(&self) -> BTreeSet<&str> {
+        let own = self.sets.iter().map(|(name, _)| name.as_str());
+        let reported = self.seat.iter().filter_map(|seat| seat.reports.as_deref()).flatten().map(String::as_str);
+        let mut names: BTreeSet<&str> = own.chain(reported).collect();
+        match &self.kind {
+            Kind::Checkpoint { question: Some(question), .. } => {
+                let sets = question.options.iter().flat_map(|option| &option.sets);
+                names.extend(sets.map(|(name, _)| name.as_str()));
+            }
+            Kind::Subflow { context, .. } => names.extend(context.iter().map(String::as_str)),
+            Kind::Loop(looping) => names.extend(looping.variable()),
+            _ => {}
+        }
+        names
+    }
 }
 
 /// A question whose answers do something.
@@ -156,6 +204,16 @@ impl Loop {
             LoopKind::ForEach { over: condition, .. } | LoopKind::While(condition) | LoopKind::DoWhile(condition) => {
                 condition
             }
+        }
+    }
+}
+
+impl Loop {
+    /// The variable that holds the item of a pass.
+    pub fn variable(&self) -> Option<&str> {
+        match &self.kind {
+            LoopKind::ForEach { variable, .. } => Some(variable),
+            LoopKind::While(_) | LoopKind::DoWhile(_) => None,
         }
     }
 }

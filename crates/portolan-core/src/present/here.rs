@@ -1,7 +1,9 @@
 //! A position of a run with all that is told of it, in whichever words.
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::about::about;
 use super::fill::filled;
 use crate::graph::{self, Flow, Kind, Node, Workflow};
 use crate::run::{Frame, FramePath, Move, Place, Run, WaitingFor, moves};
@@ -115,10 +117,8 @@ impl<'r> Here<'r> {
     /// What holds during all of the activity.
     pub(super) fn about(&self) -> Vec<String> {
         let Some(activity) = self.activity() else { return Vec::new() };
-        let list = |title: &str, texts: &[String]| {
-            let lines: String = texts.iter().map(|text| format!("\n- {}", self.told(text))).collect();
-            (!texts.is_empty()).then(|| format!("{title}:{lines}"))
-        };
-        [list("Rules", &activity.rules), list("Done means", &activity.outcome)].into_iter().flatten().collect()
+        let known = self.run.variables(self.path);
+        let is_true = |name: &str| known.iter().any(|(known, value)| *known == name && **value == Value::Bool(true));
+        about(activity, &|text| self.told(text), &is_true)
     }
 }

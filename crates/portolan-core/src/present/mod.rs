@@ -3,6 +3,7 @@
 //! Presents and decides nothing: which moves there are comes from [`moves`](crate::run::moves), which the engine
 //! follows too.
 
+mod about;
 mod actions;
 mod brief;
 mod dot;

@@ -275,7 +275,9 @@ impl Here<'_> {
             let step = ("step_id", json!(self.id()));
             let result = ("result", json!(outcome.as_str()));
             let arguments = if outcome.as_str() == PASSED { vec![step] } else { vec![step, result] };
-            let mut action = self.call(viewer, "complete_step", &arguments, &title, &["summary"]);
+            let fill: &[_] =
+                if outcome.as_str() == PASSED && self.gives() { &["summary", "outputs"] } else { &["summary"] };
+            let mut action = self.call(viewer, "complete_step", &arguments, &title, fill);
             action.delegate = self.lacking(viewer);
             if let Some(lifted_by) = viewer.untrusted.filter(|_| !outcome.is_failed() && self.runs_commands()) {
                 actions.blocked.push(Blocked { action, lifted_by: lifted_by.to_owned() });
@@ -285,6 +287,12 @@ impl Here<'_> {
                 actions.optional.push(action);
             }
         }
+    }
+
+    /// Whether the step is said to give values to variables.
+    fn gives(&self) -> bool {
+        let reports = self.node.seat.as_ref().and_then(|seat| seat.reports.as_ref());
+        reports.is_some_and(|reports| !reports.is_empty())
     }
 
     fn runs_commands(&self) -> bool {

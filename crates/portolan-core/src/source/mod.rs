@@ -2,6 +2,7 @@
 //!
 //! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
 
+mod files;
 mod json;
 mod place;
 mod yaml;
@@ -13,6 +14,8 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, clip};
 
+pub use files::Piece;
+pub(crate) use files::parse_part;
 pub use json::parse_json;
 pub use place::offset_in;
 pub use yaml::parse_yaml;
@@ -47,20 +50,21 @@ pub struct Location {
     pub column: usize,
 }
 
-/// A named text. Cloning it is cheap.
+/// A named text, perhaps of several files. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// How the user knows it: usually a path.
+    /// How the user knows it: usually a path. Of several files, the first one's.
     pub name: Arc<str>,
-    /// The whole text.
+    /// The whole text, that of all files.
     pub text: Arc<str>,
+    files: Option<Arc<files::Files>>,
 }
 
 impl Source {
     /// A source called `name`. A byte order mark at the beginning is dropped.
     pub fn new(name: impl Into<Arc<str>>, text: impl AsRef<str>) -> Source {
         let text = text.as_ref();
-        Source { name: name.into(), text: text.strip_prefix('\u{feff}').unwrap_or(text).into() }
+        Source { name: name.into(), text: text.strip_prefix('\u{feff}').unwrap_or(text).into(), files: None }
     }
 
     /// The file stem of the name: `feature` for `flows/feature.json`.
@@ -80,10 +84,10 @@ impl Source {
         file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
     }
 
-    /// Line and column of a byte offset; an offset past the end is the end.
+    /// Line and column of a byte offset in its file; an offset past the end is the end.
     pub fn location(&self, offset: usize) -> Location {
         let offset = (0..=offset.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
-        let before = &self.text[..offset];
+        let before = &self.text[self.file_at(offset).1.start..offset];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Location { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
     }
@@ -194,7 +198,15 @@ impl Tree {
 ///
 /// A file called `.json` must be strict JSON. Any other text that begins like JSON is tried as that first: JSON is
 /// YAML, but for escapes of two halves and for deep nesting.
+///
+/// Of several files it is the first that is read.
 pub fn parse(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
+    parse_with(&source.main(), &mut |source| parse_yaml(source))
+}
+
+type ReadYaml<'r> = &'r mut dyn FnMut(&Source) -> (Option<Tree>, Vec<Diagnostic>);
+
+fn parse_with(source: &Source, parse_yaml: ReadYaml<'_>) -> (Option<Tree>, Vec<Diagnostic>) {
     let extension = source.extension();
     let is_yaml = matches!(extension.as_deref(), Some("yaml" | "yml"));
     let is_json = extension.as_deref() == Some("json");

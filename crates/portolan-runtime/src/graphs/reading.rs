@@ -220,6 +220,11 @@ impl Reading<'_> {
             }
             if let Some(path) = self.library.path(&name) {
                 seen.look_at(&path);
+                // A file that comes or goes changes its folder.
+                for file in self.library.activity_files(&name) {
+                    file.parent().into_iter().for_each(|folder| seen.look_at(folder));
+                    seen.look_at(&file);
+                }
             }
             // That a workflow is not known, or has faults, is said where it is named.
             let Ok((source, _)) = self.library.text(&name) else { continue };

@@ -1,5 +1,6 @@
 //! Files of a folder of workflows: `<id>.json`, `<id>.yaml` or `<id>.yml`, or a file `workflow` with one of these endings
-//! in a folder `<id>`. Where several are there, the first in this order counts.
+//! in a folder `<id>`. Where several are there, the first in this order counts. A workflow's activities may be files of a
+//! folder beside it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -22,7 +23,7 @@ pub struct Found {
 /// How files of definitions end.
 const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 /// The most entries of a folder that are looked at.
-const MAX_ENTRIES: usize = 10_000;
+pub(super) const MAX_ENTRIES: usize = 10_000;
 
 /// The workflows at a path: the file itself, or those of the folder, in alphabetical order.
 ///
@@ -64,23 +65,30 @@ fn with_endings(stem: PathBuf) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Whether a file's name is that of a definition: tests of graphs and lists of servers are spelt like one.
-fn is_definition(path: &Path) -> bool {
+pub(super) fn is_definition(path: &Path) -> bool {
     let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
     let stem = path.file_stem().unwrap_or_default();
     let is_other = Path::new(stem).extension().is_some_and(|inner| inner == "test") || stem == "mcp" || stem == ".mcp";
     path.extension().is_some_and(is_ending) && !is_other
 }
 
+/// The name of the file, or of its folder, also where that goes by `.`.
 fn id_of(path: &Path) -> String {
-    Source::new(path.to_string_lossy().into_owned(), "").stem().unwrap_or("workflow").to_owned()
+    let named = |path: &Path| Source::new(path.to_string_lossy().into_owned(), "").stem().map(str::to_owned);
+    let around = || path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let whole = || Some(std::fs::canonicalize(around()?).ok()?.join(path.file_name()?));
+    named(path).or_else(|| named(&whole()?)).unwrap_or_else(|| "workflow".to_owned())
 }
 
-/// Reads a definition, but never more than may be read.
+/// Reads a definition with the files of its activities, but never more than may be read.
+///
+/// What is wrong with a file of an activity is a finding in the source, which reading it tells.
 ///
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
-    Ok(Source::new(path.to_string_lossy().into_owned(), read_text(path)?))
+    let source = Source::new(path.to_string_lossy().into_owned(), read_text(path)?);
+    Ok(super::activities::joined(path, source))
 }
 
 /// The whole text of a definition, a byte order mark included.

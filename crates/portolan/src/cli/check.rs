@@ -84,8 +84,8 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     let message = format!("`{name}` has {}", counted(errors.len(), "error"));
     if output.is_json() {
         let told = errors.iter().map(|(source, fault)| {
-            let at = source.location(fault.span.map_or(0, |span| span.start));
-            format!("{}:{}:{}: {} ({})", source.name, at.line, at.column, fault.message, fault.code)
+            let place = source.place(fault.span.map_or(0, |span| span.start));
+            format!("{place}: {} ({})", fault.message, fault.code)
         });
         let told: Vec<String> = told.take(MAX_DRAWN).collect();
         output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "mend them; nothing was done");
@@ -172,7 +172,7 @@ fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if output.is_json() {
-        let files: Vec<Value> = reviews.iter().map(as_json).chain(unread.iter().map(unread_json)).collect();
+        let files: Vec<Value> = reviews.iter().flat_map(as_json).chain(unread.iter().map(unread_json)).collect();
         let errors = errors + unread.len();
         return output.json(&json!({ "files": files, "errors": errors, "warnings": warnings }));
     }
@@ -184,7 +184,7 @@ fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError
     }
     let mut summary = format!(
         "{} checked: {}, {}",
-        counted(reviews.len(), "file"),
+        counted(reviews.iter().map(|review| review.source.names().count()).sum(), "file"),
         counted(errors, "error"),
         counted(warnings, "warning")
     );
@@ -232,27 +232,35 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn as_json(review: &Reviewed) -> Value {
-    let lines = Lines::of(&review.source.text);
-    let faults: Vec<Value> = review
-        .faults
-        .iter()
-        .map(|fault| {
-            let at = fault.span.map(|span| (lines.location(span.start), lines.location(span.end)));
-            json!({
-                "code": fault.code,
-                "severity": fault.severity,
-                "message": fault.message,
-                "help": fault.help,
-                "line": at.map(|(start, _)| start.line),
-                "column": at.map(|(start, _)| start.column),
-                "endLine": at.map(|(_, end)| end.line),
-                "endColumn": at.map(|(_, end)| end.column),
-            })
-        })
-        .collect();
-    let ok = !review.faults.iter().any(Diagnostic::is_error);
-    json!({ "file": &*review.source.name, "ok": ok, "diagnostics": faults })
+/// A review as data: each of its files with what stands in it.
+fn as_json(review: &Reviewed) -> Vec<Value> {
+    let lines = Lines::of(&review.source);
+    let mut by_file: Vec<(&str, Vec<&Diagnostic>)> = review.source.names().map(|name| (name, Vec::new())).collect();
+    for fault in &review.faults {
+        let name = fault.span.map_or(&*review.source.name, |span| review.source.file_at(span.start).0);
+        let file = by_file.iter_mut().find(|(file, _)| *file == name);
+        file.into_iter().for_each(|(_, faults)| faults.push(fault));
+    }
+    let told = by_file.into_iter().map(|(name, faults)| {
+        let ok = !faults.iter().any(|fault| fault.is_error());
+        let faults: Vec<Value> = faults.into_iter().map(|fault| fault_json(fault, &lines)).collect();
+        json!({ "file": name, "ok": ok, "diagnostics": faults })
+    });
+    told.collect()
+}
+
+fn fault_json(fault: &Diagnostic, lines: &Lines<'_>) -> Value {
+    let at = fault.span.map(|span| (lines.location(span.start), lines.location(span.end)));
+    json!({
+        "code": fault.code,
+        "severity": fault.severity,
+        "message": fault.message,
+        "help": fault.help,
+        "line": at.map(|(start, _)| start.line),
+        "column": at.map(|(start, _)| start.column),
+        "endLine": at.map(|(_, end)| end.line),
+        "endColumn": at.map(|(_, end)| end.column),
+    })
 }
 
 fn unread_json((path, error): &(PathBuf, ServiceError)) -> Value {
@@ -262,6 +270,7 @@ fn unread_json((path, error): &(PathBuf, ServiceError)) -> Value {
 
 /// The lines of a text, counted once: looking each place up from the beginning takes the square of the file.
 struct Lines<'t> {
+    source: &'t Source,
     text: &'t str,
     starts: Vec<usize>,
     /// Where every [`STRIDE`]th character begins: a file may be one line.
@@ -271,16 +280,19 @@ struct Lines<'t> {
 const STRIDE: usize = 256;
 
 impl<'t> Lines<'t> {
-    fn of(text: &'t str) -> Lines<'t> {
+    fn of(source: &'t Source) -> Lines<'t> {
+        let text: &str = &source.text;
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let characters = text.char_indices().map(|(at, _)| at).step_by(STRIDE).collect();
-        Lines { text, starts, characters }
+        Lines { source, text, starts, characters }
     }
 
     fn location(&self, offset: usize) -> Location {
         let offset = offset.min(self.text.len());
-        let line = self.starts.partition_point(|start| *start <= offset);
-        let start = self.starts[line - 1];
+        let before = |offset: usize| self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts[before(offset) - 1];
+        // Lines count from the first of their file.
+        let line = before(offset) - before(self.source.file_at(offset).1.start) + 1;
         Location { line, column: self.characters_before(offset) - self.characters_before(start) + 1 }
     }
 
@@ -298,7 +310,8 @@ pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String
         Severity::Warning => Level::WARNING,
     };
     let title = level.primary_title(fault.message.as_str()).id(fault.code);
-    let name = one_line(&source.name);
+    let file = fault.span.map_or(&*source.name, |span| source.file_at(span.start).0);
+    let name = one_line(file);
     let mut report: Vec<Group<'_>> = match fault.span {
         Some(span) => {
             // Only the line is handed on: the renderer looks at all that it is given.
@@ -309,7 +322,7 @@ pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String
             let end = (span.end - line).clamp(start, shown.len());
             let snippet = Snippet::source(shown)
                 .path(name.as_str())
-                .line_start(source.text[..line].matches('\n').count() + 1)
+                .line_start(source.location(span.start).line)
                 .annotation(AnnotationKind::Primary.span(start..end));
             vec![title.element(snippet)]
         }
@@ -324,13 +337,18 @@ pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String
 
 #[cfg(test)]
 mod tests {
+    use portolan_core::source::Piece;
+
     use super::*;
 
     #[test]
     fn places_are_those_of_the_source() {
         let text = format!("é\n→→x\n\n{}\n€", "é".repeat(700));
         let source = Source::new("a.json", &text);
-        let lines = Lines::of(&text);
+        let piece = Piece { name: "b.json".to_owned(), text: Ok(text.clone()) };
+        let source = source.joined(vec![piece.clone(), piece], Vec::new());
+        let text = source.text.clone();
+        let lines = Lines::of(&source);
         for at in (0..=text.len() + 1).filter(|at| *at > text.len() || text.is_char_boundary(*at)) {
             assert_eq!(lines.location(at), source.location(at), "at {at}");
         }

@@ -263,3 +263,126 @@ fn a_flood_of_faults_is_cut_for_people_and_whole_for_programs() {
     assert_eq!(faults.len(), 15_001);
     assert_eq!((&faults[0]["line"], &faults[0]["column"]), (&Value::from(2), &Value::from(16)));
 }
+
+const FOLDER: &str = ".flow/workflows/mine";
+
+/// A workflow whose activities are files, the second of them with a fault.
+fn of_files() -> Project {
+    let project = Project::small();
+    project.write(&format!("{FOLDER}/workflow.yaml"), "id: own\nversion: 1.0.0\ntitle: Mine\n");
+    let look = "id: look\nversion: 1.0.0\nname: Look\ntransitions: [{ to: build }]\n";
+    project.write(&format!("{FOLDER}/activities/01-look.yaml"), look);
+    let build = "id: build\nversion: 1.0.0\nname: Build\n\nsteps:\n  - { id: é, kind: stpe }\n";
+    project.write(&format!("{FOLDER}/activities/02-build.yaml"), build);
+    project
+}
+
+#[test]
+fn a_fault_in_the_file_of_an_activity_is_shown_there() {
+    let project = of_files();
+    expect![[r#"
+        warning[id-file-name]: the workflow calls itself `own`, but it is found as `mine`
+         --> .flow/workflows/mine/workflow.yaml:1:5
+          |
+        1 | id: own
+          |     ^^^
+          |
+        help: give it the name of its file or folder as `id`: that is what begins it
+
+        error[unknown-type]: step `é` has the kind `stpe`, which does not exist
+         --> .flow/workflows/mine/activities/02-build.yaml:6:20
+          |
+        6 |   - { id: é, kind: stpe }
+          |                    ^^^^
+          |
+        help: did you mean `step`?
+
+        3 files checked: 1 error, 1 warning
+        exit: 3
+    "#]]
+    .assert_eq(&project.says(&format!("check {FOLDER}")));
+    expect![[r#"
+        {
+          "files": [
+            {
+              "file": ".flow/workflows/mine/workflow.yaml",
+              "ok": true,
+              "diagnostics": [
+                {
+                  "code": "id-file-name",
+                  "severity": "warning",
+                  "message": "the workflow calls itself `own`, but it is found as `mine`",
+                  "help": "give it the name of its file or folder as `id`: that is what begins it",
+                  "line": 1,
+                  "column": 5,
+                  "endLine": 1,
+                  "endColumn": 8
+                }
+              ]
+            },
+            {
+              "file": ".flow/workflows/mine/activities/01-look.yaml",
+              "ok": true,
+              "diagnostics": []
+            },
+            {
+              "file": ".flow/workflows/mine/activities/02-build.yaml",
+              "ok": false,
+              "diagnostics": [
+                {
+                  "code": "unknown-type",
+                  "severity": "error",
+                  "message": "step `é` has the kind `stpe`, which does not exist",
+                  "help": "did you mean `step`?",
+                  "line": 6,
+                  "column": 20,
+                  "endLine": 6,
+                  "endColumn": 24
+                }
+              ]
+            }
+          ],
+          "errors": 1,
+          "warnings": 1
+        }
+        exit: 3
+    "#]]
+    .assert_eq(&project.says(&format!("check {FOLDER} --format json")));
+    expect![[r#"
+        stderr: error[unknown-type]: step `é` has the kind `stpe`, which does not exist
+        stderr:  --> <project>/.flow/workflows/mine/activities/02-build.yaml:6:20
+        stderr:   |
+        stderr: 6 |   - { id: é, kind: stpe }
+        stderr:   |                    ^^^^
+        stderr:   |
+        stderr: help: did you mean `step`?
+        stderr: 
+        stderr: error: `<project>/.flow/workflows/mine/workflow.yaml` has 1 error
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("show mine"));
+}
+
+#[test]
+fn a_folder_of_activities_is_shown_by_what_it_is_begun_by() {
+    let project = of_files();
+    project.write(&format!("{FOLDER}/activities/02-build.yaml"), "id: build\nversion: 1.0.0\nname: Build\n");
+    let shown = project.says("show mine");
+    expect![[r#"
+        Mine (mine)
+
+        start  start               → look
+        look   activity
+                         passed → build
+                         skipped → build
+        build  activity
+                         passed → done
+                         skipped → done
+        done   end       Complete  ends: success
+        exit: 0
+    "#]]
+    .assert_eq(&shown);
+    assert_eq!(project.says(&format!("show {FOLDER}")), shown);
+    assert_eq!(project.says(&format!("show {FOLDER}/workflow.yaml")), shown);
+}

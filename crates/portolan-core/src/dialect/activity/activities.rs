@@ -10,19 +10,23 @@ use super::steps::Item;
 use super::syntax::is_version;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::reader::{Faults, Fields};
-use crate::source::{Source, Span, Spanned, Tree, TreeKind};
+use crate::source::{Source, Spanned, Tree, TreeKind};
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(crate) struct Activity {
-    pub(super) span: Span,
     pub(super) id: Spanned<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a run is pinned to the text, not to what it calls its version"))]
     pub(super) version: Option<Spanned<String>>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     /// What a user has who needs it.
     pub(super) problem: Option<Spanned<String>>,
     /// Phrases by which it is recognised as what a user wants.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a run begins where the workflow says, whatever a user asks for")
+    )]
     pub(super) recognition: Vec<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "which activities come is said by what leads to them"))]
     pub(super) required: bool,
     pub(super) estimated_time: Option<Spanned<String>>,
     pub(super) skills: Skills,
@@ -45,7 +49,6 @@ pub(crate) struct Activity {
     pub(super) unread: Vec<String>,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 #[derive(Default)]
 pub(super) struct Skills {
     pub(super) primary: Option<Spanned<String>>,
@@ -53,7 +56,6 @@ pub(super) struct Skills {
 }
 
 /// A file that an activity makes.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Artifact {
     pub(super) id: Spanned<String>,
     /// Its name, with variables in braces.
@@ -71,7 +73,6 @@ pub(super) enum ArtifactAction {
 }
 
 /// Reads an activity that is a file of its own.
-#[cfg_attr(not(test), expect(dead_code, reason = "folders of activities are not joined yet"))]
 pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<Activity> {
     let mut reader = Reader::new(source, faults);
     let activity = reader.activity(tree);
@@ -113,7 +114,6 @@ impl Reader<'_> {
         fields.ignored(&["$schema", "artifactPrefix"]);
         fields.finish(self.faults);
         Some(Activity {
-            span: tree.head(),
             id: id?,
             version,
             name,

@@ -15,7 +15,6 @@ pub(super) struct Transition {
     pub(super) is_default: bool,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Decision {
     pub(super) id: Spanned<String>,
     pub(super) name: Option<Spanned<String>>,
@@ -23,7 +22,6 @@ pub(super) struct Decision {
     pub(super) branches: Vec<Branch>,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Branch {
     pub(super) id: Spanned<String>,
     pub(super) label: Option<Spanned<String>>,

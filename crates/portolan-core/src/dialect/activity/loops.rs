@@ -9,11 +9,10 @@ use crate::expr::Expr;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// How many loops may stand inside each other.
-const MAX_NESTING: usize = 8;
+pub(super) const MAX_NESTING: usize = 8;
 /// The most iterations that a loop may be allowed.
 const MAX_ITERATIONS: u32 = 1_000_000;
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Loop {
     pub(super) span: Span,
     pub(super) id: Spanned<String>,

@@ -11,12 +11,13 @@
 //! | a condition | an object under `condition` | also a text under `when` |
 //! | rules | a list | lists for each audience |
 //!
-//! The files of activities stand beside that of their workflow, or inside it.
+//! Activities stand in the file of their workflow, or in files of a folder beside it, one each.
 
 mod activities;
 mod checkpoints;
 mod conditions;
 mod flow;
+mod folder;
 mod loops;
 mod lower;
 mod modes;
@@ -27,5 +28,6 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub use folder::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 pub(crate) use lower::lower;
 pub(crate) use syntax::read;

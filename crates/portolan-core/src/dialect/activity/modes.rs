@@ -10,7 +10,6 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::reader::{Fields, distinct};
 use crate::source::{Spanned, Tree};
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Mode {
     pub(super) id: Spanned<String>,
     pub(super) name: Option<Spanned<String>>,
@@ -24,7 +23,6 @@ pub(super) struct Mode {
 }
 
 /// What an activity does otherwise in a mode.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct ModeOverride {
     pub(super) mode: Spanned<String>,
     pub(super) description: Option<Spanned<String>>,
@@ -37,6 +35,13 @@ pub(super) struct ModeOverride {
     /// The activity that comes next.
     pub(super) transition_override: Option<Spanned<String>>,
     pub(super) context_to_preserve: Vec<Spanned<String>>,
+}
+
+impl Mode {
+    /// Whether an activity is passed over while the mode is on.
+    pub(super) fn leaves_out(&self, activity: &str) -> bool {
+        self.skip_activities.iter().any(|skipped| skipped.value == activity)
+    }
 }
 
 impl Reader<'_> {

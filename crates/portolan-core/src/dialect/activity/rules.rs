@@ -6,7 +6,6 @@ use crate::dialect::reader::{Fields, distinct};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// What is told, by whom it is for.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct ByAudience<T> {
     /// Who leads the workflow.
     pub(super) workflow: Vec<T>,

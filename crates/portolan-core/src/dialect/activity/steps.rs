@@ -43,7 +43,6 @@ pub(super) struct Technique {
 }
 
 /// A variable and what it is called where it is made.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Output {
     pub(super) name: Spanned<String>,
     pub(super) variable: Spanned<String>,

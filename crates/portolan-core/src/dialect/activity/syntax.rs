@@ -6,32 +6,38 @@ use serde_json::Value;
 
 use super::activities::Activity;
 use super::checkpoints::Checkpoint;
+use super::folder;
 use super::modes::Mode;
 use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::reader::{Faults, Fields, distinct};
 use crate::graph::VariableKind;
-use crate::source::{Source, Spanned, Tree, TreeKind};
+use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(crate) struct File {
+    pub(super) span: Span,
     pub(super) id: Option<Spanned<String>>,
     pub(super) version: Option<Spanned<String>>,
     pub(super) title: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the file"))]
     pub(super) author: Option<Spanned<String>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "workflows are listed by name and description"))]
     pub(super) tags: Vec<Spanned<String>>,
     pub(super) rules: ByAudience<Rule>,
     pub(super) techniques: ByAudience<Spanned<String>>,
     pub(super) variables: Vec<Variable>,
     pub(super) initial_activity: Option<Spanned<String>>,
     pub(super) final_activity: Option<Spanned<String>>,
-    /// Nothing where they stand in files of their own.
+    /// Nothing where there are none, neither in the file nor in files of their own.
     pub(super) activities: Option<Vec<Activity>>,
     /// The ids of the activities that are there but could not be read.
     pub(super) unread: Vec<String>,
+    /// Whether there are activities of which not even the id could be read.
+    pub(super) incomplete: bool,
     /// The folder of the activities, where it is not `activities`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "whoever reads files has followed it before"))]
     pub(super) activities_dir: Option<Spanned<String>>,
     pub(super) modes: Vec<Mode>,
     pub(super) artifact_locations: Vec<Location>,
@@ -57,7 +63,6 @@ const KINDS: &[(&str, VariableKind)] = &[
 ];
 
 /// A place for artifacts.
-#[cfg_attr(not(test), expect(dead_code, reason = "the picture is exact: some of it is text that nobody is shown yet"))]
 pub(super) struct Location {
     pub(super) name: Spanned<String>,
     pub(super) path: Spanned<String>,
@@ -70,7 +75,11 @@ pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<
     let mut reader = Reader::new(source, faults);
     let file = reader.file(tree);
     reader.settle();
-    file
+    let mut file = file?;
+    if file.activities.is_none() && source.is_joined() {
+        folder::read_activities(source, &mut file, faults);
+    }
+    Some(file)
 }
 
 const WHAT: &str = "the workflow";
@@ -93,7 +102,7 @@ impl Reader<'_> {
         let initial_activity = fields.string("initialActivity", self.faults);
         let final_activity = fields.string("finalActivity", self.faults);
         let (activities, unread) = self.activities(&mut fields);
-        let activities_dir = fields.string("activitiesDir", self.faults);
+        let activities_dir = self.activities_dir(&mut fields, tree);
         let modes = self.modes(&mut fields);
         let artifact_locations = self.locations(&mut fields);
         let (shared_rules, shared_checkpoints) =
@@ -101,6 +110,7 @@ impl Reader<'_> {
         fields.ignored(&["$schema"]);
         fields.finish(self.faults);
         Some(File {
+            span: tree.head(),
             id,
             version,
             title,
@@ -114,6 +124,7 @@ impl Reader<'_> {
             final_activity,
             activities,
             unread,
+            incomplete: false,
             activities_dir,
             modes,
             artifact_locations,
@@ -138,6 +149,20 @@ impl Reader<'_> {
             }
         }
         (Some(self.distinct(activities, "activity", None, |activity| &activity.id)), unread)
+    }
+
+    fn activities_dir(&mut self, fields: &mut Fields<'_>, tree: &Tree) -> Option<Spanned<String>> {
+        let folder = fields.string("activitiesDir", self.faults)?;
+        if fields.has("activities") {
+            self.exclude(tree, "activities", "activitiesDir", WHAT);
+        }
+        if folder::is_inside(&folder.value) {
+            return Some(folder);
+        }
+        let message = format!("`activitiesDir` is `{}`, which leads out of the workflow's folder", clip(&folder.value));
+        let fault = Diagnostic::error("bad-path", message).at(folder.span);
+        self.faults.push(fault.help("name a folder inside that of the workflow, such as `activities`"));
+        None
     }
 
     fn variables(&mut self, fields: &mut Fields<'_>) -> Vec<Variable> {

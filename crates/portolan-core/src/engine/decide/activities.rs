@@ -60,11 +60,22 @@ impl Draft<'_> {
         }
     }
 
-    pub(super) fn begin_activity(&mut self, path: &FramePath, node: &NodeId) {
-        let skipped =
-            self.frame(path).and_then(|frame| frame.data.as_ref()).is_some_and(|data| data.skipped.contains(node));
+    pub(super) fn begin_activity(
+        &mut self,
+        path: &FramePath,
+        flow: &WorkflowId,
+        node: &NodeId,
+        feedback: Option<Feedback>,
+    ) {
+        // A loop that goes through an activity passes over it like any other way to it.
+        let flow = self.workflow.flow(flow);
+        let activity = flow.step(node).node.seat.as_ref().and_then(|seat| flow.activities.get(seat.activity));
+        let first = activity.map_or_else(|| node.clone(), |activity| NodeId::from(activity.id.as_str()));
+        let owner = self.run().owner(path);
+        let data = self.frame(&owner).and_then(|frame| frame.data.as_ref());
+        let skipped = data.is_some_and(|data| data.skipped.contains(&first));
         let outcome = if skipped { Outcome::from(SKIPPED) } else { Outcome::passed() };
-        self.leave(path, node, &outcome, None);
+        self.leave(path, node, &outcome, feedback);
     }
 
     /// Whether a condition holds, or why that cannot be said.
@@ -79,7 +90,7 @@ impl Draft<'_> {
     }
 
     /// Leaves a switch by the first way whose condition holds.
-    pub(super) fn choose_way(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId) {
+    pub(super) fn choose_way(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId, feedback: Option<Feedback>) {
         let step = self.step(&flow, &node);
         self.set_all(path, &step.node.sets);
         let mut chosen = step.exits.passed();
@@ -102,7 +113,7 @@ impl Draft<'_> {
             );
         };
         self.emit(Change::Led { frame: path.clone(), node, to: to.clone() });
-        self.enter(path, flow, to, &Outcome::passed(), None);
+        self.enter(path, flow, to, &Outcome::passed(), feedback);
     }
 
     /// The definition does not say how to go on: a person decides.
@@ -114,18 +125,24 @@ impl Draft<'_> {
 
 /// Loops.
 impl Draft<'_> {
-    pub(super) fn begin_loop(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId, looping: &Loop) {
+    pub(super) fn begin_loop(
+        &mut self,
+        path: &FramePath,
+        (flow, node): (WorkflowId, NodeId),
+        looping: &Loop,
+        feedback: Option<Feedback>,
+    ) {
         let begins = match &looping.kind {
             LoopKind::ForEach { over, .. } => match self.items(path, over) {
-                Ok(items) => return self.next_pass(path, flow, node, looping, (0, Some(items))),
+                Ok(items) => return self.next_pass(path, (flow, node), looping, (0, Some(items)), feedback),
                 Err(fault) => Err(fault),
             },
             LoopKind::While(condition) => self.holds(path, condition),
             LoopKind::DoWhile(_) => Ok(true),
         };
         match begins {
-            Ok(true) => self.next_pass(path, flow, node, looping, (0, None)),
-            Ok(false) => self.end_loop(path, node, 0, LoopEnd::Done),
+            Ok(true) => self.next_pass(path, (flow, node), looping, (0, None), feedback),
+            Ok(false) => self.end_loop(path, node, (0, LoopEnd::Done), feedback),
             Err(fault) => self.stuck(path, node, fault),
         }
     }
@@ -146,23 +163,23 @@ impl Draft<'_> {
     fn next_pass(
         &mut self,
         path: &FramePath,
-        flow: WorkflowId,
-        node: NodeId,
+        (flow, node): (WorkflowId, NodeId),
         looping: &Loop,
         (pass, items): (u32, Option<Arc<Vec<Value>>>),
+        feedback: Option<Feedback>,
     ) {
         let item = match &items {
             Some(items) => match items.get(pass as usize) {
-                None => return self.end_loop(path, node, pass, LoopEnd::Done),
+                None => return self.end_loop(path, node, (pass, LoopEnd::Done), feedback),
                 item => item.cloned(),
             },
             None => None,
         };
         if pass >= looping.most {
-            return self.end_loop(path, node, pass, LoopEnd::Limit);
+            return self.end_loop(path, node, (pass, LoopEnd::Limit), feedback);
         }
         let Some(first) = self.step(&flow, &node).exits.target(&Outcome::from(PASS)) else {
-            return self.end_loop(path, node, pass, LoopEnd::Done);
+            return self.end_loop(path, node, (pass, LoopEnd::Done), feedback);
         };
         let data = match (&looping.kind, item) {
             (LoopKind::ForEach { variable, .. }, Some(item)) => {
@@ -174,11 +191,11 @@ impl Draft<'_> {
         let inner = Frame { data, ..Frame::at(flow.clone(), Place::Ready { node: first.clone() }) };
         let within = path.join(&node);
         self.moved(path, Place::Looping { node, pass, items, frame: Box::new(inner) }, None);
-        self.enter(&within, flow, first, &Outcome::passed(), None);
+        self.enter(&within, flow, first, &Outcome::passed(), feedback);
     }
 
     /// A pass has come to its end, at `path`.
-    pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, of: &NodeId) {
+    pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, of: &NodeId, feedback: Option<Feedback>) {
         let Some((outer, _)) = path.split() else { return };
         let Some(Place::Looping { node, pass, items, .. }) = self.frame(&outer).map(|frame| frame.place.clone()) else {
             return;
@@ -191,20 +208,36 @@ impl Draft<'_> {
         };
         let goes_on = match (stops, &looping.kind) {
             (Err(fault), _) => return self.stuck(&outer, node, fault),
-            (Ok(true), _) => return self.end_loop(&outer, node, pass + 1, LoopEnd::Broken),
+            (Ok(true), _) => return self.end_loop(&outer, node, (pass + 1, LoopEnd::Broken), feedback),
             (Ok(false), LoopKind::ForEach { .. }) => Ok(true),
             (Ok(false), LoopKind::While(condition) | LoopKind::DoWhile(condition)) => self.holds(&outer, condition),
         };
         match goes_on {
-            Ok(true) => self.next_pass(&outer, flow, node, looping, (pass + 1, items)),
-            Ok(false) => self.end_loop(&outer, node, pass + 1, LoopEnd::Done),
+            Ok(true) => self.next_pass(&outer, (flow, node), looping, (pass + 1, items), feedback),
+            Ok(false) => self.end_loop(&outer, node, (pass + 1, LoopEnd::Done), feedback),
             Err(fault) => self.stuck(&outer, node, fault),
         }
     }
 
-    fn end_loop(&mut self, path: &FramePath, node: NodeId, passes: u32, by: LoopEnd) {
+    fn end_loop(&mut self, path: &FramePath, node: NodeId, (passes, by): (u32, LoopEnd), feedback: Option<Feedback>) {
         self.emit(Change::Looped { frame: path.clone(), node: node.clone(), passes, by });
-        self.leave(path, &node, &Outcome::passed(), None);
+        let feedback =
+            if by == LoopEnd::Limit { Some(self.cut_short(path, &node, passes, feedback)) } else { feedback };
+        self.leave(path, &node, &Outcome::passed(), feedback);
+    }
+
+    /// That a loop was ended although it would have gone on: whoever works on is told.
+    fn cut_short(&mut self, path: &FramePath, node: &NodeId, passes: u32, before: Option<Feedback>) -> Feedback {
+        let flow = self.frame(path).map(|frame| frame.flow.clone());
+        let name = flow.map(|flow| self.step(&flow, node).node.name.clone());
+        let ended =
+            format!("\"{}\" was ended after {passes} passes, the most that it may make", name.unwrap_or_default());
+        let mut feedback = before.unwrap_or_default();
+        feedback.note = Some(match feedback.note {
+            Some(note) => format!("{note}; {ended}"),
+            None => ended,
+        });
+        feedback
     }
 }
 

@@ -191,10 +191,10 @@ impl<'w> Draft<'w> {
                 let input = self.handed_on(path, context);
                 self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, input));
             }
-            Kind::Activity => self.begin_activity(path, &node),
-            Kind::Switch => self.choose_way(path, flow.clone(), node),
-            Kind::Loop(looping) => self.begin_loop(path, flow.clone(), node, looping),
-            Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value),
+            Kind::Activity => self.begin_activity(path, flow, &node, feedback),
+            Kind::Switch => self.choose_way(path, flow.clone(), node, feedback),
+            Kind::Loop(looping) => self.begin_loop(path, (flow.clone(), node), looping, feedback),
+            Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value, feedback),
             // Only functions have these.
             Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) => {
                 self.moved(path, Place::Passing { node }, None);

@@ -59,6 +59,10 @@ fn graph(id: &str, text: &str) -> Graph {
     for node in nodes.iter_mut().filter(|_| activities.is_empty()) {
         node.seat = None;
     }
+    let begins = nodes.iter_mut().filter(|node| node.kind == Kind::Activity);
+    for (at, seat) in begins.flat_map(|node| &mut node.seat).enumerate() {
+        seat.activity = at;
+    }
     for effect in &drawing.effects {
         take_effect(&mut nodes, effect);
     }
@@ -209,6 +213,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
             number: None,
             loops: after("in").into_iter().flat_map(|loops| loops.split('/')).map(NodeId::from).collect(),
             effectivities: Vec::new(),
+            reports: Some(Vec::new()),
         })),
     }
 }

@@ -27,11 +27,18 @@ const NODE_WEIGHT: usize = 8;
 /// or a text over [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES). With one there may be several: tags, keys and numbers
 /// that JSON has no form for.
 pub fn parse_yaml(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
+    parse_yaml_within(source, &mut 0)
+}
+
+/// The same for one of several texts, whose aliases together must not add more than those of one.
+pub(super) fn parse_yaml_within(source: &Source, copied: &mut usize) -> (Option<Tree>, Vec<Diagnostic>) {
     if let Some(fault) = too_large(source).or_else(|| fault::unprintable(&source.text)) {
         return (None, vec![fault]);
     }
-    let mut reader = Reader::of(&source.text);
-    match reader.read() {
+    let mut reader = Reader { copied: *copied, ..Reader::of(&source.text) };
+    let read = reader.read();
+    *copied = reader.copied;
+    match read {
         Ok(Some(tree)) => (Some(tree), reader.faults),
         Ok(None) => (None, vec![Diagnostic::error("syntax", "the file is empty")]),
         Err(fault) => (None, vec![fault]),

@@ -6,6 +6,7 @@ mod ends;
 mod forks;
 mod outputs;
 mod reach;
+mod reads;
 mod retries;
 mod starts;
 pub(super) mod subflows;
@@ -31,8 +32,17 @@ pub struct Code {
 }
 
 /// All rules that look at one graph by itself.
-pub const RULES: &[Rule] =
-    &[starts::RULE, edges::RULE, outputs::RULE, ends::RULE, forks::RULE, branches::RULE, retries::RULE, reach::RULE];
+pub const RULES: &[Rule] = &[
+    starts::RULE,
+    edges::RULE,
+    outputs::RULE,
+    ends::RULE,
+    forks::RULE,
+    branches::RULE,
+    retries::RULE,
+    reach::RULE,
+    reads::RULE,
+];
 
 /// Every code that a definition can be reported with, in alphabetical order.
 pub fn codes() -> Vec<&'static Code> {
@@ -73,6 +83,36 @@ const FORMAT_CODES: &[Code] = &[
         code: "bad-version",
         what: "A version is not three numbers with dots between.",
         fix: "Write it like `1.0.0`.",
+    },
+    Code {
+        code: "bad-file-name",
+        what: "A definition in the folder of activities is not called like the file of one, so that it is not read.",
+        fix: "Call it by two digits, a dash and a name, such as `01-look-around.yaml`, or move it away.",
+    },
+    Code {
+        code: "unreadable-file",
+        what: "The file of an activity, or the folder of them, cannot be read.",
+        fix: "Mend what the message says: permissions, encoding, size, or a link that leads elsewhere.",
+    },
+    Code {
+        code: "always-there",
+        what: "A condition asks whether a variable has a value that has one from the beginning.",
+        fix: "Compare its value, or take its `default` and `required` away.",
+    },
+    Code {
+        code: "unbounded-loop",
+        what: "A loop has no `maxIterations`, and nothing inside it can change what says how long it goes on: once begun, it goes on until it has made 100 passes.",
+        fix: "Set the variable inside the loop, with an action or the output of a step, or write `maxIterations`.",
+    },
+    Code {
+        code: "inert-final-activity",
+        what: "`finalActivity` names the last activity, and something leads on from there.",
+        fix: "Remove what leads on, or the field.",
+    },
+    Code {
+        code: "loop-recursion",
+        what: "A loop over activities goes through one that it stands in itself.",
+        fix: "Name other activities; a transition leads back to an earlier one.",
     },
     Code {
         code: "either-or",

@@ -36,6 +36,9 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         // Where an edge leads nobody knows where, it may lead to all of them.
         let sure = reached.iter().all(|id| map.loose(id).is_empty());
         let lost = |node: &&Node| !reached.contains(&node.id) && node.kind != Kind::Start && !is_exit(map, node);
+        let activities: BTreeSet<usize> = map.nodes().filter(lost).filter_map(activity_of).collect();
+        let lost_ids: BTreeSet<&NodeId> = map.nodes().filter(lost).map(|node| &node.id).collect();
+        let lost = |node: &&Node| lost(node) && !is_inside(node, &activities, &lost_ids);
         for node in map.nodes().filter(|node| sure && lost(node)) {
             let message = format!("no way leads from the start to `{}`", node.id);
             // Graphs of tool calls that are in use have such nodes, and run.
@@ -43,7 +46,11 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
                 Some(_) => Diagnostic::warning("unreachable-node", message),
                 None => Diagnostic::error("unreachable-node", message).repaired("it is never visited"),
             };
-            faults.push(fault.at(node.span).help("add the edge that leads there, or remove the node"));
+            let help = match node.kind {
+                Kind::Activity => "add a transition that leads there, or remove the activity",
+                _ => "add the edge that leads there, or remove the node",
+            };
+            faults.push(fault.at(node.span).help(help));
         }
     }
     let ending = reaching_an_end(map);
@@ -79,9 +86,24 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The exit of a function: when nothing leads there, it is the nodes before it that lack a way.
+/// The exit of a function, the end behind activities: when nothing leads there, it is the nodes before it that lack a
+/// way.
 fn is_exit(map: &Map<'_>, node: &Node) -> bool {
-    map.graph.program.is_some() && matches!(node.kind, Kind::End { .. })
+    let is_invented = map.graph.program.is_some() || !map.graph.activities.is_empty();
+    is_invented && matches!(node.kind, Kind::End { .. })
+}
+
+/// The activity that a node is the beginning of; in a loop it is only gone through.
+fn activity_of(node: &Node) -> Option<usize> {
+    let seat = node.seat.as_ref().filter(|seat| seat.loops.is_empty() && node.kind == Kind::Activity)?;
+    Some(seat.activity)
+}
+
+/// Whether a node stands in one of the activities, or in a loop that is lost itself: those are the fault.
+fn is_inside(node: &Node, activities: &BTreeSet<usize>, lost: &BTreeSet<&NodeId>) -> bool {
+    let Some(seat) = &node.seat else { return false };
+    let in_activity = activity_of(node).is_none() && activities.contains(&seat.activity);
+    in_activity || seat.loops.iter().any(|looping| lost.contains(looping))
 }
 
 /// A node without any way on is `output-without-edge`: one fault is enough.

@@ -48,9 +48,11 @@ impl Chain {
         }
     }
 
-    pub(super) fn edge(&mut self, from: &NodeId, span: Span, to: &NodeId, on: Trigger) {
+    pub(super) fn edge(&mut self, from: &NodeId, span: Span, to: &NodeId, on: Trigger) -> &mut Edge {
         let spanned = |id: &NodeId| Spanned { value: id.clone(), span };
         self.edges.push(Edge { from: spanned(from), to: spanned(to), on, label: None, span });
+        let last = self.edges.len() - 1;
+        &mut self.edges[last]
     }
 
     /// One more way leads to the node that comes next.

@@ -1,19 +1,18 @@
 //! The row of an activity: steps, checkpoints and loops in their order.
 
-use std::collections::BTreeSet;
-
 use super::super::activities::Activity;
 use super::super::checkpoints::{Body, Checkpoint, Place, Placed, Question, Scope};
 use super::super::flow::{Action, Trigger as Started, Verb};
-use super::super::loops::{self, Loop, LoopKind};
+use super::super::loops::Loop;
 use super::super::steps::{Item, Step};
 use super::chain::Tail;
+use super::loops::OverSteps;
 use super::{Lowering, names, number, texts};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Condition, Expr};
-use crate::graph::{self, Choice, DEFAULT_MAX_PASSES, Fallback, Kind, Seat, Trigger};
+use crate::graph::{self, Choice, Fallback, Kind, Seat, Trigger};
 use crate::source::{Span, Spanned};
-use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
+use crate::value::{NodeId, Outcome, PASSED, SKIPPED};
 
 /// Where things are lowered: an activity, and the loops around.
 #[derive(Clone)]
@@ -21,28 +20,44 @@ pub(super) struct Seating<'f> {
     pub(super) at: usize,
     pub(super) activity: &'f Activity,
     pub(super) loops: Vec<NodeId>,
+    /// What the identifiers of its nodes begin with.
+    pub(super) prefix: String,
+    /// The activities whose loops have led here, this one last.
+    pub(super) within: Vec<&'f str>,
 }
 
-impl Seating<'_> {
-    pub(super) fn seat(&self, id: &str, number: Option<u32>) -> Seat {
-        Seat { activity: self.at, id: id.to_owned(), number, loops: self.loops.clone(), effectivities: Vec::new() }
+impl<'f> Seating<'f> {
+    pub(super) fn of(at: usize, activity: &'f Activity) -> Seating<'f> {
+        let id = &activity.id.value;
+        Seating { at, activity, loops: Vec::new(), prefix: id.clone(), within: vec![id] }
     }
 
-    fn node(&self, id: &str) -> NodeId {
-        NodeId::from(format!("{}.{id}", self.activity.id.value))
+    pub(super) fn seat(&self, id: &str, number: Option<u32>) -> Seat {
+        Seat {
+            activity: self.at,
+            id: id.to_owned(),
+            number,
+            loops: self.loops.clone(),
+            effectivities: Vec::new(),
+            reports: Some(Vec::new()),
+        }
+    }
+
+    pub(super) fn node(&self, id: &str) -> NodeId {
+        NodeId::from(format!("{}.{id}", self.prefix))
     }
 }
 
 /// A thing in the row.
 #[derive(Clone, Copy)]
-enum Part<'f> {
+pub(super) enum Part<'f> {
     Step(&'f Step),
     Checkpoint(&'f Checkpoint),
     Loop(&'f Loop),
 }
 
 impl<'f> Part<'f> {
-    fn of(item: &'f Item) -> Part<'f> {
+    pub(super) fn of(item: &'f Item) -> Part<'f> {
         match item {
             Item::Step(step) => Part::Step(step),
             Item::Checkpoint(checkpoint) => Part::Checkpoint(checkpoint),
@@ -50,7 +65,7 @@ impl<'f> Part<'f> {
         }
     }
 
-    fn id(&self) -> &'f str {
+    pub(super) fn id(&self) -> &'f str {
         match self {
             Part::Step(step) => &step.id.value,
             Part::Checkpoint(checkpoint) => &checkpoint.id.value,
@@ -70,50 +85,37 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// The row in order, what is anchored at its place. Steps that a loop of a list of its own names stand in that loop.
+    /// The row in order, what is anchored at its place. Steps that a loop of a list of its own names stand in that loop,
+    /// and the loop where the first of them stands.
     fn row(&mut self, activity: &'f Activity) -> Vec<Part<'f>> {
         let overrides = &activity.mode_overrides;
-        let steps = activity.steps.iter().chain(overrides.iter().flat_map(|over| &over.steps)).map(Part::of);
-        let in_loops: BTreeSet<&str> = activity.loops.iter().flat_map(|placed| named_steps(&placed.item)).collect();
-        let mut row: Vec<Part<'f>> = Vec::new();
-        let steps: Vec<Part<'f>> = steps.collect();
+        let steps = activity.steps.iter().chain(overrides.iter().flat_map(|over| &over.steps));
+        let steps: Vec<Part<'f>> = steps.map(Part::of).collect();
         let checkpoints = activity.checkpoints.iter().chain(overrides.iter().flat_map(|over| &over.checkpoints));
         let checkpoints: Vec<&'f Placed<Checkpoint>> = checkpoints.collect();
         self.check_anchors(activity, &steps, &checkpoints);
+        let loops = OverSteps::of(activity, &steps);
+        let placed_loops = activity.loops.iter().filter(|placed| !loops.is_over_steps(&placed.item));
+        let placed_loops: Vec<&'f Placed<Loop>> = placed_loops.collect();
+        let mut row: Vec<Part<'f>> = Vec::new();
         let placed = |row: &mut Vec<Part<'f>>, here: &dyn Fn(&Place) -> bool| {
-            row.extend(
-                activity.loops.iter().filter(|placed| here(&placed.place)).map(|placed| Part::Loop(&placed.item)),
-            );
-            row.extend(
-                checkpoints.iter().filter(|placed| here(&placed.place)).map(|placed| Part::Checkpoint(&placed.item)),
-            );
+            let loops = placed_loops.iter().filter(|placed| here(&placed.place));
+            row.extend(loops.map(|placed| Part::Loop(&placed.item)));
+            let checkpoints = checkpoints.iter().filter(|placed| here(&placed.place));
+            row.extend(checkpoints.map(|placed| Part::Checkpoint(&placed.item)));
         };
         placed(&mut row, &|place| matches!(place, Place::Entry));
-        for part in steps {
+        for part in &steps {
             let is = |anchor: &Spanned<String>| anchor.value == part.id();
             placed(&mut row, &|place| matches!(place, Place::Before(anchor) if is(anchor)));
-            match loop_of(activity, part.id()) {
-                // The loop stands where the first of its steps stands.
-                Some(looping) if named_steps(looping).next() == Some(part.id()) => row.push(Part::Loop(looping)),
+            match loops.of_step(part.id()) {
+                Some(looping) if loops.begins_at(looping, part.id()) => row.push(Part::Loop(looping)),
                 Some(_) => {}
-                None => row.push(part),
+                None => row.push(*part),
             }
             placed(&mut row, &|place| matches!(place, Place::After(anchor) if is(anchor)));
         }
-        let stands = |looping: &Loop| named_steps(looping).any(|id| in_loops.contains(id));
-        row.extend(
-            activity
-                .loops
-                .iter()
-                .filter(|placed| matches!(placed.place, Place::Exit) && !stands(&placed.item))
-                .map(|placed| Part::Loop(&placed.item)),
-        );
-        row.extend(
-            checkpoints
-                .iter()
-                .filter(|placed| matches!(placed.place, Place::Exit))
-                .map(|placed| Part::Checkpoint(&placed.item)),
-        );
+        placed(&mut row, &|place| matches!(place, Place::Exit));
         row
     }
 
@@ -132,7 +134,7 @@ impl<'f> Lowering<'f, '_> {
 
     /// The condition under which a part counts, by the modes: extra ones in their mode, others outside of the modes that
     /// skip them.
-    fn mode_of(&self, activity: &Activity, part: Part<'_>) -> Vec<Expr> {
+    pub(super) fn mode_of(&self, activity: &Activity, part: Part<'_>) -> Vec<Expr> {
         let mut conditions = Vec::new();
         for over in &activity.mode_overrides {
             let is_extra = over.steps.iter().any(|item| Part::of(item).id() == part.id())
@@ -147,15 +149,15 @@ impl<'f> Lowering<'f, '_> {
         conditions
     }
 
-    fn part(&mut self, seat: &Seating<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
+    pub(super) fn part(&mut self, seat: &Seating<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
         let (span, own) = match part {
             Part::Step(step) => (step.span, &step.condition),
             Part::Checkpoint(checkpoint) => (checkpoint.span, &checkpoint.condition),
             Part::Loop(looping) => (looping.span, &looping.condition),
         };
         own.iter().for_each(|condition| self.names.reads(condition, self.faults));
-        let own = own.as_ref().map(|condition| condition.value.clone());
-        let past = self.gates(seat, part.id(), span, conditions.into_iter().chain(own));
+        let conditions = conditions.into_iter().map(|value| Spanned { value, span });
+        let past = self.gates(seat, part.id(), span, conditions.chain(own.clone()));
         match part {
             Part::Step(step) => {
                 *number += 1;
@@ -168,19 +170,19 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// Switches before something conditional; the ways past it.
-    fn gates(
+    pub(super) fn gates(
         &mut self,
         seat: &Seating<'f>,
         id: &str,
         span: Span,
-        conditions: impl IntoIterator<Item = Expr>,
+        conditions: impl IntoIterator<Item = Spanned<Expr>>,
     ) -> Vec<Tail> {
         let mut past = Vec::new();
         for (nth, condition) in conditions.into_iter().enumerate() {
             let switch = seat.node(&format!("{id}.when{}", number(nth)));
             self.chain.add(&switch, span, Kind::Switch, Some(seat.seat(id, None)));
             past.append(&mut self.chain.tails);
-            self.chain.leave_open(&switch, span, Trigger::When(Spanned { value: condition, span }));
+            self.chain.leave_open(&switch, span, Trigger::When(condition));
         }
         past
     }
@@ -191,7 +193,11 @@ impl<'f> Lowering<'f, '_> {
         let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
         let mut place = seat.seat(&step.id.value, Some(number));
         place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
-        let brief = texts::step(self.file, seat.activity, step);
+        // What a technique comes to is said where it is written down, which nobody reads here.
+        let says = self.names.declares_outputs && step.technique.is_none();
+        let outputs_of = || step.outputs.iter().map(|output| output.variable.value.clone()).collect();
+        place.reports = says.then(outputs_of);
+        let brief = texts::step(step);
         let node = self.chain.add(&id, step.id.span, Kind::Work { gate: false, outputs }, Some(place));
         node.name = step.name.as_ref().map_or_else(|| step.id.value.clone(), |name| name.value.clone());
         node.brief = brief;
@@ -255,8 +261,8 @@ impl<'f> Lowering<'f, '_> {
         let id = seat.node(&checkpoint.id.value);
         let answered = matches!(checkpoint.scope, Some(Scope::Run)).then(|| names::answered(&id));
         let once = answered.as_ref().and_then(|name| Condition::not(Condition::exists(name).ok()?).ok());
-        let past =
-            self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once.map(Expr::Condition));
+        let once = once.map(|condition| Spanned { value: Expr::Condition(condition), span: checkpoint.span });
+        let past = self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once);
         let mut options: Vec<Choice> = Vec::new();
         let mut leads = Vec::new();
         for option in &question.options {
@@ -289,7 +295,9 @@ impl<'f> Lowering<'f, '_> {
         for (outcome, to, span) in leads {
             let on = Trigger::Outcome(Spanned { value: outcome, span });
             match to {
-                Some(to) => self.chain.edge(&id, span, &to, on),
+                Some(to) => {
+                    self.chain.edge(&id, span, &to, on);
+                }
                 None => self.chain.leave_open(&id, span, on),
             }
         }
@@ -333,89 +341,4 @@ impl<'f> Lowering<'f, '_> {
             skips,
         }
     }
-
-    fn looping(&mut self, seat: &Seating<'f>, looping: &'f Loop) {
-        let id = seat.node(&looping.id.value);
-        let kind = match &looping.kind {
-            LoopKind::ForEach { over, variable } => {
-                self.names.known(over, self.faults);
-                let Some(path) = names::path(&over.value) else { return self.no_path(over) };
-                let variable = variable.as_ref().map_or_else(|| "item".to_owned(), |name| name.value.clone());
-                graph::LoopKind::ForEach { over: path, variable }
-            }
-            LoopKind::While(condition) => graph::LoopKind::While(condition.value.clone()),
-            LoopKind::DoWhile(condition) => graph::LoopKind::DoWhile(condition.value.clone()),
-        };
-        if let LoopKind::While(condition) | LoopKind::DoWhile(condition) = &looping.kind {
-            self.names.reads(condition, self.faults);
-        }
-        looping.break_condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
-        let stop = looping.break_condition.as_ref().map(|condition| condition.value.clone());
-        let most = looping.max_iterations.as_ref().map_or(DEFAULT_MAX_PASSES, |most| most.value);
-        let kind = Kind::Loop(Box::new(graph::Loop { kind, stop, most }));
-        let node = self.chain.add(&id, looping.id.span, kind, Some(seat.seat(&looping.id.value, None)));
-        node.name = looping.name.as_ref().map_or_else(|| looping.id.value.clone(), |name| name.value.clone());
-        node.brief.description = looping.description.as_ref().map(|text| text.value.clone());
-        let after = std::mem::take(&mut self.chain.tails);
-        let pass = Spanned { value: Outcome::from(PASS), span: looping.id.span };
-        self.chain.leave_open(&id, looping.id.span, Trigger::Outcome(pass));
-        let mut inside = seat.clone();
-        inside.loops.push(id.clone());
-        let mut number = 0;
-        for part in self.body(seat.activity, looping) {
-            let of_mode = self.mode_of(seat.activity, part);
-            self.part(&inside, part, of_mode, &mut number);
-        }
-        let end = seat.node(&format!("{}.next", looping.id.value));
-        let of = Spanned { value: id.clone(), span: looping.id.span };
-        self.chain.add(&end, looping.id.span, Kind::Repeat { of }, Some(inside.seat(&looping.id.value, None)));
-        self.chain.lead_to(&id);
-        self.chain.tails = after;
-    }
-
-    fn no_path(&mut self, over: &Spanned<String>) {
-        let message = format!("`over` is `{}`, which is no path to a variable", clip(&over.value));
-        let fault = Diagnostic::error("bad-path", message).at(over.span);
-        self.faults.push(fault.help("write the name of an array, such as `review.findings`"));
-    }
-
-    fn body(&mut self, activity: &'f Activity, looping: &'f Loop) -> Vec<Part<'f>> {
-        let ids = match &looping.body {
-            loops::Body::Items(items) => return items.iter().map(Part::of).collect(),
-            loops::Body::Steps(ids) | loops::Body::Activities(ids) => ids,
-        };
-        let mut parts = Vec::new();
-        for id in ids {
-            match activity.steps.iter().map(Part::of).find(|part| part.id() == id.value) {
-                Some(part) => parts.push(part),
-                None if activity.unread.contains(&id.value) => {}
-                None => {
-                    let message = format!(
-                        "the loop `{}` goes through `{}`, which is no step of `{}`",
-                        looping.id.value,
-                        clip(&id.value),
-                        activity.id.value
-                    );
-                    let fault = Diagnostic::error("unknown-step", message).at(id.span);
-                    let known: Vec<&str> = activity.steps.iter().map(|item| Part::of(item).id()).collect();
-                    let fault = fault.did_you_mean(&id.value, known).repaired("it is left out of the loop");
-                    self.faults.push(fault.help("a loop goes through steps of its activity: write them under `steps`"));
-                }
-            }
-        }
-        parts
-    }
-}
-
-/// The steps that a loop of a list of its own goes through, by their names.
-fn named_steps(looping: &Loop) -> impl Iterator<Item = &str> {
-    let ids: &[Spanned<String>] = match &looping.body {
-        loops::Body::Steps(ids) | loops::Body::Activities(ids) => ids,
-        loops::Body::Items(_) => &[],
-    };
-    ids.iter().map(|id| id.value.as_str())
-}
-
-fn loop_of<'f>(activity: &'f Activity, step: &str) -> Option<&'f Loop> {
-    activity.loops.iter().map(|placed| &placed.item).find(|looping| named_steps(looping).any(|id| id == step))
 }

@@ -2,7 +2,7 @@
 
 use super::super::activities::Activity;
 use super::items::Seating;
-use super::{Lowering, names};
+use super::{Lowering, names, texts};
 use crate::diagnostic::Diagnostic;
 use crate::expr::Expr;
 use crate::graph::{Kind, Trigger};
@@ -12,8 +12,15 @@ use crate::value::NodeId;
 /// The ways out, in the order in which they are tried.
 #[derive(Default)]
 struct Ways {
-    guarded: Vec<(Spanned<Expr>, NodeId)>,
+    guarded: Vec<Guarded>,
     default: Option<(Span, NodeId)>,
+}
+
+struct Guarded {
+    condition: Spanned<Expr>,
+    to: NodeId,
+    /// What people call the way.
+    label: Option<String>,
 }
 
 impl Ways {
@@ -36,11 +43,12 @@ impl<'f> Lowering<'f, '_> {
         }
         let id = leave(activity);
         let name = activity.name.as_ref().map_or(&activity.id.value, |name| &name.value).clone();
-        self.chain.add(&id, activity.id.span, Kind::Switch, Some(seat.seat(&activity.id.value, None))).name =
-            format!("Leaving {name}");
+        let node = self.chain.add(&id, activity.id.span, Kind::Switch, Some(seat.seat(&activity.id.value, None)));
+        node.name = format!("Leaving {name}");
+        node.brief.description = texts::decisions(&activity.decisions);
         self.chain.tails.clear();
-        for (condition, to) in ways.guarded {
-            self.chain.edge(&id, condition.span, &to, Trigger::When(condition.clone()));
+        for Guarded { condition, to, label } in ways.guarded {
+            self.chain.edge(&id, condition.span, &to, Trigger::When(condition)).label = label;
         }
         if let Some((span, to)) = ways.default {
             self.chain.edge(&id, span, &to, Trigger::Done);
@@ -53,7 +61,8 @@ impl<'f> Lowering<'f, '_> {
             if let (Some(active), Some(to)) =
                 (self.names.is_active(&over.mode.value), self.entry_of(to, "`transitionOverride`"))
             {
-                ways.guarded.push((Spanned { value: active, span: over.mode.span }, to));
+                let condition = Spanned { value: active, span: over.mode.span };
+                ways.guarded.push(Guarded { condition, to, label: None });
             }
         }
     }
@@ -71,7 +80,8 @@ impl<'f> Lowering<'f, '_> {
                 match &branch.condition {
                     Some(condition) if !branch.is_default => {
                         self.names.reads(condition, self.faults);
-                        ways.guarded.push((condition.clone(), to));
+                        let label = branch.label.as_ref().map(|label| label.value.clone());
+                        ways.guarded.push(Guarded { condition: condition.clone(), to, label });
                     }
                     _ if branch.is_default => otherwise = Some((branch.id.span, to)),
                     _ => {
@@ -104,7 +114,7 @@ impl<'f> Lowering<'f, '_> {
                 Some(condition) if ways.is_closed() => self.never(condition.span, &transition.to),
                 Some(condition) => {
                     self.names.reads(condition, self.faults);
-                    ways.guarded.push((condition.clone(), to.clone()));
+                    ways.guarded.push(Guarded { condition: condition.clone(), to: to.clone(), label: None });
                     if transition.is_default {
                         default = Some((transition.span, to));
                     }

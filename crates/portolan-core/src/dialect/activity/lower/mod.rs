@@ -10,10 +10,11 @@
 mod chain;
 mod items;
 mod leave;
+mod loops;
 mod names;
 mod texts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::activities::Activity;
 use super::syntax::File;
@@ -32,12 +33,15 @@ use names::Names;
 /// The graph is there whenever the activities could be read, faults or not.
 pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
     let mut faults = Faults::default();
-    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(&file, &mut faults));
+    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(source, &file, &mut faults));
     let mut faults = match strictness {
         Strictness::Strict => faults.0,
         Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
     };
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    // What stands in an activity that loops go through is looked at once for each of them.
+    let mut said = BTreeSet::new();
+    faults.retain(|fault| said.insert((fault.span, fault.code, fault.message.clone())));
     let graph = graph.map(|mut graph| {
         graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
         graph
@@ -45,36 +49,71 @@ pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Op
     (graph, faults)
 }
 
-fn lower_file(file: &File, faults: &mut Faults) -> Option<Graph> {
-    let Some(activities) = &file.activities else {
-        let fault = Diagnostic::error("missing-field", "the workflow has no `activities`");
-        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
-        return None;
+fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+    let activities = file.activities.as_deref().filter(|activities| !activities.is_empty() || !source.is_joined());
+    let Some(activities) = activities else {
+        return none(source, file, faults);
     };
+    let id = workflow_id(source, file, faults);
     let names = Names::of(file, activities);
     names.check(file, faults);
-    let mut lowering = Lowering { file, names, chain: Chain::default(), faults };
+    let mut lowering = Lowering {
+        file,
+        places: activities.iter().enumerate().rev().map(|(at, it)| (it.id.value.as_str(), at)).collect(),
+        names,
+        chain: Chain::default(),
+        unread: BTreeSet::new(),
+        copied: BTreeSet::new(),
+        is_too_large: false,
+        faults,
+    };
     lowering.begin(activities);
     for (at, activity) in activities.iter().enumerate() {
         lowering.activity(at, activity);
     }
     lowering.end();
-    let Lowering { chain, .. } = lowering;
+    lowering.drop_originals();
+    let Lowering { chain, mut unread, places, .. } = lowering;
+    let first = file.initial_activity.as_ref().and_then(|initial| places.get(initial.value.as_str())).copied();
+    let first = first.unwrap_or(0);
+    unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
+    let told = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
-    let id = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: Span::default() });
     Some(Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
         description: described(&file.description).unwrap_or_default(),
         id,
         nodes: chain.nodes,
         edges: chain.edges,
-        unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
+        unread,
         program: None,
         version: described(&file.version),
         variables: file.variables.iter().map(variable).collect(),
-        activities: activities.iter().map(|activity| texts::activity(file, activity)).collect(),
+        activities: activities.iter().enumerate().map(told).collect(),
         broken: None,
     })
+}
+
+/// Without activities there is nothing to draw. Where they could not be read, that is the fault.
+fn none(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+    if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
+        let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
+        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
+    }
+    None
+}
+
+/// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
+fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+    let own = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: file.span });
+    let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
+    if file.id.is_some() {
+        let (calls, called) = (clip(&own.value), clip(name));
+        let message = format!("the workflow calls itself `{calls}`, but it is found as `{called}`");
+        let fault = Diagnostic::warning("id-file-name", message).at(own.span);
+        faults.push(fault.help("give it the name of its file or folder as `id`: that is what begins it"));
+    }
+    Spanned { value: name.to_owned(), span: own.span }
 }
 
 fn variable(variable: &super::syntax::Variable) -> Variable {
@@ -90,8 +129,16 @@ fn variable(variable: &super::syntax::Variable) -> Variable {
 /// A workflow on its way to a graph.
 pub(super) struct Lowering<'f, 'd> {
     file: &'f File,
+    /// The place of each activity among all.
+    places: BTreeMap<&'f str, usize>,
     names: Names<'f>,
     chain: Chain,
+    /// The activities that are referred to and could not be read.
+    unread: BTreeSet<NodeId>,
+    /// The activities that loops go through.
+    copied: BTreeSet<&'f str>,
+    /// Whether it was said that there is too much in loops.
+    is_too_large: bool,
     faults: &'d mut Faults,
 }
 
@@ -107,15 +154,30 @@ impl<'f> Lowering<'f, '_> {
             let sets = mode.defaults.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect();
             self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
         }
-        let initial = match &self.file.initial_activity {
-            Some(initial) => self.entry_of(initial, "`initialActivity`"),
-            None => activities.first().map(|activity| names::entry(&activity.id.value)),
-        };
-        if let Some(initial) = initial {
+        let named = self.file.initial_activity.as_ref();
+        let named = named.and_then(|initial| self.entry_of(initial, "`initialActivity`"));
+        let first = || activities.first().map(|activity| names::entry(&activity.id.value));
+        if let Some(initial) = named.or_else(first) {
             self.chain.lead_to(&initial);
         }
         if let Some(last) = &self.file.final_activity {
-            self.entry_of(last, "`finalActivity`");
+            self.last(last);
+        }
+    }
+
+    /// The activity that is named as the last one: it is nothing but a promise that nothing leads on from there.
+    fn last(&mut self, last: &'f Spanned<String>) {
+        self.entry_of(last, "`finalActivity`");
+        let Some(activity) = self.places.get(last.value.as_str()).and_then(|at| self.activities().get(*at)) else {
+            return;
+        };
+        let branches = activity.decisions.iter().flat_map(|decision| &decision.branches);
+        let mut ways =
+            activity.transitions.iter().map(|way| &way.to).chain(branches.filter_map(|branch| branch.to.as_ref()));
+        if let Some(to) = ways.find(|to| to.value != last.value) {
+            let message = format!("`{}` is the `finalActivity`, and leads on to `{}`", last.value, clip(&to.value));
+            let fault = Diagnostic::warning("inert-final-activity", message).at(last.span);
+            self.faults.push(fault.help("remove what leads on, or the field: it does nothing else"));
         }
     }
 
@@ -131,27 +193,36 @@ impl<'f> Lowering<'f, '_> {
 
     fn activity(&mut self, at: usize, activity: &'f Activity) {
         let entry = names::entry(&activity.id.value);
-        let seat = items::Seating { at, activity, loops: Vec::new() };
+        let seat = items::Seating::of(at, activity);
         self.chain.tails.clear();
         self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
         let skipped = Trigger::Outcome(Spanned { value: crate::value::SKIPPED.into(), span: activity.id.span });
         let left_out = self.skip_target(activity);
         self.chain.edge(&entry, activity.id.span, &left_out, skipped);
         self.modes_that_leave_out(&seat, &left_out);
-        self.actions(&seat, "enter", &activity.entry_actions);
-        self.items(&seat);
-        for (nth, trigger) in activity.triggers.iter().enumerate() {
-            self.trigger(&seat, &activity.id.value, nth, trigger);
-        }
-        self.actions(&seat, "exit", &activity.exit_actions);
+        self.contents(&seat);
         self.leave(&seat);
+    }
+
+    /// All that is done in an activity, from its beginning to the way out.
+    fn contents(&mut self, seat: &items::Seating<'f>) {
+        let activity = seat.activity;
+        self.actions(seat, "enter", &activity.entry_actions);
+        self.items(seat);
+        for (nth, trigger) in activity.triggers.iter().enumerate() {
+            self.trigger(seat, &seat.prefix, nth, trigger);
+        }
+        self.actions(seat, "exit", &activity.exit_actions);
+    }
+
+    fn activities(&self) -> &'f [Activity] {
+        self.file.activities.as_deref().unwrap_or_default()
     }
 
     /// An activity that a mode leaves out is passed over for as long as the mode is active.
     fn modes_that_leave_out(&mut self, seat: &items::Seating<'f>, to: &NodeId) {
         let id = &seat.activity.id.value;
-        let leaves_out = |mode: &&super::modes::Mode| mode.skip_activities.iter().any(|skipped| skipped.value == *id);
-        for mode in self.file.modes.iter().filter(leaves_out) {
+        for mode in self.file.modes.iter().filter(|mode| mode.leaves_out(id)) {
             let Some(active) = self.names.is_active(&mode.id.value) else { continue };
             let switch = NodeId::from(format!("{id}.mode.{}", mode.id.value));
             self.chain.add(&switch, mode.id.span, Kind::Switch, Some(seat.seat(id, None)));
@@ -159,13 +230,20 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
+    /// Whether an activity may be one that could not be read.
+    fn is_unread(&self, id: &Spanned<String>) -> bool {
+        self.file.incomplete || self.file.unread.contains(&id.value)
+    }
+
     /// The first node of an activity that is referred to; a fault where there is none.
     fn entry_of(&mut self, id: &Spanned<String>, by: &str) -> Option<NodeId> {
         if self.names.activities.contains(id.value.as_str()) {
             return Some(names::entry(&id.value));
         }
-        if self.file.unread.contains(&id.value) {
-            return None;
+        if self.is_unread(id) {
+            // It may well be what could not be read.
+            self.unread.insert(names::entry(&id.value));
+            return Some(names::entry(&id.value));
         }
         let message = format!("{by} names `{}`, which is no activity", clip(&id.value));
         let fault = Diagnostic::error("unknown-activity", message).at(id.span);

@@ -20,6 +20,10 @@ pub(super) struct Names<'f> {
     pub(super) start: NodeId,
     pub(super) done: NodeId,
     variables: BTreeMap<&'f str, VariableKind>,
+    /// Whether a step says what it reports; where none does, each may report everything.
+    pub(super) declares_outputs: bool,
+    /// Those that hold something from the beginning.
+    seeded: BTreeSet<&'f str>,
     /// The variables that loops give their items to.
     items: BTreeSet<&'f str>,
     /// The variable by which each mode is active.
@@ -68,6 +72,13 @@ impl<'f> Names<'f> {
             NodeId::from(id)
         };
         let variables = file.variables.iter().map(|variable| (variable.name.value.as_str(), variable.kind)).collect();
+        let seeded = file.variables.iter().filter(|variable| variable.default.is_some() || variable.required);
+        let seeded = seeded.map(|variable| variable.name.value.as_str()).collect();
+        let rows = activities.iter().map(|activity| (&activity.steps, &activity.mode_overrides));
+        let mut steps =
+            rows.flat_map(|(steps, overrides)| steps.iter().chain(overrides.iter().flat_map(|it| &it.steps)));
+        let declares_outputs = steps.any(declares_outputs)
+            || activities.iter().flat_map(|activity| &activity.loops).any(|placed| inner_declares(&placed.item));
         let mut items = BTreeSet::new();
         for activity in activities {
             activity.loops.iter().for_each(|placed| bound(&placed.item, &mut items));
@@ -77,7 +88,16 @@ impl<'f> Names<'f> {
         let modes = file.modes.iter().map(|mode| {
             (mode.id.value.as_str(), mode.activation_variable.as_ref().map(|variable| variable.value.as_str()))
         });
-        Names { start: free("start"), done: free("done"), activities: ids, variables, items, modes: modes.collect() }
+        Names {
+            start: free("start"),
+            done: free("done"),
+            activities: ids,
+            variables,
+            declares_outputs,
+            seeded,
+            items,
+            modes: modes.collect(),
+        }
     }
 
     /// What is wrong with the names alone.
@@ -140,6 +160,13 @@ impl<'f> Names<'f> {
         for name in names.into_iter().filter(|name| !self.knows(name)) {
             self.unknown(name, condition.span, "it never has a value", faults);
         }
+        let Expr::Condition(asked) = &condition.value else { return };
+        let always = |name: &&str| self.seeded.contains(name) && !self.items.contains(name);
+        for name in asked.existing().into_iter().filter(always) {
+            let message = format!("it is asked whether `{}` is there, and it always is", clip(name));
+            let fault = Diagnostic::warning("always-there", message).at(condition.span);
+            faults.push(fault.help("compare its value, or take its `default` and `required` away"));
+        }
     }
 
     fn knows(&self, name: &str) -> bool {
@@ -153,6 +180,18 @@ impl<'f> Names<'f> {
         let fault = fault.help("declare it under `variables`").did_you_mean(name, known);
         faults.push(fault.repaired(repair));
     }
+}
+
+fn declares_outputs(item: &Item) -> bool {
+    match item {
+        Item::Step(step) => !step.outputs.is_empty(),
+        Item::Loop(looping) => inner_declares(looping),
+        Item::Checkpoint(_) => false,
+    }
+}
+
+fn inner_declares(looping: &Loop) -> bool {
+    matches!(&looping.body, Body::Items(inner) if inner.iter().any(declares_outputs))
 }
 
 fn bound<'f>(looping: &'f Loop, items: &mut BTreeSet<&'f str>) {

@@ -1,23 +1,114 @@
 //! What the agent is told: at a step, and of the activity that it stands in.
 
-use super::super::activities::Activity;
-use super::super::flow::{Action, Verb};
+use super::super::activities::{Activity, Artifact, ArtifactAction};
+use super::super::flow::{Action, Decision, Verb};
+use super::super::modes::{Mode, ModeOverride};
 use super::super::rules::Rule;
-use super::super::steps::Step;
+use super::super::steps::{Output, Step};
 use super::super::syntax::File;
-use crate::graph::{self, Brief};
+use crate::graph::{self, Brief, Told};
 use crate::source::Spanned;
 
-/// The activity as readers see it.
-pub(super) fn activity(file: &File, activity: &Activity) -> graph::Activity {
-    let rules = file.rules.activity.iter().chain(&file.rules.universal).chain(&activity.rules);
+/// The activity as readers see it. The first one is also told what whoever leads the workflow is to know.
+pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> graph::Activity {
+    let mode = |over: &ModeOverride| file.modes.iter().find(|mode| mode.id.value == over.mode.value);
+    let variable =
+        |over: &ModeOverride| mode(over)?.activation_variable.as_ref().map(|variable| variable.value.clone());
+    let in_modes = |texts: &dyn Fn(&ModeOverride) -> Vec<String>| -> Vec<Told> {
+        let overrides = activity.mode_overrides.iter().filter_map(|over| Some((over, variable(over)?)));
+        let told = overrides.flat_map(|(over, variable)| {
+            texts(over).into_iter().map(move |text| Told { text, only_if: Some(variable.clone()) })
+        });
+        told.collect()
+    };
+    let for_leaders = if is_first { &file.rules.workflow[..] } else { &[] };
+    let rules = for_leaders.iter().chain(&file.rules.activity).chain(&file.rules.universal).chain(&activity.rules);
+    let rules: Vec<String> = rules.flat_map(|rule| rule_texts(file, rule)).collect();
+    let rules_of = |over: &ModeOverride| over.rules.iter().flat_map(|rule| rule_texts(file, rule)).collect();
+    let mut notes = always(values(&activity.notes));
+    notes.extend(file.modes.iter().filter(|_| is_first).filter_map(may_be_on));
+    notes.extend(file.modes.iter().filter_map(|mode| is_on(mode, activity)));
     graph::Activity {
         id: activity.id.value.clone(),
         name: activity.name.as_ref().map_or_else(|| activity.id.value.clone(), |name| name.value.clone()),
         description: activity.description.as_ref().or(activity.problem.as_ref()).map(|text| text.value.clone()),
-        rules: rules.flat_map(|rule| rule_texts(file, rule)).collect(),
+        rules: always(rules).into_iter().chain(in_modes(&rules_of)).collect(),
         outcome: values(&activity.outcome),
+        keep: always(values(&activity.context_to_preserve))
+            .into_iter()
+            .chain(in_modes(&|over| values(&over.context_to_preserve)))
+            .collect(),
+        notes,
+        means: means(file, activity, is_first),
+        artifacts: activity.artifacts.iter().map(|made| artifact(file, made)).collect(),
+        time: activity.estimated_time.as_ref().map(|time| time.value.clone()),
     }
+}
+
+/// What is told of a mode while it is on: what it is, and what this activity does otherwise in it.
+fn is_on(mode: &Mode, activity: &Activity) -> Option<Told> {
+    let variable = mode.activation_variable.as_ref()?;
+    let here = activity.mode_overrides.iter().find(|over| over.mode.value == mode.id.value);
+    let here = here.and_then(|over| over.description.as_ref());
+    let name = mode.name.as_ref().unwrap_or(&mode.id);
+    let guide = mode.resource.as_ref().map(|resource| format!("see {}", resource.value));
+    let about = mode.description.as_ref().into_iter().chain(here).map(|text| text.value.clone());
+    let about: Vec<String> = about.chain(guide).collect();
+    let about = if about.is_empty() { String::new() } else { format!(": {}", about.join("; ")) };
+    Some(Told { text: format!("The mode `{}` is on{about}", name.value), only_if: Some(variable.value.clone()) })
+}
+
+/// What of a mode that is perhaps to be turned on is told at the beginning.
+fn may_be_on(mode: &Mode) -> Option<Told> {
+    let variable = &mode.activation_variable.as_ref()?.value;
+    let name = mode.name.as_ref().unwrap_or(&mode.id);
+    let signs = values(&mode.recognition).join(", ");
+    let signs = if signs.is_empty() { String::new() } else { format!(", for: {signs}") };
+    Some(Told { text: format!("`{variable}` turns on the mode `{}`{signs}", name.value), only_if: None })
+}
+
+/// What the decisions of an activity are about, for whoever has to decide in their place.
+pub(super) fn decisions(decisions: &[Decision]) -> Option<String> {
+    let about = |decision: &Decision| {
+        let words: Vec<String> = decision.name.iter().chain(&decision.description).map(|it| it.value.clone()).collect();
+        (!words.is_empty()).then(|| words.join(": "))
+    };
+    let told: Vec<String> = decisions.iter().filter_map(about).collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
+fn means(file: &File, activity: &Activity, is_first: bool) -> Vec<String> {
+    let for_leaders = if is_first { &file.techniques.workflow[..] } else { &[] };
+    let of_all = for_leaders.iter().chain(&file.techniques.activity).chain(&file.techniques.universal);
+    let own = activity.skills.primary.iter().chain(&activity.skills.supporting).chain(&activity.techniques);
+    let mut means: Vec<String> = Vec::new();
+    for name in own.chain(of_all).filter(|name| !name.value.is_empty()) {
+        if !means.contains(&name.value) {
+            means.push(name.value.clone());
+        }
+    }
+    means
+}
+
+fn artifact(file: &File, made: &Artifact) -> String {
+    let location = made.location.as_ref().map(|at| place(file, &at.value)).unwrap_or_default();
+    let known = made.location.as_ref();
+    let known = known.and_then(|at| file.artifact_locations.iter().find(|location| location.name.value == at.value));
+    let word = match made.action {
+        Some(ArtifactAction::Create) => Some("create it"),
+        Some(ArtifactAction::Update) => Some("update it"),
+        None => None,
+    };
+    let ignored = known.filter(|location| location.gitignored).map(|_| "not in git");
+    let remarks: Vec<&str> = word.into_iter().chain(ignored).collect();
+    let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join(", ")) };
+    let about = made.description.as_ref().or_else(|| known?.description.as_ref());
+    let about = about.map(|text| format!(": {}", text.value)).unwrap_or_default();
+    format!("{location}{}{remarks}{about}", made.name.value)
+}
+
+fn always(texts: Vec<String>) -> Vec<Told> {
+    texts.into_iter().map(|text| Told { text, only_if: None }).collect()
 }
 
 fn rule_texts(file: &File, rule: &Rule) -> Vec<String> {
@@ -35,7 +126,7 @@ fn values(texts: &[Spanned<String>]) -> Vec<String> {
 }
 
 /// What to do at a step.
-pub(super) fn step(file: &File, activity: &Activity, step: &Step) -> Brief {
+pub(super) fn step(step: &Step) -> Brief {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(step.guide.iter().map(|guide| guide.value.clone()));
     if let Some(technique) = &step.technique {
@@ -48,20 +139,13 @@ pub(super) fn step(file: &File, activity: &Activity, step: &Step) -> Brief {
         lines.push(format!("Technique: {}{with}", technique.name.value));
     }
     lines.extend(step.actions.iter().filter_map(told));
-    let outputs: Vec<&str> = step.outputs.iter().map(|output| output.variable.value.as_str()).collect();
+    let output = |output: &Output| match (&output.name.value, &output.variable.value) {
+        (name, variable) if name == variable => name.clone(),
+        (name, variable) => format!("{variable} (its `{name}`)"),
+    };
+    let outputs: Vec<String> = step.outputs.iter().map(output).collect();
     if !outputs.is_empty() {
         lines.push(format!("Outputs: {}", outputs.join(", ")));
-    }
-    // What is made is told at the end of the activity that makes it.
-    let last = activity
-        .steps
-        .last()
-        .is_some_and(|item| matches!(item, super::super::steps::Item::Step(last) if last.id.value == step.id.value));
-    if last {
-        lines.extend(activity.artifacts.iter().map(|artifact| {
-            let location = artifact.location.as_ref().map(|at| place(file, &at.value)).unwrap_or_default();
-            format!("Artifact: {location}{}", artifact.name.value)
-        }));
     }
     Brief {
         description: step.description.as_ref().map(|text| text.value.clone()),

@@ -47,6 +47,23 @@ fn what_a_workflow_must_have() {
 }
 
 #[test]
+fn the_folder_of_activities_is_inside_that_of_the_workflow_and_all_there_is() {
+    expect![[r#"
+        workflow id="a" version="1.0.0" title="T" dir="parts/of-it" elsewhere
+    "#]]
+    .assert_eq(&workflow("id: a\nversion: 1.0.0\ntitle: T\nactivitiesDir: parts/of-it\n"));
+    expect![[r#"
+        workflow id="a" version="1.0.0" title="T"
+          activity a
+        4:1 error either-or: the workflow has both `activities` and `activitiesDir`
+            help: keep one of the two
+        4:16 error bad-path: `activitiesDir` is `../x`, which leads out of the workflow's folder
+            help: name a folder inside that of the workflow, such as `activities`
+    "#]]
+    .assert_eq(&workflow("id: a\nversion: 1.0.0\ntitle: T\nactivitiesDir: ../x\nactivities: [{ id: a }]\n"));
+}
+
+#[test]
 fn a_default_is_of_the_type_of_its_variable() {
     let text = r#"
 id: w

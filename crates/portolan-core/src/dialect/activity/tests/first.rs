@@ -26,7 +26,6 @@ variables:
   - { name: none, type: number, defaultValue: null }
 initialActivity: find
 finalActivity: release
-activitiesDir: parts
 modes:
   - id: review
     name: Review
@@ -51,7 +50,7 @@ activities:
   - { id: release, version: 2.0.10, name: Release it, required: false }
 "#;
     expect![[r#"
-        workflow id="fix-bug" version="1.2.0" title="Fix a bug" description="From report to release" author="somebody" tags=["bugs", "repair"] initial="find" final="release" dir="parts"
+        workflow id="fix-bug" version="1.2.0" title="Fix a bug" description="From report to release" author="somebody" tags=["bugs", "repair"] initial="find" final="release"
           rule universal text="One task at a time"
           rule universal text="Ask: do not guess"
           variable bug_found Boolean description="Whether it was found" = false

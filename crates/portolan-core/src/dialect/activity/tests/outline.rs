@@ -160,7 +160,6 @@ impl Outline {
     }
 
     fn activity(&mut self, activity: &Activity) {
-        assert!(activity.span.start <= activity.id.span.start, "the activity begins before its id");
         let line = Line::of("activity").word(&activity.id.value).flag(!activity.required, "optional");
         let line = line.text("name", activity.name.as_ref()).text("version", activity.version.as_ref());
         let line = line.text("description", activity.description.as_ref()).text("problem", activity.problem.as_ref());

@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
+use crate::dialect::Strictness;
 use crate::dialect::activity::activities::read_activity;
-use crate::dialect::activity::read;
+use crate::dialect::activity::{lower, read};
 use crate::dialect::reader::Faults;
-use crate::source::{self, Source};
+use crate::source::{self, Piece, Source};
 
 /// Reads a text as both kinds of file, and looks at each place that is named.
 fn survives(text: &str) -> Result<(), TestCaseError> {
@@ -20,6 +21,26 @@ fn survives(text: &str) -> Result<(), TestCaseError> {
         prop_assert!(span.start <= span.end && source.text.get(span.start..span.end).is_some(), "{:?}", fault);
         prop_assert!(fault.help.is_some(), "{:?}", fault);
     }
+    is_placed_as_a_file_of_its_own(text)
+}
+
+/// Two files of the text behind a workflow: what is said of the second is said of the first, and each in its file.
+fn is_placed_as_a_file_of_its_own(text: &str) -> Result<(), TestCaseError> {
+    let piece = |name: &str| Piece { name: name.to_owned(), text: Ok(text.to_owned()) };
+    let source = Source::new("w.yaml", "id: w").joined(vec![piece("1.yaml"), piece("2.yaml")], Vec::new());
+    let (_, faults) = lower(&source, &source::parse(&source).0.expect("a tree"), Strictness::Strict);
+    let said = |name: &str| {
+        let in_file = faults.iter().filter(|fault| {
+            fault.span.is_some_and(|span| {
+                let (file, whole) = source.file_at(span.start);
+                file == name && span.end <= whole.end && source.text.get(span.start..span.end).is_some()
+            })
+        });
+        in_file.map(|fault| fault.code).filter(|code| *code != "duplicate-id").collect::<Vec<_>>()
+    };
+    let all = faults.iter().filter(|fault| fault.code != "duplicate-id").count();
+    prop_assert_eq!(said("w.yaml").len() + said("1.yaml").len() + said("2.yaml").len(), all, "{:?}", faults);
+    prop_assert!(said("2.yaml").iter().all(|code| said("1.yaml").contains(code)), "{:?}", faults);
     Ok(())
 }
 

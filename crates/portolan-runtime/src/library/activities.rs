@@ -1,0 +1,152 @@
+//! The files of a workflow's activities: those of one folder inside that of the workflow, ordered by their names.
+//!
+//! Nothing is left out in silence: what is there and cannot be read is a fault of the workflow.
+
+use std::fs::{canonicalize, read_dir};
+use std::path::{Path, PathBuf};
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
+use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source, Span};
+
+use super::folder::{MAX_ENTRIES, is_definition, plain, read_text};
+
+/// The most files of activities that a workflow has.
+const MAX_FILES: usize = 100;
+
+/// The source with its activities behind it, where they are files of their own.
+pub(super) fn joined(path: &Path, source: Source) -> Source {
+    let around = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Most texts have no such folder; they are not read twice.
+    if !source.text.contains("activitiesDir") && around.join("activities").symlink_metadata().is_err() {
+        return source;
+    }
+    let Some(folder) = activities_folder(&source) else { return source };
+    // A file in a folder with others has nothing of that folder to itself.
+    let owns_folder = path.file_stem().is_some_and(|stem| stem == "workflow");
+    let may_share = folder.is_sure && folder.own.is_none();
+    if !owns_folder && !may_share {
+        return source;
+    }
+    let gathering = Gathering { around, folder: &folder, size: source.text.len(), faults: Vec::new() };
+    match gathering.pieces() {
+        Some((pieces, faults)) => source.joined(pieces, faults),
+        None => source,
+    }
+}
+
+struct Gathering<'g> {
+    /// The folder of the workflow, which nothing leads out of.
+    around: &'g Path,
+    folder: &'g ActivitiesFolder,
+    /// How much was read.
+    size: usize,
+    faults: Vec<Diagnostic>,
+}
+
+impl Gathering<'_> {
+    /// The files in order and what was found; nothing where there is no folder and none was named.
+    fn pieces(mut self) -> Option<(Vec<Piece>, Vec<Diagnostic>)> {
+        let path = self.around.join(&self.folder.path);
+        if self.folder.named.is_none() && path.symlink_metadata().is_err() {
+            return None;
+        }
+        let files = match self.files(&path) {
+            Ok(files) => files,
+            Err((code, message, help)) => {
+                self.fault(code, message, help);
+                return Some((Vec::new(), self.faults));
+            }
+        };
+        let count = files.iter().filter(|file| is_activity(file)).count();
+        if let Some(own) = self.folder.own.filter(|_| count > 0) {
+            let message =
+                format!("the workflow has `activities`, and {count} in files of their own in `{}`", path.display());
+            let help = "keep them in one place: remove the field, or the folder";
+            self.faults.push(Diagnostic::error("either-or", message).at(own).help(help));
+            return Some((Vec::new(), self.faults));
+        }
+        if self.folder.own.is_some() {
+            return None;
+        }
+        if count > MAX_FILES {
+            let message =
+                format!("`{}` holds {count} activities, more than the {MAX_FILES} that are read", path.display());
+            self.fault("too-large", message, "make some of them a workflow of their own");
+            return Some((Vec::new(), self.faults));
+        }
+        let pieces = files.iter().map(|file| self.piece(file)).collect();
+        Some((pieces, self.faults))
+    }
+
+    /// What of the folder is called like a definition, ordered by name.
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Refusal> {
+        self.is_within(path)?;
+        let unreadable = |error: &std::io::Error| {
+            let message = format!("the activities in `{}` cannot be read: {}", path.display(), plain(error));
+            ("unreadable-file", message, "check the folder and its permissions")
+        };
+        let mut files = Vec::new();
+        for (nth, entry) in read_dir(path).map_err(|error| unreadable(&error))?.enumerate() {
+            if nth >= MAX_ENTRIES {
+                let message = format!("`{}` has more than {MAX_ENTRIES} entries", path.display());
+                return Err(("too-large", message, "keep nothing there but the activities"));
+            }
+            let file = entry.map_err(|error| unreadable(&error))?.path();
+            if is_definition(&file) && (is_activity(&file) || !file.is_dir()) {
+                files.push(file);
+            }
+        }
+        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        Ok(files)
+    }
+
+    /// Whether a path stays in the workflow's folder when its links are followed.
+    fn is_within(&self, path: &Path) -> Result<(), Refusal> {
+        let found = canonicalize(path).and_then(|path| Ok((path, canonicalize(self.around)?)));
+        match found {
+            Ok((path, around)) if path.starts_with(&around) => Ok(()),
+            Ok(_) => {
+                let message = format!("`{}` leads out of the workflow's folder", path.display());
+                Err(("bad-path", message, "put the files themselves there"))
+            }
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {}", path.display(), plain(&error));
+                Err(("unreadable-file", message, "check the path and its permissions"))
+            }
+        }
+    }
+
+    fn piece(&mut self, file: &Path) -> Piece {
+        Piece { name: file.to_string_lossy().into_owned(), text: self.text(file) }
+    }
+
+    fn text(&mut self, file: &Path) -> Result<String, Diagnostic> {
+        if !is_activity(file) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            return Err(not_an_activity(&name));
+        }
+        let refused = |(code, message, help): Refusal| Diagnostic::error(code, message).help(help);
+        self.is_within(file).map_err(refused)?;
+        let text =
+            read_text(file).map_err(|error| Diagnostic::error("unreadable-file", error.message).help(error.help))?;
+        self.size += text.len();
+        if self.size > MAX_SOURCE_BYTES {
+            let message = format!("the workflow with its activities has more than {MAX_SOURCE_BYTES} bytes");
+            return Err(Diagnostic::error("too-large", message).help("make some of them a workflow of their own"));
+        }
+        Ok(text)
+    }
+
+    /// A fault of the folder stands where it is named.
+    fn fault(&mut self, code: &'static str, message: String, help: &'static str) {
+        let at = self.folder.named.unwrap_or(Span { start: 0, end: 0 });
+        self.faults.push(Diagnostic::error(code, message).at(at).help(help));
+    }
+}
+
+type Refusal = (&'static str, String, &'static str);
+
+fn is_activity(file: &Path) -> bool {
+    is_activity_file(&file.file_name().unwrap_or_default().to_string_lossy())
+}
