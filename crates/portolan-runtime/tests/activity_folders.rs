@@ -89,6 +89,10 @@ fn a_flat_file_with_activities_has_nothing_of_the_folder_beside_it() {
     world.write(".flow/workflows/activities/01-look.yaml", activity("look", None));
     assert_eq!(known(&world), "start own done");
     assert_eq!(said_of(world.service().library(), "other", &world.project()), "");
+    world.write(".flow/workflows/other.yaml", "id: other\nversion: 1.0.0\ntitle: Other\n");
+    assert_eq!(said_of(world.service().library(), "other", &world.project()), "");
+    world.write(".flow/workflows/other.yaml", "id: other\nnotes: none\n");
+    assert!(said_of(world.service().library(), "other", &world.project()).contains("unknown-format"));
 }
 
 #[test]

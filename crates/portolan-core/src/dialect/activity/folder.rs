@@ -57,7 +57,8 @@ pub fn activities_folder(source: &Source) -> Option<ActivitiesFolder> {
         path: path.to_owned(),
         named: named.map(|tree| tree.span),
         own: key("activities"),
-        is_sure: has("activities") || has("initialActivity") || named.is_some(),
+        is_sure: ["activities", "initialActivity", "activitiesDir"].into_iter().any(has)
+            || ["version", "title"].into_iter().all(has),
     })
 }
 
