@@ -253,11 +253,11 @@ fn a_loop_goes_through_its_items() {
         &looping("forEach items most 2"),
         "passed passed passed",
         expect![[r#"
-                l#1/body
-        passed  l#2/body
-        passed  after  l Limit after 2
-        passed  done = success
-    "#]],
+                    l#1/body
+            passed  l#2/body
+            passed  after <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            passed  done = success
+        "#]],
     );
     story(
         &looping("forEach items stop n!=0"),
@@ -320,11 +320,11 @@ fn a_loop_goes_on_while_its_condition_holds() {
         &looping("doWhile n<2 most 2"),
         "passed passed passed",
         expect![[r#"
-                l#1/body
-        passed  l#2/body
-        passed  after  l Limit after 2
-        passed  done = success
-    "#]],
+                    l#1/body
+            passed  l#2/body
+            passed  after <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            passed  done = success
+        "#]],
     );
 }
 
@@ -413,19 +413,19 @@ fn a_question_that_nobody_answers_answers_itself_in_time() {
         workflow,
         "early late late",
         expect![[r#"
-               ok?
-        early  ok?    nothing new
-        late   never  n = 0, leave → never
-        late   never  nothing new
-    "#]],
+                   ok?
+            early  ok?                                                       nothing new
+            late   never <- nobody answered "ok" in time: it counts as "no"  n = 0, leave → never
+            late   never <- nobody answered "ok" in time: it counts as "no"  nothing new
+        "#]],
     );
     story(
         workflow,
         "[verified] late",
         expect![[r#"
-              ok?
-        late  never  n = 0, leave → never
-    "#]],
+                  ok?
+            late  never <- nobody answered "ok" in time: it counts as "no"  n = 0, leave → never
+        "#]],
     );
     story(
         workflow,
