@@ -16,7 +16,7 @@ use flate2::write::GzEncoder;
 use portolan_core::present::Action;
 use portolan_core::value::{Outcome, PASSED};
 use portolan_runtime::service::{Bearing, Begin, Caller, Course, Deed, Options, Service, States, StoreAt};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// A workflow that somebody would want, of some sixty steps.
 const EXAMPLE: &str = "../../examples/activities/work-package";
@@ -80,7 +80,8 @@ async fn walk(
     sizes: &mut Vec<(usize, usize)>,
 ) {
     let me = Caller::agent("bench");
-    let wanted = Begin { workflow: "work-package".to_owned(), ..Begin::default() };
+    let ticket = Map::from_iter([("ticket".to_owned(), json!("PR-7"))]);
+    let wanted = Begin { workflow: "work-package".to_owned(), variables: Some(ticket), ..Begin::default() };
     let mut now = service.begin(&wanted, &me).await.unwrap_or_else(|astray| panic!("{}", astray.error));
     while !now.guidance.complete {
         sizes.push((now.state.len(), serde_json::to_string(&now.guidance).expect("JSON").len()));

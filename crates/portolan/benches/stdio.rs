@@ -148,7 +148,11 @@ fn navigated(own: &[String], folder: &Path, more: &[&str], walks: usize) -> Vec<
     let mut server = Server::start(&command, folder);
     let mut times = Vec::new();
     for _ in 0..walks {
-        let mut now = call(&mut server, "start_workflow", json!({ "workflow_id": "work-package" }));
+        let mut now = call(
+            &mut server,
+            "start_workflow",
+            json!({ "workflow_id": "work-package", "variables": { "ticket": "PR-7" } }),
+        );
         while now["complete"] != true {
             let action = now["availableActions"]["required"][0].clone();
             let mut arguments = action["arguments"].clone();

@@ -26,7 +26,7 @@ pub use dot::dot;
 pub use here::{Answer, Asked};
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
-pub use navigation::{Guidance, Named, Navigator, Numbered, Pass, Whereabouts, focus, navigation};
+pub use navigation::{Guidance, Named, Navigator, Numbered, Pass, Whereabouts, checkpoint, focus, navigation};
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};

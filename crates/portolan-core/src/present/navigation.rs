@@ -119,6 +119,12 @@ pub fn focus(run: &Run) -> (FramePath, &Frame) {
     found.unwrap_or_else(|| (FramePath::default(), &run.root))
 }
 
+/// The question that is open where an agent is, as [`navigation`] shows it.
+pub fn checkpoint(workflow: &Workflow, run: &Run) -> Option<Asked> {
+    let (path, frame) = focus(run);
+    Here::at(workflow, run, &path, frame).asked()
+}
+
 /// Presents a run to an agent that navigates it.
 pub fn navigation(workflow: &Workflow, run: &Run, viewer: &Navigator<'_>) -> Guidance {
     let (path, frame) = focus(run);

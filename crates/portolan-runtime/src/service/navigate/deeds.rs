@@ -1,7 +1,7 @@
 //! What a caller does, as the engine hears of it, where it is open at the one position that an agent is shown.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Asked, focus};
+use portolan_core::present::{Asked, checkpoint, focus};
 use portolan_core::run::{EventKind, Frame, FramePath, Human, Move, moves};
 use portolan_core::value::Outcome;
 
@@ -35,7 +35,7 @@ impl Service {
             return Err(ServiceError::refused("workflow_completed", message, "begin a new run for new work"));
         }
         let (path, frame) = focus(&held.run);
-        let asked = self.guidance(grip, None, caller)?.guidance.checkpoint;
+        let asked = checkpoint(&held.definition.workflow, &held.run);
         let revision = Some(frame.since);
         match deed {
             Deed::Look => unreachable!("looking is no event"),
