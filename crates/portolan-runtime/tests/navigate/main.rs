@@ -4,6 +4,7 @@
 mod common;
 
 mod drift;
+mod examples;
 mod offers;
 mod people;
 mod races;
