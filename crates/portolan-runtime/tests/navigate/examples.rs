@@ -379,3 +379,12 @@ fn what_was_put_off_is_filed_by_the_workflow_that_is_started() {
     let (_, now) = agent.until(now, &["no"], &|now| headline(now).contains("Tell the person"));
     assert!(now.guidance.message.contains("2 issues were filed"), "{}", now.guidance.message);
 }
+
+#[test]
+fn a_loop_over_what_is_not_there_names_it_as_it_is_written() {
+    let knows = json!({ "tasks": [[{ "title": "the parser" }]] });
+    let mut agent = Agent::of(world(States::Tokens), knows);
+    let (_, now) = agent.until(agent.begin("work-package"), &["yes"], &asks("each-check"));
+    let note = "Note: `task.checks` has no value, and the loop goes by its items";
+    assert!(now.guidance.message.contains(note), "{}", now.guidance.message);
+}
