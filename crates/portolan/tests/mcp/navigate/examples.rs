@@ -138,7 +138,7 @@ fn the_answers_on_the_page_are_those_of_the_program() {
         .iter()
         .map(|text| serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}")))
         .collect();
-    assert!(shown.len() >= 8 && shown.len() % 2 == 0, "{} pieces of JSON", shown.len());
+    assert!(shown.len() >= 8 && shown.len().is_multiple_of(2), "{} pieces of JSON", shown.len());
     let mut wire = serving(&project, &[]);
     let mut handle = SHOWN.to_owned();
     for pair in shown.chunks(2) {
