@@ -32,7 +32,7 @@ macro_rules! journals {
     };
 }
 
-const JOURNALS: &[Journal] = journals!["v1/retries", "v1/branches", "v1/subflows", "v1/checks"];
+const JOURNALS: &[Journal] = journals!["v1/retries", "v1/branches", "v1/subflows", "v1/checks", "v1/activities"];
 
 #[derive(Deserialize)]
 struct Record {

@@ -23,6 +23,15 @@ pub fn metadata(workflow: &Workflow, run: &Run, frame: &Frame) -> Map<String, Va
     metadata
 }
 
+/// The frame that stands for the run: a loop is where its pass is.
+pub fn shown(run: &Run) -> &Frame {
+    let mut frame = &run.root;
+    while let Place::Looping { frame: inner, .. } = &frame.place {
+        frame = inner;
+    }
+    frame
+}
+
 /// The status that the run gives its task; nothing where the task keeps the one it has.
 pub fn status(workflow: &Workflow, run: &Run) -> Option<&'static str> {
     match &run.root.place {
@@ -44,8 +53,9 @@ pub fn subject(workflow: &Workflow, run: &Run, id: &str) -> String {
 }
 
 fn progress(workflow: &Workflow, run: &Run) -> String {
-    let step = run.root.place.node();
-    match (&run.root.place, terminal(workflow, &run.root)) {
+    let shown = shown(run);
+    let step = shown.place.node();
+    match (&shown.place, terminal(workflow, shown)) {
         (Place::Arrived { outcome, .. }, _) if outcome.is_failed() => format!("{step} · failed"),
         (Place::Arrived { .. }, _) | (_, Some("success")) => "completed ✓".to_owned(),
         (Place::Waiting { .. }, _) | (_, Some("hitl")) => format!("{step} · HITL"),
@@ -56,8 +66,9 @@ fn progress(workflow: &Workflow, run: &Run) -> String {
 
 /// What a task list shows while the task is under way.
 pub fn active_form(workflow: &Workflow, run: &Run) -> String {
-    let step = workflow.flow(&run.root.flow).step(run.root.place.node());
-    match (&run.root.place, terminal(workflow, &run.root)) {
+    let shown = shown(run);
+    let step = workflow.flow(&shown.flow).step(shown.place.node());
+    match (&shown.place, terminal(workflow, shown)) {
         (Place::Arrived { outcome, .. }, _) if outcome.is_failed() => "Failed".to_owned(),
         (Place::Arrived { .. }, _) | (_, Some("success")) => "Completed".to_owned(),
         (_, Some("hitl")) => "HITL - Needs help".to_owned(),

@@ -65,6 +65,13 @@ fn main() {
     row("portolan: Next on a task file", our_times);
     row("peer: Next on a task file", their_times);
     row("portolan: Next on a stored run (fsync)", stored);
+    for (name, more) in [
+        ("a handle (fsync)", &[][..]),
+        ("a token", &["--stateless"]),
+        ("a token, with a ledger", &["--stateless", "--ledger"]),
+    ] {
+        row(&format!("portolan: a step by {name}"), navigated(&own, scratch.path(), more, walks.div_ceil(20)));
+    }
     println!("{:<40} {} KiB idle, {} KiB after", "portolan: resident memory", idle, ours.resident());
     if let Some(theirs) = &theirs {
         println!("{:<40} {} KiB after", "peer: resident memory", theirs.resident());
@@ -127,6 +134,32 @@ fn walk_stored(server: &mut Server) -> Vec<Duration> {
         let (time, answer) = timed(|| call(server, "Next", arguments));
         times.push(time);
         situation = answer;
+    }
+    times
+}
+
+/// An agent is led through the example of some sixty steps, by what it holds.
+fn navigated(own: &[String], folder: &Path, more: &[&str], walks: usize) -> Vec<Duration> {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/activities");
+    let files = ["work-package", "follow-up.yaml"].map(|name| example.join(name).to_string_lossy().into_owned());
+    let sets = ["--toolset".to_owned(), "navigate".to_owned()];
+    let command: Vec<String> =
+        own.iter().cloned().chain(files).chain(sets).chain(more.iter().map(|&word| word.to_owned())).collect();
+    let mut server = Server::start(&command, folder);
+    let mut times = Vec::new();
+    for _ in 0..walks {
+        let mut now = call(&mut server, "start_workflow", json!({ "workflow_id": "work-package" }));
+        while now["complete"] != true {
+            let action = now["availableActions"]["required"][0].clone();
+            let mut arguments = action["arguments"].clone();
+            match now["checkpoint"]["options"][0]["id"].as_str() {
+                Some(option) => arguments["option_id"] = json!(option),
+                None => arguments["summary"] = json!("It was done as it was asked for."),
+            }
+            let (time, answer) = timed(|| call(&mut server, action["tool"].as_str().expect("a tool"), arguments));
+            times.push(time);
+            now = answer;
+        }
     }
     times
 }

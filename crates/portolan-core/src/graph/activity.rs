@@ -127,6 +127,8 @@ pub struct Seat {
     pub loops: Vec<NodeId>,
     /// What the agent must be able to do.
     pub effectivities: Vec<String>,
+    /// Whether it only stands before something conditional.
+    pub gates: bool,
     /// The variables that it is said to give values to; nothing where it may be all of them.
     pub reports: Option<Vec<String>>,
 }

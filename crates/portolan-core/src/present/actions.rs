@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::here::Here;
 use super::situation::branch_name;
 use super::{Child, ChildState, Viewer};
 use crate::graph::{CheckBy, Kind, Step, Workflow};
@@ -75,7 +76,7 @@ fn at_position(
     }
     for (nth, offer) in moves(workflow, frame).into_iter().enumerate() {
         let step = workflow.flow(&frame.flow).step(frame.place.node());
-        let action = call(viewer, run, path, frame, step, &offer);
+        let action = call(viewer, &Here::at(workflow, run, path, frame), step, &offer);
         match lifted_by(run, viewer, step, &offer) {
             Some(lifted_by) => actions.blocked.push(Blocked { action, lifted_by }),
             None if nth == 0 => actions.required.push(action),
@@ -100,9 +101,9 @@ fn lifted_by(run: &Run, viewer: &Viewer, step: &Step, offer: &Move) -> Option<St
     }
 }
 
-fn call(viewer: &Viewer, run: &Run, path: &FramePath, frame: &Frame, step: &Step, offer: &Move) -> Action {
-    let mut arguments = viewer.address.clone();
-    if let Some(branch) = branch_name(run, path) {
+fn call(viewer: &Viewer, here: &Here<'_>, step: &Step, offer: &Move) -> Action {
+    let (frame, mut arguments) = (here.frame, viewer.address.clone());
+    if let Some(branch) = branch_name(here.run, here.path) {
         arguments.insert("branch".to_owned(), json!(branch));
     }
     if let Some(outcome) = offer.outcome() {
@@ -110,11 +111,11 @@ fn call(viewer: &Viewer, run: &Run, path: &FramePath, frame: &Frame, step: &Step
     }
     arguments.insert("revision".to_owned(), json!(frame.since));
     let tool = if *offer == Move::Begin { "Start" } else { "Next" };
-    Action { tool, arguments, title: title(frame, step, offer), fill: Vec::new(), delegate: Vec::new() }
+    Action { tool, arguments, title: title(here, step, offer), fill: Vec::new(), delegate: Vec::new() }
 }
 
-fn title(frame: &Frame, step: &Step, offer: &Move) -> String {
-    let name = &step.node.name;
+fn title(here: &Here<'_>, step: &Step, offer: &Move) -> String {
+    let (frame, name) = (here.frame, here.name());
     match offer {
         Move::Begin => "begin the work".to_owned(),
         Move::Report(outcome) if outcome.is_failed() => format!("report that `{name}` failed"),
@@ -133,7 +134,7 @@ fn title(frame: &Frame, step: &Step, offer: &Move) -> String {
             }
             _ => match &step.node.kind {
                 Kind::Checkpoint { question: Some(question), .. } => {
-                    let label = question.choice(answer).map_or(answer.as_str(), |choice| &choice.label);
+                    let label = here.told(question.choice(answer).map_or(answer.as_str(), |choice| &choice.label));
                     format!("the person answers `{name}`: {label}")
                 }
                 _ => format!("the person answers `{name}`: {answer}{}", leading(step, answer)),

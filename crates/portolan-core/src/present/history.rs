@@ -82,6 +82,7 @@ fn change(change: &Change) -> Option<String> {
             let activities: Vec<&str> = activities.iter().map(crate::value::NodeId::as_str).collect();
             Some(format!("will pass over {}", list(&activities)))
         }
+        Change::Led { over: Some(over), .. } => Some(format!("passed over `{over}`: its condition does not hold")),
         Change::Led { node, to, .. } => Some(format!("`{node}` leads to `{to}`")),
         Change::Looped { node, passes, by, .. } => {
             let by = match by {

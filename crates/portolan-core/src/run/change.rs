@@ -152,6 +152,9 @@ pub enum Change {
         node: NodeId,
         /// Where it leads.
         to: NodeId,
+        /// What it passes over, since the condition of that does not hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<NodeId>,
     },
     /// A loop is over.
     Looped {

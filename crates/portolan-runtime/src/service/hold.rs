@@ -282,7 +282,7 @@ fn changes(definition: &Definition, state: &TaskState, id: &str, before: Option<
     if let Some(status) = tasks::status(workflow, run) {
         changes.insert("status".to_owned(), json!(status));
     }
-    let mut metadata = tasks::metadata(workflow, run, &run.root);
+    let mut metadata = tasks::metadata(workflow, run, tasks::shown(run));
     // `null` takes a key out of the file.
     metadata.entry("retrySourceGate").or_insert(Value::Null);
     metadata.insert("portolan".to_owned(), serde_json::to_value(state).expect("a state is JSON"));

@@ -111,3 +111,13 @@ fn a_run_of_the_store_is_held_to_its_version_and_says_so() {
         assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
     }
 }
+
+#[test]
+fn a_run_begins_also_where_no_copy_can_be_kept() {
+    let world = world(ID, &text("1.0.0", &steps(&["plan", "build"])), States::Tokens);
+    world.write(".portolan", "a file where a folder should be");
+    let now = begin(&world, ID, json!({}));
+    assert!(now.guidance.message.starts_with("Note: no copy of the workflow is kept"), "{}", now.guidance.message);
+    let (told, _) = obey(&world, look(&world, &now.state).expect("it is there"));
+    assert_eq!(told, ["Work · step 1: The plan", "Work · step 2: The build"]);
+}

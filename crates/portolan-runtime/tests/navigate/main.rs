@@ -5,6 +5,7 @@ mod common;
 
 mod drift;
 mod examples;
+mod field;
 mod offers;
 mod people;
 mod races;

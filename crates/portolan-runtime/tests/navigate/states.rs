@@ -167,3 +167,54 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let after = send(&world, action, Some("jira")).expect("it is open");
     assert!(after.guidance.message.contains("Which Jira project does jira use?"), "{}", after.guidance.message);
 }
+
+#[test]
+fn whatever_is_made_of_a_token_the_run_stays_as_it_is() {
+    let world = world(ID, &sound("activity-sound"), States::Tokens);
+    let service = world.service();
+    let now = begin(&world, ID, json!({}));
+    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    let mut random = Random(7);
+    for _ in 0..2_000 {
+        let state = random.mutated(&now.state);
+        let course = Course { state: state.clone(), ..Course::default() };
+        match wait(service.navigate(&course, &step, &agent())) {
+            Err(astray) => {
+                let known = ["damaged", "not_authentic", "unsupported_version", "unknown_run"];
+                assert!(known.contains(&astray.error.code), "{state}: {}", astray.error);
+                assert!(astray.bearing.is_none(), "{state}");
+            }
+            Ok(after) => assert_eq!(state.trim(), now.state, "{after:?}"),
+        }
+    }
+    assert_eq!(look(&world, &now.state).expect("it is as it was"), now);
+}
+
+/// Numbers that are as good as random and the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % most as u64).expect("it is below `most`")
+    }
+
+    /// A token with some of its characters changed, left out, doubled or moved.
+    fn mutated(&mut self, token: &str) -> String {
+        let mut letters: Vec<char> = token.chars().collect();
+        for _ in 0..=self.below(3) {
+            let at = self.below(letters.len().max(1));
+            if at >= letters.len() {
+                break;
+            }
+            match self.below(5) {
+                0 => letters[at] = char::from(b'!' + u8::try_from(self.below(90)).expect("a letter")),
+                1 => drop(letters.remove(at)),
+                2 => letters.insert(at, letters[at]),
+                3 => letters.truncate(at.max(1)),
+                _ => letters.rotate_left(at),
+            }
+        }
+        letters.into_iter().collect()
+    }
+}

@@ -85,7 +85,7 @@ pub(crate) enum Exit {
 /// Whether definitions are held to their format, or read as their original program would.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Leniency {
-    /// Load with warnings what Navigator itself would load, each fault repaired so that no run is stranded.
+    /// Load with warnings what the format's own program would load, each fault repaired so that no run is stranded.
     #[arg(long)]
     lenient: bool,
 }

@@ -181,10 +181,11 @@ fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
         }
     }
     if toolsets.is_empty() {
+        let asked_for = args.stateless || args.profile == ProfileArg::Author;
         toolsets.push(match (named.graphs.first(), named.led.first()) {
             (Some(graph), Some(led)) => return Err(mixed(graph, led).into()),
             (Some(_), None) => Toolset::Graph,
-            (None, _) if has_activities => Toolset::Navigate,
+            (None, _) if has_activities || asked_for => Toolset::Navigate,
             (None, _) => Toolset::Tasks,
         });
     }

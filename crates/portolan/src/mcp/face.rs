@@ -186,6 +186,8 @@ impl ServerHandler for Face {
     ) -> Result<CallToolResponse, ErrorData> {
         let cancelled = context.ct.clone();
         tokio::select! {
+            // What was called off before its answer came is called off, whichever of the two is seen first.
+            biased;
             // What the call had begun to perform ends with it, since it is dropped.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is ending", None)),

@@ -112,7 +112,9 @@ impl Draft<'_> {
                 format!("no condition holds of {}, and there is no default", tried.join(", ")),
             );
         };
-        self.emit(Change::Led { frame: path.clone(), node, to: to.clone() });
+        let passed_over = step.node.seat.as_ref().is_some_and(|seat| seat.gates) && Some(to) == step.exits.passed();
+        let over = step.exits.guards.first().filter(|_| passed_over).map(|(_, over)| over.clone());
+        self.emit(Change::Led { frame: path.clone(), node, to: to.clone(), over });
         self.enter(path, flow, to, &Outcome::passed(), feedback);
     }
 

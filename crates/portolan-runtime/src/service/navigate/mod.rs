@@ -159,8 +159,12 @@ impl Service {
         };
         let (run, changes) = super::init::opened(&definition, &opening)?;
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
+        let mut notes = Vec::new();
         let carrier = if self.options.states == States::Tokens {
-            self.pinned.keep(&definition)?;
+            // Without a copy the run goes on for as long as the definition stays as it is.
+            if let Err(error) = self.pinned.keep(&definition) {
+                notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
+            }
             Carrier::Token { id: RunId::random(), workflow: wanted.workflow.clone(), pinned: false }
         } else {
             let record = Record { seq: 1, event, changes };
@@ -172,7 +176,8 @@ impl Service {
             Refused::Failed(error) => error,
             Refused::Conflict => too_busy(),
         })?;
-        Ok(self.bearing(&grip, None, caller, &note.into_iter().collect::<Vec<_>>())?)
+        notes.extend(note);
+        Ok(self.bearing(&grip, None, caller, &notes)?)
     }
 
     /// Does something with a run, or only looks where it is.

@@ -39,6 +39,7 @@ impl<'f> Seating<'f> {
             number,
             loops: self.loops.clone(),
             effectivities: Vec::new(),
+            gates: false,
             reports: Some(Vec::new()),
         }
     }
@@ -180,7 +181,8 @@ impl<'f> Lowering<'f, '_> {
         let mut past = Vec::new();
         for (nth, condition) in conditions.into_iter().enumerate() {
             let switch = seat.node(&format!("{id}.when{}", number(nth)));
-            self.chain.add(&switch, span, Kind::Switch, Some(seat.seat(id, None)));
+            let place = Seat { gates: true, ..seat.seat(id, None) };
+            self.chain.add(&switch, span, Kind::Switch, Some(place));
             past.append(&mut self.chain.tails);
             self.chain.leave_open(&switch, span, Trigger::When(condition));
         }
