@@ -254,7 +254,7 @@ impl Library {
             return Err(ServiceError::refused(
                 "bad_id",
                 format!("`{}` cannot be the id of a workflow", portolan_core::diagnostic::clip(id)),
-                "call ListWorkflows for the ids there are",
+                "list the workflows for the ids there are",
             ));
         }
         if id.contains(':') {

@@ -39,7 +39,7 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
     for (name, value) in known {
         match flow.variable(name) {
             Some(variable) if variable.kind.takes(value) => {}
-            Some(variable) => return Err(format!("`{name}` is a {} now", variable.kind.word())),
+            Some(variable) => return Err(format!("`{name}` is {} now", variable.kind.described())),
             // What a dialect itself remembers of a run is declared nowhere.
             None if before.variable(name).is_none() => {}
             None => return Err(format!("there is no variable `{name}` any more")),

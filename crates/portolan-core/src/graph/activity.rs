@@ -57,6 +57,17 @@ impl VariableKind {
         }
     }
 
+    /// What a value of it is called in a sentence.
+    pub fn described(self) -> &'static str {
+        match self {
+            VariableKind::String => "a string",
+            VariableKind::Number => "a number",
+            VariableKind::Boolean => "a boolean",
+            VariableKind::Array => "an array",
+            VariableKind::Object => "an object",
+        }
+    }
+
     /// Whether a variable of this kind can hold a value.
     pub fn takes(self, value: &Value) -> bool {
         match self {

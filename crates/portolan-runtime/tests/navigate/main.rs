@@ -4,6 +4,7 @@
 mod common;
 
 mod drift;
+mod examples;
 mod field;
 mod offers;
 mod people;

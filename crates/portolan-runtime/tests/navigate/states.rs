@@ -146,7 +146,7 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let variables = json!({ "findings": "none", "nobody": 1 }).as_object().cloned();
     let wanted = Begin { workflow: ID.to_owned(), variables, ..Begin::default() };
     expect![[r#"
-        bad_input: the variables are not what `pull-request-review` takes: `findings` is a array, and not a string; there is no variable `nobody`
+        bad_input: the variables are not what `pull-request-review` takes: `findings` is an array, and not a string; there is no variable `nobody`
         help: give each as its type says, and leave out what the workflow does not name
         no situation
     "#]]

@@ -16,7 +16,7 @@ pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
     let misfit = |(name, value): (&String, &Value)| match flow.variable(name) {
         None => Some(format!("there is no variable `{}`", crate::diagnostic::clip(name))),
         Some(variable) if variable.kind.takes(value) => None,
-        Some(variable) => Some(format!("`{name}` is a {}, and not {}", variable.kind.word(), described(value))),
+        Some(variable) => Some(format!("`{name}` is {}, and not {}", variable.kind.described(), described(value))),
     };
     values.iter().filter_map(misfit).collect()
 }
@@ -151,13 +151,13 @@ impl Draft<'_> {
 
     fn items(&mut self, path: &FramePath, over: &Expr) -> Result<Arc<Vec<Value>>, String> {
         let value = self.with_scope(path, |scope| over.eval(scope)).map_err(|fault| fault.to_string())?;
+        // The path as it was written: each name in it is quoted for the expression.
+        let named = || over.text().replace('`', "");
         match value {
             Some(Value::Array(items)) if items.len() <= MAX_ITEMS => Ok(Arc::new(items)),
-            Some(Value::Array(items)) => {
-                Err(format!("`{}` has {} items, more than {MAX_ITEMS}", over.text(), items.len()))
-            }
-            Some(other) => Err(format!("`{}` is no array but {}", over.text(), described(&other))),
-            None => Err(format!("`{}` has no value, and the loop goes by its items", over.text())),
+            Some(Value::Array(items)) => Err(format!("`{}` has {} items, more than {MAX_ITEMS}", named(), items.len())),
+            Some(other) => Err(format!("`{}` is no array but {}", named(), described(&other))),
+            None => Err(format!("`{}` has no value, and the loop goes by its items", named())),
         }
     }
 

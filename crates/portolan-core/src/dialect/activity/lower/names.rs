@@ -136,7 +136,7 @@ impl<'f> Names<'f> {
             return true;
         }
         let message =
-            format!("`{}` is a {}, and cannot be set to `{}`", name.value, kind.word(), clip(&value.to_string()));
+            format!("`{}` is {}, and cannot be set to `{}`", name.value, kind.described(), clip(&value.to_string()));
         let fault = Diagnostic::error("wrong-type", message).at(span);
         faults.push(fault.help("give it a value of its type, or change its type").repaired("it is not set"));
         false
