@@ -292,10 +292,13 @@ impl Library {
     }
 
     fn unknown(&self, id: &str) -> ServiceError {
-        let ids: Vec<String> = self.list().into_iter().map(|listed| listed.id).collect();
+        // Names alone: to look at what they name could come back here.
+        let mut ids = self.project_ids();
+        ids.extend(lock(&self.external).keys().cloned());
+        ids.extend(catalog::listed().iter().map(|known| known.id.clone()));
         let help = match closest(id, ids.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? ListWorkflows has them all"),
-            None => "ListWorkflows has them all; a file belongs into `.flow/workflows`".to_owned(),
+            Some(near) => format!("did you mean `{near}`? the list of workflows has them all"),
+            None => "the list of workflows has them all; a file belongs into `.flow/workflows`".to_owned(),
         };
         let id = portolan_core::diagnostic::clip(id);
         ServiceError::refused("unknown_workflow", format!("workflow `{id}` is not known"), help)

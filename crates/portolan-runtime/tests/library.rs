@@ -124,7 +124,7 @@ fn ids_never_leave_the_folder() {
     assert_eq!(begin(&world, &"x".repeat(200)).as_deref().map_err(|code| *code), Err("unknown_workflow"));
     expect![[r#"
         unknown_workflow: workflow `bug-fixx` is not known
-          help: did you mean `bug-fix`? ListWorkflows has them all
+          help: did you mean `bug-fix`? the list of workflows has them all
     "#]]
     .assert_eq(&told(&world.init(&Init { workflow: Some("bug-fixx".into()), ..Init::default() })));
 }
@@ -284,4 +284,18 @@ fn files_on_the_command_line_count_as_the_projects() {
     let twice = vec![world.path("given"), world.path(".flow/workflows/mine.json")];
     assert_eq!(refused(twice, &mut world), "duplicate_id");
     assert_eq!(refused(vec![world.path("nowhere")], &mut world), "unreadable");
+}
+
+/// A file whose name gives an id by which nothing is found.
+#[test]
+fn a_file_that_no_id_leads_to_takes_nobody_down() {
+    for name in ["workflow.yaml", "workflow.json", "..yaml", "a:b.yaml"] {
+        let world = World::with("mine", MINE);
+        world.write(&format!(".flow/workflows/{name}"), "{}");
+        assert!(listed(&world).contains("mine project"), "{name}");
+        let broken = world.service().library().overview();
+        assert!(broken.iter().all(|known| known.fault.is_none() || known.id != "mine"), "{name}: {broken:?}");
+        assert_eq!(begin(&world, "mnie"), Err("unknown_workflow"), "{name}");
+        assert_eq!(begin(&world, "mine").as_deref(), Ok("mine"), "{name}");
+    }
 }

@@ -21,13 +21,18 @@ pub fn fits(workflow: &Workflow, run: &Run) -> Result<(), Misfit> {
     if run.opening.workflow != *workflow.id() {
         return Err(Misfit { flow: run.opening.workflow.clone(), node: run.root.place.node().clone() });
     }
-    frame_fits(workflow, &run.root)
+    frame_fits(workflow, &run.root, &[])
 }
 
-fn frame_fits(workflow: &Workflow, frame: &Frame) -> Result<(), Misfit> {
+/// `loops` are those that the frame is a pass of, in its flow.
+fn frame_fits(workflow: &Workflow, frame: &Frame, loops: &[NodeId]) -> Result<(), Misfit> {
     let node = frame.place.node();
     let misfit = |node: &NodeId| Misfit { flow: frame.flow.clone(), node: node.clone() };
     if !workflow.contains(&frame.flow, node) {
+        return Err(misfit(node));
+    }
+    // Elsewhere, a pass would end in a loop that it is none of.
+    if workflow.has_activities() && workflow.flow(&frame.flow).loops(node) != loops {
         return Err(misfit(node));
     }
     let kind = &workflow.flow(&frame.flow).step(node).node.kind;
@@ -57,5 +62,10 @@ fn frame_fits(workflow: &Workflow, frame: &Frame) -> Result<(), Misfit> {
             }
         }
     }
-    frame.inner().try_for_each(|(_, inner)| frame_fits(workflow, inner))
+    let within: Vec<NodeId> = match &frame.place {
+        Place::Looping { .. } => loops.iter().chain([node]).cloned().collect(),
+        Place::Forked { .. } => loops.to_vec(),
+        _ => Vec::new(),
+    };
+    frame.inner().try_for_each(|(_, inner)| frame_fits(workflow, inner, &within))
 }

@@ -1,7 +1,9 @@
 //! A run is carried over to a later version of its workflow, where everything that it names is still there.
 
+use std::mem::discriminant;
+
 use super::fits;
-use crate::graph::Workflow;
+use crate::graph::{Kind, Variable, Workflow};
 use crate::run::{Frame, Place, Run};
 
 /// The run as one of `now`, where it was one of `then`. Variables keep their values, and new ones begin with their
@@ -25,6 +27,12 @@ fn carry(then: &Workflow, now: &Workflow, frame: &mut Frame, owns_variables: boo
     if was != is {
         return Err(format!("`{node}` was one of the {was}s, and is one of the {is}s now"));
     }
+    if let (Kind::Loop(was), Kind::Loop(is)) =
+        (&then.flow(&frame.flow).step(node).node.kind, &now.flow(&frame.flow).step(node).node.kind)
+        && discriminant(&was.kind) != discriminant(&is.kind)
+    {
+        return Err(format!("the loop `{node}` goes by something else now"));
+    }
     if owns_variables {
         variables(then, now, frame)?;
     }
@@ -44,6 +52,14 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
             None if before.variable(name).is_none() => {}
             None => return Err(format!("there is no variable `{name}` any more")),
         }
+    }
+    let lacks = |it: &&Variable| {
+        it.required
+            && it.default.is_none()
+            && frame.data.as_ref().is_none_or(|data| !data.variables.contains_key(&it.name.value))
+    };
+    if let Some(lacking) = flow.variables.iter().find(lacks) {
+        return Err(format!("`{}` is required now, and the run has none", lacking.name.value));
     }
     let new = flow.variables.iter().filter_map(|it| Some((it.name.value.clone(), it.default.clone()?)));
     let new: Vec<_> = new.collect();

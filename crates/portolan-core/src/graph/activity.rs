@@ -28,6 +28,20 @@ pub struct Variable {
     pub default: Option<Value>,
     /// Whether a run cannot begin without it.
     pub required: bool,
+    /// Whose it is to give it values, where no step is said to.
+    pub keeper: Keeper,
+}
+
+/// Whose it is to give a variable values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeper {
+    /// Whoever begins the run, and the agent at its steps.
+    #[default]
+    Anyone,
+    /// Whoever begins the run, and the workflow itself.
+    Workflow,
+    /// A person, by an answer. Who begins the run gives it only where it is required.
+    Person,
 }
 
 /// What a variable holds. `null` is nobody's value: a variable without one is not there.
@@ -59,6 +73,17 @@ impl VariableKind {
 
     /// What a value of it is called in a sentence.
     pub fn described(self) -> &'static str {
+        match self {
+            VariableKind::String => "a string",
+            VariableKind::Number => "a number",
+            VariableKind::Boolean => "a boolean",
+            VariableKind::Array => "an array",
+            VariableKind::Object => "an object",
+        }
+    }
+
+    /// The same with its article.
+    pub fn article(self) -> &'static str {
         match self {
             VariableKind::String => "a string",
             VariableKind::Number => "a number",

@@ -23,7 +23,8 @@ use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
 pub use activity::{
-    Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Loop, LoopKind, Question, Seat, Told, Variable, VariableKind,
+    Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Keeper, Loop, LoopKind, Question, Seat, Told, Variable,
+    VariableKind,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};

@@ -124,7 +124,9 @@ fn title(here: &Here<'_>, step: &Step, offer: &Move) -> String {
             (_, 0) => format!("report `{name}` {outcome}"),
             (_, checks) => format!("report `{name}` {outcome}; {checks} acceptance check(s) decide"),
         },
-        Move::Answer(answer) if answer.as_str() == CANCELLED => "the person calls the run off".to_owned(),
+        Move::Answer(answer) if answer.as_str() == CANCELLED && !is_option(step, answer) => {
+            "the person calls the run off".to_owned()
+        }
         Move::Answer(answer) => match &frame.place {
             Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. } if answer.is_failed() => {
                 format!("the person gives `{name}` up")
@@ -141,6 +143,11 @@ fn title(here: &Here<'_>, step: &Step, offer: &Move) -> String {
             },
         },
     }
+}
+
+/// Whether the workflow itself offers the answer at its question.
+fn is_option(step: &Step, answer: &Outcome) -> bool {
+    matches!(&step.node.kind, Kind::Checkpoint { question: Some(question), .. } if question.choice(answer).is_some())
 }
 
 fn leading(step: &Step, answer: &Outcome) -> String {

@@ -89,6 +89,8 @@ fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
 pub(super) fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<String> {
     let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
     let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
+    // What a workflow with variables was handed is in them, as it is now.
+    let led = led.filter(|frame| workflow.flow(&frame.flow).variables.is_empty());
     let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).find(|input| !input.is_null())?;
     let hidden = Redaction::of_workflow(workflow);
     let hidden = match &run.opening.input {
@@ -178,16 +180,8 @@ fn waiting(text: &mut Blocks, here: &Here<'_>, on: WaitingFor, viewer: &Viewer) 
     text.block(node.brief.instructions.as_ref().map(|told| here.told(told)).as_deref());
     match on {
         WaitingFor::Answer => question(text, here),
-        WaitingFor::Budget => text.line(format!("`{}` failed and its retries are spent.", node.name)),
         WaitingFor::Raised => text.block(frame.raised.as_ref().map(|raised| raised.question.as_str())),
-        WaitingFor::Progress
-            if frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&node.id)) =>
-        {
-            text.line(format!("The workflow does not say how to go on from `{}`.", node.name));
-        }
-        WaitingFor::Progress => {
-            text.line(format!("The workflow came back to `{}` without any work between.", node.name))
-        }
+        WaitingFor::Budget | WaitingFor::Progress => text.block(here.why().as_deref()),
     }
     feedback(text, frame.feedback.as_ref());
     let answers: Vec<String> =
@@ -216,7 +210,7 @@ fn question(text: &mut Blocks, here: &Here<'_>) {
     text.block(Some(&options.collect::<Vec<_>>().join("\n")));
     if let Some(fallback) = here.fallback() {
         let seconds = fallback.after_ms.div_ceil(1_000);
-        text.line(format!("Without an answer within {seconds} s it counts as `{}`.", fallback.option));
+        text.line(format!("Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option));
     }
 }
 

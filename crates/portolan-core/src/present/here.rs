@@ -18,6 +18,9 @@ pub struct Asked {
     pub message: String,
     /// What may be answered.
     pub options: Vec<Answer>,
+    /// Whether the agent asks it, and not the workflow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub raised: bool,
 }
 
 /// An answer that is open.
@@ -79,7 +82,7 @@ impl<'r> Here<'r> {
         let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
         if let (WaitingFor::Raised, Some(raised)) = (on, &self.frame.raised) {
             let options = raised.options.iter().map(|option| plain(option.as_str())).collect();
-            return Some(Asked { id, message: raised.question.clone(), options });
+            return Some(Asked { id, message: raised.question.clone(), options, raised: true });
         }
         if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
             let options = question.options.iter().map(|option| Answer {
@@ -87,12 +90,13 @@ impl<'r> Here<'r> {
                 label: self.told(&option.label),
                 description: option.description.as_ref().map(|text| self.told(text)),
             });
-            return Some(Asked { id, message: self.told(&question.message), options: options.collect() });
+            let message = self.told(&question.message);
+            return Some(Asked { id, message, options: options.collect(), raised: false });
         }
         let options = moves(self.workflow, self.frame);
         let option = |outcome: &Outcome| Answer { label: self.meaning(*on, outcome), ..plain(outcome.as_str()) };
         let options = options.iter().filter_map(Move::outcome).map(option).collect();
-        Some(Asked { id, message: self.node.name.clone(), options })
+        Some(Asked { id, message: self.why().unwrap_or_else(|| self.name()), options, raised: false })
     }
 
     /// What an answer means that no definition has a text for.
@@ -102,6 +106,20 @@ impl<'r> Here<'r> {
             (WaitingFor::Budget | WaitingFor::Progress, FAILED) => format!("give `{}` up", self.node.name),
             (WaitingFor::Budget | WaitingFor::Progress, _) => "the obstacle is removed: try again".to_owned(),
             (_, other) => other.to_owned(),
+        }
+    }
+
+    /// Why a person is asked, where that is not the workflow's own question.
+    pub(super) fn why(&self) -> Option<String> {
+        let Place::Waiting { on, .. } = &self.frame.place else { return None };
+        let name = self.name();
+        let says_why =
+            self.frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&self.node.id));
+        match on {
+            WaitingFor::Answer | WaitingFor::Raised => None,
+            WaitingFor::Budget => Some(format!("`{name}` failed and its retries are spent.")),
+            WaitingFor::Progress if says_why => Some(format!("The workflow does not say how to go on from `{name}`.")),
+            WaitingFor::Progress => Some(format!("The workflow came back to `{name}` without any work between.")),
         }
     }
 

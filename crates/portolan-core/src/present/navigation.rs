@@ -225,19 +225,24 @@ impl Here<'_> {
     }
 
     fn who_answers(&self, viewer: &Navigator<'_>) -> String {
+        let by_token = if viewer.state.starts_with("v1.") {
+            " STATE is your present `state`; go on with the one that it prints, which they give you."
+        } else {
+            ""
+        };
         let who = match (self.run.opening.rules.human, viewer.can_ask) {
             (Human::Attested, _) => "Show this to the person, and pass on what they answer.".to_owned(),
             (Human::Verified, true) => {
                 "The person is asked in your client's own dialog; your answer does not count.".to_owned()
             }
             (Human::Verified, false) => {
-                format!("Your answer does not count: stop until the person has run `{}`.", viewer.answer_by)
+                format!("Your answer does not count: stop until the person has run `{}`.{by_token}", viewer.answer_by)
             }
         };
         match self.fallback() {
             Some(fallback) => {
                 let seconds = fallback.after_ms.div_ceil(1_000);
-                format!("{who} Without an answer within {seconds} s it counts as `{}`.", fallback.option)
+                format!("{who} Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option)
             }
             None => who,
         }

@@ -121,3 +121,39 @@ fn a_run_begins_also_where_no_copy_can_be_kept() {
     let (told, _) = obey(&world, look(&world, &now.state).expect("it is there"));
     assert_eq!(told, ["Work · step 1: The plan", "Work · step 2: The build"]);
 }
+
+/// A run in a loop is carried over only where that loop is as it was.
+#[test]
+fn a_pass_of_a_loop_stays_one() {
+    let looping = |over: &str, inner: &str, after: &str| {
+        format!(
+            "      - {{ id: plan, kind: step, name: Plan }}\n      - id: each\n        kind: loop\n        {over}\n        \
+             variable: item\n        steps:\n{inner}{after}"
+        )
+    };
+    let version = |version: &str, steps: &str| {
+        text(version, steps).replace("activities:", "  - { name: items, type: array, default: [a, b] }\nactivities:")
+    };
+    let (make, tell) =
+        ("          - { id: make, kind: step, name: Make }\n", "      - { id: tell, kind: step, name: Tell }\n");
+    let over = "loopType: forEach\n        over: items";
+    let world = world(ID, &version("1.0.0", &looping(over, make, tell)), States::Tokens);
+    let now = begin(&world, ID, json!({}));
+    let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+    assert_eq!(headline(&now), "Work · step 1: Make · each, pass 1 of 2, a");
+    let outside = looping(over, &make.replace("make", "other"), "      - { id: make, kind: step, name: Make }\n");
+    let typed = looping("loopType: while\n        condition: items exists", make, tell);
+    for changed in [outside, typed] {
+        change(&world, &version("1.1.0", &changed));
+        let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it is another loop");
+        assert_eq!(astray.error.code, "definition_changed");
+    }
+    let required = version("1.1.0", &looping(over, make, tell))
+        .replace("activities:", "  - { name: owner, type: string, required: true }\nactivities:");
+    change(&world, &required);
+    let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it lacks a variable");
+    assert!(astray.error.help.contains("`owner` is required now"), "{}", astray.error.help);
+    change(&world, &version("1.1.0", &looping(over, make, &tell.replace("Tell", "Tell them"))));
+    let (told, _) = obey(&world, go_on(&world, &now.state, Drift::Migrate).expect("the loop is the same"));
+    assert_eq!(told.last().map(String::as_str), Some("Work · step 2: Tell them"));
+}

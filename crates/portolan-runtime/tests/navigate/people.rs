@@ -93,7 +93,11 @@ fn a_question_answers_itself_when_its_time_is_over() {
             now = send(&world, done, option).expect("it is open");
         }
         assert_eq!(now.guidance.checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("settled"));
-        assert!(now.guidance.message.contains("within 60 s it counts as `yes`"), "{}", now.guidance.message);
+        assert!(
+            now.guidance.message.contains("60 s after it was asked it counts as `yes`"),
+            "{}",
+            now.guidance.message
+        );
         world.options.clock = Clock::Still(Timestamp(60_999));
         assert_eq!(look(&world, &now.state).expect("it is there"), now, "its time is not over");
         world.options.clock = Clock::Still(Timestamp(61_000));
@@ -138,4 +142,27 @@ fn an_early_end_is_offered_and_is_no_success() {
             "workflow_completed"
         );
     }
+}
+
+#[test]
+fn a_server_that_takes_only_a_persons_word_takes_no_token_on_other_terms() {
+    let mut world = world(ID, &sound("activity-sound"), States::Tokens);
+    let now = asked(&world);
+    world.options.human = Human::Verified;
+    let astray = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
+    assert_eq!(astray.error.code, "needs_person");
+    act(&world, &now.state, &answer("platform", "github"), &person()).expect("it counts");
+}
+
+#[test]
+fn a_person_who_answers_late_is_heard_where_nobody_has_noticed() {
+    let mut world = world(ID, &sound("activity-sound"), States::Handles);
+    world.options.clock = Clock::Still(Timestamp(1_000));
+    let mut now = asked(&world);
+    for option in [Some("github"), None, None, None] {
+        now = send(&world, &now.guidance.available_actions.required[0], option).expect("it is open");
+    }
+    world.options.clock = Clock::Still(Timestamp(90_000));
+    let after = act(&world, &now.state, &answer("settled", "stop"), &person()).expect("it counts");
+    assert_eq!(headline(&after), "Wrap up · step 1: Note what was learnt");
 }

@@ -158,11 +158,21 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
         summary: None,
         outputs: outputs(given),
     };
-    let astray = refusal(act(&world, &now.state, &done(json!({ "depth": 3, "secret": true })), &agent()));
+    let astray = refusal(act(&world, &now.state, &done(json!({ "depth": 3 })), &agent()));
     assert_eq!(astray.error.code, "bad_outputs");
     assert_eq!(astray.bearing.as_deref(), Some(&now));
-    let after = act(&world, &now.state, &done(json!({ "issue_platform": "jira" })), &agent()).expect("it fits");
-    // The next question is whether issues are at GitHub or in Jira; then the variable decides what is asked.
+    // What a person answers is nobody else's to say, and what there is besides is not told.
+    for foreign in [json!({ "issue_platform": "jira" }), json!({ "depth": "quick", "secret": true })] {
+        let astray = refusal(act(&world, &now.state, &done(foreign), &agent()));
+        assert_eq!(astray.error.code, "bad_outputs");
+        assert!(astray.error.message.starts_with("the step does not give `"), "{}", astray.error.message);
+        assert_eq!(look(&world, &now.state).expect("it is there"), now);
+    }
+    let variables = json!({ "issue_platform": "jira" }).as_object().cloned();
+    let wanted = Begin { workflow: ID.to_owned(), variables, ..Begin::default() };
+    let astray = refusal(wait(world.service().begin(&wanted, &agent())));
+    assert!(astray.error.message.contains("is what a person answers"), "{}", astray.error.message);
+    let after = act(&world, &now.state, &done(json!({ "depth": "quick" })), &agent()).expect("it fits");
     let action = &after.guidance.available_actions.required[0];
     let after = send(&world, action, Some("jira")).expect("it is open");
     assert!(after.guidance.message.contains("Which Jira project does jira use?"), "{}", after.guidance.message);

@@ -6,7 +6,7 @@ use portolan_runtime::service::{Astray, Bearing, Course, Deed, Service, ServiceE
 use serde_json::json;
 
 use super::Exit;
-use super::output::{Output, Paint, one_line, safe, table};
+use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::runs::{Given, person, pick};
 
 /// Whether what names a run is a token.
@@ -57,13 +57,18 @@ fn print(output: &Output, bearing: &Bearing) -> anyhow::Result<()> {
     if output.is_json() {
         return output.json(&json!({ "state": bearing.state, "guidance": bearing.guidance }));
     }
-    output.line(safe(&bearing.guidance.message))?;
-    if let Some(asked) = &bearing.guidance.checkpoint {
-        let rows =
-            options(asked).into_iter().map(|(id, label)| vec!["answer".to_owned(), id, label]).collect::<Vec<_>>();
+    let Some(asked) = &bearing.guidance.checkpoint else {
+        output.line(safe(&bearing.guidance.message))?;
         output.line("")?;
-        output.line(output.paint(Paint::Faint, &table(&rows)))?;
-    }
+        return output.line(one_line(&bearing.state));
+    };
+    let headline = bearing.guidance.message.lines().next().unwrap_or_default();
+    output.line(one_line(headline))?;
     output.line("")?;
-    output.line(one_line(&bearing.state))
+    output.line(safe(&asked.message))?;
+    output.line("")?;
+    let command = |id: &str| command_line(&["portolan", "runs", "answer", &bearing.state, id].map(str::to_owned));
+    let rows: Vec<Vec<String>> =
+        options(asked).into_iter().map(|(id, label)| vec!["answer".to_owned(), label, command(&id)]).collect();
+    output.line(output.paint(Paint::Faint, &table(&rows)))
 }

@@ -57,6 +57,16 @@ pub(super) struct Answer {
     pub(super) caller: Caller,
 }
 
+/// What a call comes to when the person was asked, and gave no answer that is one.
+pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
+    ServiceError {
+        message: "the person was asked in their client's dialog, and has not answered".to_owned(),
+        help: "stop, and have them asked again only when they say so; `portolan runs answer` takes their answer too"
+            .to_owned(),
+        ..refused.clone()
+    }
+}
+
 /// Whether the client can put a question to the person at it.
 pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|capabilities| {

@@ -258,7 +258,9 @@ fn unread(line: &[u8], error: &serde_json::Error) -> Unread {
         return Unread::Refused(Box::new(ErrorData::parse_error(message, None)), None);
     };
     match (serde_json::from_value::<RequestId>(envelope.id.clone()), envelope.method) {
-        (Ok(id), Some(_)) if error.is_syntax() => invalid("the message is nested too deep".to_owned(), Some(id)),
+        (Ok(id), Some(_)) if error.to_string().starts_with("recursion limit") => {
+            invalid("the message is nested too deep".to_owned(), Some(id))
+        }
         (Ok(id), Some(_)) => invalid(format!("the request cannot be read: {error}"), Some(id)),
         (Err(_), Some(_)) if envelope.id.is_null() => Unread::Ignored,
         (Err(_), Some(_)) => invalid("the `id` of a request is a string or a whole number".to_owned(), None),

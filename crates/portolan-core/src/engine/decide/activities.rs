@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::walk::Draft;
 use crate::expr::{Expr, Scope};
-use crate::graph::{Choice, Flow, Loop, LoopKind, MAX_ITEMS, Variable};
+use crate::graph::{Choice, Flow, Keeper, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
 
@@ -15,7 +15,12 @@ use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
 pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
     let misfit = |(name, value): (&String, &Value)| match flow.variable(name) {
         None => Some(format!("there is no variable `{}`", crate::diagnostic::clip(name))),
-        Some(variable) if variable.kind.takes(value) => None,
+        Some(variable) if variable.kind.takes(value) => match value {
+            Value::Array(items) if items.len() > MAX_ITEMS => {
+                Some(format!("`{name}` has {} items, more than {MAX_ITEMS}", items.len()))
+            }
+            _ => None,
+        },
         Some(variable) => Some(format!("`{name}` is {}, and not {}", variable.kind.described(), described(value))),
     };
     values.iter().filter_map(misfit).collect()
@@ -31,6 +36,11 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
         variable.required && variable.default.is_none() && !given.contains_key(&variable.name.value)
     };
     faults.extend(flow.variables.iter().filter(lacks).map(|variable| format!("`{}` is required", variable.name.value)));
+    let is_answered = |name: &&String| {
+        flow.variable(name).is_some_and(|variable| variable.keeper == Keeper::Person && !variable.required)
+    };
+    let answered = given.keys().filter(is_answered);
+    faults.extend(answered.map(|name| format!("`{name}` is what a person answers, and not given at the start")));
     if !faults.is_empty() {
         return Err(faults);
     }

@@ -8,7 +8,7 @@ use super::walk::Draft;
 use super::{activities, functions};
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
-use crate::graph::{Kind, Workflow};
+use crate::graph::{Kind, Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Run};
 use crate::value::{NodeId, Outcome};
 
@@ -65,11 +65,13 @@ fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value
 
 fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
     let what = match workflow.root().steps.get(at) {
+        Some(step) if !workflow.root().loops(&step.node.id).is_empty() => "is part of a loop".to_owned(),
         Some(step) if can_begin_at(&step.node.kind) => return Ok(()),
         Some(step) => format!("is one of the {}s", step.node.kind.word()),
         None => "is not a step".to_owned(),
     };
-    let steps = workflow.root().steps.iter().filter(|(_, step)| can_begin_at(&step.node.kind));
+    let is_open = |id: &NodeId, step: &Step| can_begin_at(&step.node.kind) && workflow.root().loops(id).is_empty();
+    let steps = workflow.root().steps.iter().filter(|(id, step)| is_open(id, step));
     let steps: Vec<&str> = steps.map(|(id, _)| id.as_str()).collect();
     Err(Rejection::new(
         Why::UnknownStep,

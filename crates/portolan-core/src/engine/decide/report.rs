@@ -4,7 +4,7 @@ use super::activities::misfits;
 use super::walk::Draft;
 use super::{Rejection, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
-use crate::graph::{Kind, Node};
+use crate::graph::{Flow, Keeper, Kind, Node};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
 use serde_json::Value;
@@ -111,7 +111,19 @@ fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> R
     };
     let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
-    let faults = misfits(draft.workflow.flow(&frame.flow), outputs);
+    let flow = draft.workflow.flow(&frame.flow);
+    let node = draft.before.frame(path).map(|at| &flow.step(at.place.node()).node);
+    // Whether there is such a variable is not said: it may be one that the agent is not to know of.
+    let foreign: Vec<&str> =
+        outputs.keys().map(String::as_str).filter(|name| !node.is_some_and(|node| gives(flow, node, name))).collect();
+    if !foreign.is_empty() {
+        return Err(Rejection::new(
+            Why::BadOutputs,
+            format!("the step does not give {}", list(&foreign)),
+            "leave out what the step is not said to give",
+        ));
+    }
+    let faults = misfits(flow, outputs);
     if !faults.is_empty() {
         return refused(format!("the outputs are no values of the variables: {}", faults.join("; ")));
     }
@@ -119,6 +131,14 @@ fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> R
         draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
     }
     Ok(())
+}
+
+/// Whether a step may give a variable its value: one that it names, or where none is named, one that nobody else keeps.
+fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
+    match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
+        Some(named) => named.iter().any(|named| named == name),
+        None => flow.variable(name).is_some_and(|variable| variable.keeper == Keeper::Anyone),
+    }
 }
 
 fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Claim<'_>) {

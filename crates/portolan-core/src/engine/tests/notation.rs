@@ -20,8 +20,8 @@ use serde_json::Value;
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Kind,
-    Loop, LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
+    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Keeper,
+    Kind, Loop, LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -248,7 +248,7 @@ fn variable(text: &str) -> Variable {
         other => panic!("no kind of variable: {other:?}"),
     };
     let required = words.next() == Some("required");
-    Variable { name: spanned(name.to_owned()), kind, description: None, default, required }
+    Variable { name: spanned(name.to_owned()), kind, description: None, default, required, keeper: Keeper::Anyone }
 }
 
 fn assignment(text: &str) -> (String, Value) {

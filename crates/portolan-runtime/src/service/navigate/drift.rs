@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use portolan_core::engine::migrate;
 use portolan_core::present::{Action, Actions};
+use portolan_core::run::Human;
 use serde_json::{Map, json};
 
 use super::super::hold::{Carrier, Held};
@@ -28,7 +29,7 @@ impl Service {
             Err(_) => None,
         };
         if let (Ok(now), None) = (&now, &changed) {
-            return Ok(held(claims, now.clone(), false)?);
+            return Ok(held(claims, now.clone(), false, self.options.human)?);
         }
         let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else {
             return Err(match (changed, now) {
@@ -37,7 +38,7 @@ impl Service {
                 (None, Ok(_)) => unreachable!("a definition that is the same was gone on with"),
             });
         };
-        let held = held(claims, then, true)?;
+        let held = held(claims, then, true, self.options.human)?;
         let was_pinned = matches!(&held.carrier, Carrier::Token { pinned: true, .. });
         let then = &held.definition.workflow;
         let migrated = now.as_ref().map_err(|error| error.message.clone()).and_then(|now| {
@@ -126,9 +127,13 @@ fn carrier(claims: &Claims, pinned: bool) -> Carrier {
 }
 
 /// The run of a token that is held to `definition`. `may_be_pinned`: the file has changed.
-fn held(claims: &Claims, definition: Arc<Definition>, may_be_pinned: bool) -> Result<Held, ServiceError> {
+fn held(claims: &Claims, definition: Arc<Definition>, may_be_pinned: bool, human: Human) -> Result<Held, ServiceError> {
     let read = compact::read(&definition.workflow, claims.revision, &claims.state);
-    let Carried { run, pinned } = read.map_err(unreadable)?;
+    let Carried { mut run, pinned } = read.map_err(unreadable)?;
+    // A token may come from where an agent's word counts; here it is held to what counts here.
+    if human == Human::Verified {
+        run.opening.rules.human = human;
+    }
     super::super::hold::check_fit(&definition, &run)?;
     Ok(Held { definition, run, seq: 0, carrier: carrier(claims, pinned && may_be_pinned) })
 }

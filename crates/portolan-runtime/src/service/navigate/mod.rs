@@ -190,7 +190,10 @@ impl Service {
         let able = course.effectivities.as_deref();
         for _ in 0..MAX_CONFLICTS {
             let mut grip = self.grip(course, caller).await?;
-            let mut notes: Vec<String> = match self.catch_up(&mut grip.held, caller).await {
+            // A person who answers is not told that nobody did, unless somebody else has seen to that already.
+            let answers = matches!(deed, Deed::Answer { .. }) && !matches!(caller.by, Actor::Agent(_));
+            let caught_up = if answers { Ok(None) } else { self.catch_up(&mut grip.held, caller).await };
+            let mut notes: Vec<String> = match caught_up {
                 Ok(note) => note.into_iter().collect(),
                 Err(Refused::Conflict) => continue,
                 Err(Refused::Failed(error)) => return Err(self.astray(error, &grip, able, caller)),

@@ -109,7 +109,10 @@ impl Service {
         let held = &grip.held;
         let (state, workflow) = match &held.carrier {
             Carrier::Token { workflow, .. } => (self.sealed(held)?, Some(workflow.as_str())),
-            Carrier::Stored(_) if grip.as_token => (self.sealed(held)?, None),
+            // What has no room in a token, or cannot be signed, is in the store all the same.
+            Carrier::Stored(id) if grip.as_token => {
+                (self.sealed(held).unwrap_or_else(|_| format!("{id}.{}", held.run.revision)), None)
+            }
             Carrier::Stored(id) => (format!("{id}.{}", held.run.revision), None),
             Carrier::Task { .. } => unreachable!("no state names a task file"),
         };
@@ -158,7 +161,10 @@ impl Service {
 /// Reads a handle, with a revision or without.
 fn handle(text: &str) -> Result<(RunId, Option<u64>), ServiceError> {
     let (id, revision) = match text.split_once('.') {
-        Some((id, revision)) => (id, revision.parse().ok().map(Some)),
+        Some((id, revision)) if revision.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (id, revision.parse().ok().map(Some))
+        }
+        Some((id, _)) => (id, None),
         None => (text, Some(None)),
     };
     match (RunId::parse(id), revision) {

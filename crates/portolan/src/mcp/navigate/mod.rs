@@ -106,7 +106,7 @@ impl Server {
                 let answer = Deed::Answer { checkpoint: checkpoint.clone(), option: Some(word), note };
                 Ok(answers::led(&self.service.navigate(course, &answer, &caller).await?).into())
             }
-            Asking::Declined => Err(refused),
+            Asking::Declined => Err(Astray { error: ask::unanswered(&refused.error), ..refused }),
             Asking::Pending(question) => Ok(question.into()),
         }
     }
@@ -121,7 +121,8 @@ fn question(refused: &Astray) -> Option<Question> {
         None => label.to_owned(),
     };
     let answers = asked.options.iter().map(|it| (it.id.clone(), named(&it.label, it.description.as_deref())));
-    Some(Question { about: bearing.state.clone(), message: asked.message.clone(), answers: answers.collect() })
+    let message = if asked.raised { format!("The agent asks: {}", asked.message) } else { asked.message.clone() };
+    Some(Question { about: bearing.state.clone(), message, answers: answers.collect() })
 }
 
 impl Toolset for Server {

@@ -27,7 +27,9 @@ pub(crate) fn tools(profile: Profile) -> Vec<Tool> {
 
 pub(super) fn unknown(name: &str, profile: Profile) -> ServiceError {
     let tools = tools(profile);
-    let near = closest(name, tools.iter().map(|tool| tool.name.as_ref()));
+    // What ends a run is nothing to be tried because it is spelt alike.
+    let known = tools.iter().map(|tool| tool.name.as_ref()).filter(|known| *known != "end_workflow");
+    let near = closest(name, known);
     let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
     let help = format!("{near}tools/list has them all");
     ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
@@ -133,7 +135,7 @@ fn raise_checkpoint() -> Tool {
         properties(
             of_run(json!({
                 "question": text("What is to be decided."),
-                "options": texts("The answers that they can choose from, two to eight."),
+                "options": texts("The answers that they can choose from, two to twenty."),
             })),
             &["workflow_id", "state", "question", "options"],
         ),

@@ -92,7 +92,7 @@ impl Server {
                         let wanted = Move { outcome: word, note, revision: Some(revision), ..wanted };
                         Ok(success(navigation(&self.service.next(&wanted, &caller).await?)).into())
                     }
-                    Asking::Declined => Err(error),
+                    Asking::Declined => Err(ask::unanswered(&error)),
                     Asking::Pending(question) => Ok(question.into()),
                 }
             }

@@ -21,7 +21,7 @@ use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
 use crate::dialect::reader::Faults;
-use crate::graph::{EndResult, Graph, Kind, Trigger, Variable};
+use crate::graph::{EndResult, Graph, Keeper, Kind, Node, Trigger, Variable};
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::NodeId;
 
@@ -79,6 +79,8 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
     let told = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+    let mut variables: Vec<Variable> = file.variables.iter().map(variable).collect();
+    keep(&mut variables, &chain.nodes, &file.modes);
     Some(Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
         description: described(&file.description).unwrap_or_default(),
@@ -88,7 +90,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
         unread,
         program: None,
         version: described(&file.version),
-        variables: file.variables.iter().map(variable).collect(),
+        variables,
         activities: activities.iter().enumerate().map(told).collect(),
         broken: None,
     })
@@ -123,6 +125,27 @@ fn variable(variable: &super::syntax::Variable) -> Variable {
         description: variable.description.as_ref().map(|text| text.value.clone()),
         default: variable.default.as_ref().map(|default| default.value.clone()),
         required: variable.required,
+        keeper: Keeper::Anyone,
+    }
+}
+
+/// Says of each variable whose it is: what options set is a person's, and what the workflow sets or a mode goes by is no
+/// step's that does not say so.
+fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]) {
+    let options = nodes.iter().filter_map(|node| match &node.kind {
+        Kind::Checkpoint { question: Some(question), .. } => Some(question.options.iter().flat_map(|it| &it.sets)),
+        _ => None,
+    });
+    let answered: BTreeSet<&str> = options.flatten().map(|(name, _)| name.as_str()).collect();
+    let mut own: BTreeSet<&str> = nodes.iter().flat_map(|node| &node.sets).map(|(name, _)| name.as_str()).collect();
+    own.extend(modes.iter().filter_map(|mode| Some(mode.activation_variable.as_ref()?.value.as_str())));
+    for variable in variables {
+        let name = variable.name.value.as_str();
+        variable.keeper = match (answered.contains(name), own.contains(name)) {
+            (true, _) => Keeper::Person,
+            (false, true) => Keeper::Workflow,
+            (false, false) => Keeper::Anyone,
+        };
     }
 }
 
