@@ -38,8 +38,8 @@ pub enum Keeper {
     /// Whoever begins the run, and the agent at its steps.
     #[default]
     Anyone,
-    /// Whoever begins the run, and the workflow itself.
-    Workflow,
+    /// Whoever begins the run: it turns a mode on.
+    Opening,
     /// A person, by an answer. Who begins the run gives it only where it is required.
     Person,
 }
@@ -73,17 +73,6 @@ impl VariableKind {
 
     /// What a value of it is called in a sentence.
     pub fn described(self) -> &'static str {
-        match self {
-            VariableKind::String => "a string",
-            VariableKind::Number => "a number",
-            VariableKind::Boolean => "a boolean",
-            VariableKind::Array => "an array",
-            VariableKind::Object => "an object",
-        }
-    }
-
-    /// The same with its article.
-    pub fn article(self) -> &'static str {
         match self {
             VariableKind::String => "a string",
             VariableKind::Number => "a number",

@@ -68,11 +68,11 @@ fn values_that_are_none_of_a_variable_change_nothing() {
         THREE_WAYS,
         r#"passed{"n":"2","m":1} passed{"n":null} passed{"n":2}"#,
         expect![[r#"
-                               work
-        passed{"n":"2","m":1}  work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not a string; there is no variable `m`; give each as its type says, and leave out what is no variable
-        passed{"n":null}       work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not null; give each as its type says, and leave out what is no variable
-        passed{"n":2}          many  n = 2, leave → many
-    "#]],
+                                   work
+            passed{"n":"2","m":1}  work  refused bad_outputs: the step does not give `m`; leave out what the step is not said to give
+            passed{"n":null}       work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not null; give each as its type says, and leave out what is no variable
+            passed{"n":2}          many  n = 2, leave → many
+        "#]],
     );
     story(
         THREE_WAYS,

@@ -214,7 +214,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
             loops: after("in").into_iter().flat_map(|loops| loops.split('/')).map(NodeId::from).collect(),
             effectivities: Vec::new(),
             gates: false,
-            reports: Some(Vec::new()),
+            reports: None,
         })),
     }
 }

@@ -139,8 +139,8 @@ fn tab(text: &str, at: usize, info: &str) -> Option<Diagnostic> {
 
 fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
     let quote = text[at..].chars().next().filter(|c| ['"', '\''].contains(c)).unwrap_or('"');
-    if info.contains("escape") || info.contains("hexadecimal") {
-        let (at, found) = bad_escape(text, at);
+    let escape = (info.contains("escape") || info.contains("hexadecimal")).then(|| bad_escape(text, at)).flatten();
+    if let Some((at, found)) = escape {
         let help = match found.len() {
             // Six: `\u` and four digits, the half of a character as JSON writes those beyond 16 bits.
             6 => "write the character itself",
@@ -152,12 +152,12 @@ fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
         .help("close it; a text of several lines is easier written as a block: `|` at the end of the line, and the text indented below")
 }
 
-/// The first escape behind `from` that a double-quoted text cannot have.
-fn bad_escape(text: &str, from: usize) -> (usize, String) {
+/// The first escape behind `from` that a double-quoted text cannot have; nothing where the text ends in the midst of one.
+fn bad_escape(text: &str, from: usize) -> Option<(usize, String)> {
     let mut at = from;
     while let Some(found) = text[at..].find('\\') {
         at += found;
-        let c = text[at + 1..].chars().next().unwrap_or(' ');
+        let c = text[at + 1..].chars().next()?;
         let digits = match c {
             'x' => 2,
             'u' => 4,
@@ -167,11 +167,11 @@ fn bad_escape(text: &str, from: usize) -> (usize, String) {
         let code: String = text[at + 1 + c.len_utf8()..].chars().take(digits).collect();
         let sound = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32).is_some() && code.len() == digits;
         if (digits > 0 && !sound) || !"0abt\tnvfre \"/\\N_LPxuU\r\n".contains(c) {
-            return (at, format!("\\{c}{code}"));
+            return Some((at, format!("\\{c}{code}")));
         }
         at += 1 + c.len_utf8();
     }
-    (from, "\\".to_owned())
+    Some((from, "\\".to_owned()))
 }
 
 /// A fault between brackets: where they stand open to the end of the text, the place of the opening says more.

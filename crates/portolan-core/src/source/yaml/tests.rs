@@ -430,3 +430,11 @@ fn what_is_no_yaml_has_one_fault_in_its_place() {
     let stories: Vec<String> = FAULTY.iter().map(|text| format!("--- {text:?}\n{}", story(text))).collect();
     expect_file!["faults.txt"].assert_eq(&stories.concat());
 }
+
+#[test]
+fn a_text_that_ends_with_a_backslash_is_not_closed() {
+    for text in ["\"\\", "a: [\"}]\\"] {
+        let told = story(text);
+        assert!(told.contains("that opens here is not closed"), "{told}");
+    }
+}

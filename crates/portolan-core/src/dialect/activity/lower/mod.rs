@@ -129,21 +129,21 @@ fn variable(variable: &super::syntax::Variable) -> Variable {
     }
 }
 
-/// Says of each variable whose it is: what options set is a person's, and what the workflow sets or a mode goes by is no
-/// step's that does not say so.
+/// Says of each variable whose it is: what options set is a person's, and what turns a mode on is no step's that does not
+/// say so.
 fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]) {
     let options = nodes.iter().filter_map(|node| match &node.kind {
         Kind::Checkpoint { question: Some(question), .. } => Some(question.options.iter().flat_map(|it| &it.sets)),
         _ => None,
     });
     let answered: BTreeSet<&str> = options.flatten().map(|(name, _)| name.as_str()).collect();
-    let mut own: BTreeSet<&str> = nodes.iter().flat_map(|node| &node.sets).map(|(name, _)| name.as_str()).collect();
-    own.extend(modes.iter().filter_map(|mode| Some(mode.activation_variable.as_ref()?.value.as_str())));
+    let of_mode = |mode: &super::modes::Mode| Some(mode.activation_variable.as_ref()?.value.clone());
+    let own: BTreeSet<String> = modes.iter().filter_map(of_mode).collect();
     for variable in variables {
         let name = variable.name.value.as_str();
         variable.keeper = match (answered.contains(name), own.contains(name)) {
             (true, _) => Keeper::Person,
-            (false, true) => Keeper::Workflow,
+            (false, true) => Keeper::Opening,
             (false, false) => Keeper::Anyone,
         };
     }

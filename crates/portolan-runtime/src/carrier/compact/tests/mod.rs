@@ -161,8 +161,8 @@ fn what_follows_from_the_definition_takes_no_room() {
         comes_back(&review, &walk.run).len()
     };
     // The input itself, and nothing for the variables that begin with it.
-    assert_eq!(bytes(json!({"jira_project": "abcdefgh"})) - bytes(json!({})), "abcdefgh".len() + 2);
-    assert_eq!(bytes(json!({"issue_platform": "github"})) - bytes(json!({})), 2);
+    assert_eq!(bytes(json!({"depth": "abcdefgh"})) - bytes(json!({})), "abcdefgh".len() + 2);
+    assert_eq!(bytes(json!({"depth": "full"})) - bytes(json!({})), 2);
 }
 
 /// Of two variables without a default, the one that was set first stands first; of many, each has its name.
