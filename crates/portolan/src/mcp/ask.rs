@@ -67,13 +67,6 @@ pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
     }
 }
 
-/// Whether the client can put a question to the person at it.
-pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|capabilities| {
-        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
-    })
-}
-
 /// Puts a question to the person, or takes the answer that the call brings.
 pub(super) async fn ask(
     asked: &Asked,

@@ -7,13 +7,14 @@ use std::time::Duration;
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, InitializeRequestParams,
-    InitializeResult, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::transport::Bounds;
@@ -73,6 +74,14 @@ impl Face {
             changed = changes.changed() => changed.is_ok(),
         }
     }
+}
+
+/// An answer as structured content, and the same as text for clients that read only that.
+pub(super) fn result(value: Value, is_error: bool) -> CallToolResult {
+    let text = vec![ContentBlock::text(value.to_string())];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(value);
+    result
 }
 
 /// Who calls: by the client's own name.

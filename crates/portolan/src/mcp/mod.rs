@@ -3,7 +3,7 @@
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; each toolset knows its tools and little else.
+//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; `leading` is what the two sets share that lead agents; each toolset knows its tools and little else.
 
 mod arguments;
 mod ask;
@@ -11,6 +11,7 @@ mod author;
 mod connection;
 mod face;
 mod graph;
+mod leading;
 mod navigate;
 mod schema;
 mod several;

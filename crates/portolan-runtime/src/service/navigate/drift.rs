@@ -23,34 +23,35 @@ impl Service {
     /// Its definition has changed, and the caller has not said how to go on; or it cannot be read.
     pub(super) fn carried(&self, claims: &Claims, course: &Course, caller: &Caller) -> Result<Held, Astray> {
         let now = self.library.definition(&claims.workflow);
-        let changed = match &now {
-            Ok(now) => claims.check_definition(&now.digest, now.workflow.root().version.as_deref()).err(),
-            Err(error) if error.kind == ErrorKind::Failed => return Err(error.clone().into()),
-            Err(_) => None,
+        let (now, changed) = match now {
+            Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
+                Ok(()) => return Ok(held(claims, now, false, self.options.human)?),
+                Err(fault) => (Ok(now), token_error(fault)),
+            },
+            Err(error) if error.kind == ErrorKind::Failed => return Err(error.into()),
+            Err(error) => (Err(error.message.clone()), error),
         };
-        if let (Ok(now), None) = (&now, &changed) {
-            return Ok(held(claims, now.clone(), false, self.options.human)?);
-        }
-        let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else {
-            return Err(match (changed, now) {
-                (Some(fault), _) => token_error(fault).into(),
-                (None, Err(error)) => error.into(),
-                (None, Ok(_)) => unreachable!("a definition that is the same was gone on with"),
-            });
-        };
+        let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else { return Err(changed.into()) };
         let held = held(claims, then, true, self.options.human)?;
-        let was_pinned = matches!(&held.carrier, Carrier::Token { pinned: true, .. });
-        let then = &held.definition.workflow;
-        let migrated = now.as_ref().map_err(|error| error.message.clone()).and_then(|now| {
-            let run = migrate(then, &now.workflow, &held.run)?;
-            Ok(Held { definition: now.clone(), run, seq: held.seq, carrier: carrier(claims, false) })
+        match course.drift {
+            Some(Drift::Pinned) => return Ok(Held { carrier: carrier(claims, true), ..held }),
+            None if matches!(&held.carrier, Carrier::Token { pinned: true, .. }) => return Ok(held),
+            None | Some(Drift::Migrate) => {}
+        }
+        let changed = match &now {
+            Ok(_) => changed,
+            Err(why) => {
+                let message = format!("the definition that the run began with is not there any more: {why}");
+                ServiceError::refused("definition_changed", message, "")
+            }
+        };
+        let migrated = now.and_then(|now| {
+            let run = migrate(&held.definition.workflow, &now.workflow, &held.run)?;
+            Ok(Held { definition: now, run, seq: held.seq, carrier: carrier(claims, false) })
         });
-        match (course.drift, migrated) {
-            (Some(Drift::Migrate), Ok(migrated)) => Ok(migrated),
-            (Some(Drift::Migrate), Err(why)) => Err(self.changed(claims, held, course, caller, &now, Some(&why))),
-            (Some(Drift::Pinned), _) => Ok(Held { carrier: carrier(claims, true), ..held }),
-            (None, _) if was_pinned => Ok(held),
-            (None, migrated) => Err(self.changed(claims, held, course, caller, &now, migrated.err().as_ref())),
+        match migrated {
+            Ok(migrated) if course.drift.is_some() => Ok(migrated),
+            migrated => Err(self.changed(changed, claims, held, course, caller, migrated.err().as_deref())),
         }
     }
 
@@ -65,24 +66,13 @@ impl Service {
     /// The refusal that names both versions and the ways on.
     fn changed(
         &self,
+        mut error: ServiceError,
         claims: &Claims,
         held: Held,
         course: &Course,
         caller: &Caller,
-        now: &Result<Arc<Definition>, ServiceError>,
-        no_migration: Option<&String>,
+        no_migration: Option<&str>,
     ) -> Astray {
-        let mut error = match now {
-            Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
-                Err(fault) => token_error(fault),
-                Ok(()) => unreachable!("a definition that is the same was gone on with"),
-            },
-            Err(error) => {
-                let message =
-                    format!("the definition that the run began with is not there any more: {}", error.message);
-                ServiceError::refused("definition_changed", message, "")
-            }
-        };
         error.help = match no_migration {
             None => {
                 "go on with the definition as it was (`pinned`) or as it is (`migrate`), or begin a new run".to_owned()

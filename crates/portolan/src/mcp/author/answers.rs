@@ -5,8 +5,10 @@ use portolan_core::source::Source;
 use portolan_core::validate;
 use portolan_runtime::author::Refused;
 use portolan_runtime::definition::Findings;
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
+
+use crate::mcp::face::result;
 
 /// The most findings that are told at once: nobody reads on.
 const MAX_FINDINGS: usize = 100;
@@ -61,11 +63,4 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
 /// What is to be done about a fault that says nothing more of itself.
 fn usual_help(code: &str) -> &'static str {
     validate::codes().into_iter().find(|known| known.code == code).map_or("mend it", |known| known.fix)
-}
-
-fn result(value: Value, is_error: bool) -> CallToolResult {
-    let text = vec![ContentBlock::text(value.to_string())];
-    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
-    result.structured_content = Some(value);
-    result
 }

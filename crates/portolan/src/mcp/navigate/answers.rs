@@ -4,12 +4,14 @@ use portolan_core::present::Guidance;
 use portolan_core::source::Source;
 use portolan_runtime::library::{Origin, Overview};
 use portolan_runtime::service::{Astray, Bearing, ServiceError};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
+
+use crate::mcp::face::result;
 
 /// A call that did what was asked.
 pub(super) fn led(bearing: &Bearing) -> CallToolResult {
-    result(envelope(true, &bearing.guidance, &bearing.state), false)
+    result(Value::Object(envelope(true, &bearing.guidance, &bearing.state)), false)
 }
 
 /// A call that was refused: why, what to do about it, and where the run is.
@@ -25,7 +27,7 @@ pub(super) fn refused(astray: &Astray) -> CallToolResult {
     };
     value.insert("message".to_owned(), json!(message));
     value.insert("error".to_owned(), error(&astray.error));
-    result(value, true)
+    result(Value::Object(value), true)
 }
 
 fn error(error: &ServiceError) -> Value {
@@ -63,19 +65,17 @@ pub(super) fn workflows(overview: &[Overview]) -> CallToolResult {
         line
     };
     let workflows: Vec<Value> = overview.iter().map(line).collect();
-    result(Map::from_iter([("success".to_owned(), json!(true)), ("workflows".to_owned(), json!(workflows))]), false)
+    result(
+        Value::Object(Map::from_iter([
+            ("success".to_owned(), json!(true)),
+            ("workflows".to_owned(), json!(workflows)),
+        ])),
+        false,
+    )
 }
 
 pub(super) fn definition(id: &str, source: &Source, origin: Origin) -> CallToolResult {
     let value = json!({ "success": true, "id": id, "source": origin.word(), "definition": &*source.text });
     let Value::Object(value) = value else { unreachable!("it is written as an object") };
-    result(value, false)
-}
-
-fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
-    let value = Value::Object(value);
-    let text = vec![ContentBlock::text(value.to_string())];
-    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
-    result.structured_content = Some(value);
-    result
+    result(Value::Object(value), false)
 }

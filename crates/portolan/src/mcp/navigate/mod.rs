@@ -7,19 +7,18 @@ mod calls;
 mod schemas;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use portolan_runtime::service::{Astray, Caller, Course, Deed, Service};
+use portolan_runtime::service::{Astray, Course, Deed, Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
-use super::face::{self, Answer, Manners, Toolset};
+use super::face::{Answer, Manners, Toolset};
+use super::leading::{self, MANNERS};
 use super::several::Served;
-use super::transport::Bounds;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -60,7 +59,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, Astray> {
         let arguments = Arguments::new(request.arguments.clone());
-        let caller = Caller { by: face::caller(context), can_ask: ask::can_ask(context) };
+        let caller = leading::caller(context);
         let (course, deed) = match request.name.as_ref() {
             "list_workflows" => return Ok(answers::workflows(&calls::list(&self.service, arguments)?).into()),
             "get_workflow" if self.profile == Profile::Author => {
@@ -75,7 +74,7 @@ impl Server {
             "respond_to_checkpoint" => calls::answer(arguments)?,
             "raise_checkpoint" => calls::raise(arguments)?,
             "end_workflow" => calls::end(arguments)?,
-            other => return Err(schemas::unknown(other, self.profile).into()),
+            other => return Err(self.unknown(other).into()),
         };
         match self.service.navigate(&course, &deed, &caller).await {
             Err(astray) if astray.error.code == "needs_person" && caller.can_ask => {
@@ -84,6 +83,12 @@ impl Server {
             Err(astray) => Err(astray),
             Ok(bearing) => Ok(answers::led(&bearing).into()),
         }
+    }
+
+    /// What ends a run is nothing to be tried because it is spelt alike.
+    fn unknown(&self, name: &str) -> ServiceError {
+        let names = self.tools.iter().map(|tool| tool.name.as_ref());
+        leading::unknown(name, names.filter(|known| *known != "end_workflow"))
     }
 
     /// Only a person's own word counts, and the client can ask its user.
@@ -127,14 +132,11 @@ fn question(refused: &Astray) -> Option<Question> {
 
 impl Toolset for Server {
     fn manners(&self) -> Manners {
-        // Checks that are being performed are mostly let finish.
-        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+        MANNERS
     }
 
     fn about(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        leading::about(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -170,7 +172,7 @@ impl Server {
             return astray;
         }
         let course = Course { workflow: Some(workflow), state, ..Course::default() };
-        let caller = Caller { by: face::caller(context), can_ask: ask::can_ask(context) };
+        let caller = leading::caller(context);
         let looked = self.service.navigate(&course, &Deed::Look, &caller).await;
         Astray { bearing: looked.ok().map(Box::new), ..astray }
     }

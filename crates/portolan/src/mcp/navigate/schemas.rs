@@ -1,7 +1,5 @@
 //! What the navigation tools are called and take. Text for models: every word of it is read.
 
-use portolan_core::diagnostic::{clip, closest};
-use portolan_runtime::service::ServiceError;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
@@ -23,16 +21,6 @@ pub(crate) fn tools(profile: Profile) -> Vec<Tool> {
         tools.push(get_workflow());
     }
     tools
-}
-
-pub(super) fn unknown(name: &str, profile: Profile) -> ServiceError {
-    let tools = tools(profile);
-    // What ends a run is nothing to be tried because it is spelt alike.
-    let known = tools.iter().map(|tool| tool.name.as_ref()).filter(|known| *known != "end_workflow");
-    let near = closest(name, known);
-    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    let help = format!("{near}tools/list has them all");
-    ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
 }
 
 fn list_workflows() -> Tool {

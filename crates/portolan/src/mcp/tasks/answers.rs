@@ -3,8 +3,10 @@
 use portolan_core::diagnostic::clip;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{ServiceError, View};
-use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject};
 use serde_json::{Map, Value, json};
+
+use crate::mcp::face::result;
 
 /// The version of the answers' shape, as Navigator counts it.
 const SCHEMA_VERSION: u32 = 3;
@@ -15,7 +17,7 @@ const MAX_ECHOED_BYTES: usize = 400;
 
 pub(super) fn success(mut value: Map<String, Value>) -> CallToolResult {
     value.entry("schemaVersion").or_insert(json!(SCHEMA_VERSION));
-    result(value, false)
+    result(Value::Object(value), false)
 }
 
 /// A call that was not done: why, what to do about it, and where the run is. `args` and `metadata` are Navigator's.
@@ -45,7 +47,7 @@ pub(super) fn failure(
     if let Some(metadata) = metadata {
         value.insert("metadata".to_owned(), Value::Object(metadata));
     }
-    result(value, true)
+    result(Value::Object(value), true)
 }
 
 /// The arguments of a call, short enough to be read: what was sent is not sent back a second time at its length.
@@ -59,14 +61,6 @@ fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
     };
     let shown = arguments.into_iter().flatten().take(MAX_ECHOED);
     shown.map(|(name, value)| (clip(name), short(value))).collect()
-}
-
-fn result(value: Map<String, Value>, is_error: bool) -> CallToolResult {
-    let value = Value::Object(value);
-    let text = vec![ContentBlock::text(value.to_string())];
-    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
-    result.structured_content = Some(value);
-    result
 }
 
 /// Navigator's fields first, then the situation.

@@ -7,20 +7,18 @@ mod schemas;
 mod select;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use portolan_core::diagnostic::{clip, closest};
-use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_runtime::service::{Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask;
-use super::face::{self, Answer, Manners, Toolset};
+use super::face::{Answer, Manners, Toolset};
+use super::leading::{self, MANNERS};
 use super::several::Served;
-use super::transport::Bounds;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -60,9 +58,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
         let arguments = Arguments::new(request.arguments.clone());
-        let caller = caller(context);
+        let caller = leading::caller(context);
         if !self.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(self.unknown(&request.name));
+            return Err(leading::unknown(&request.name, self.tools.iter().map(|tool| tool.name.as_ref())));
         }
         let value = match request.name.as_ref() {
             "Init" => navigate::init(&self.service, arguments, &caller).await?,
@@ -79,30 +77,15 @@ impl Server {
         };
         Ok(answers::success(value).into())
     }
-
-    fn unknown(&self, name: &str) -> ServiceError {
-        let near = closest(name, self.tools.iter().map(|tool| tool.name.as_ref()));
-        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-        let help = format!("{near}tools/list has them all");
-        ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
-    }
-}
-
-/// Who calls, and whether the client can put a question to its user.
-fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    Caller { by: face::caller(context), can_ask: ask::can_ask(context) }
 }
 
 impl Toolset for Server {
     fn manners(&self) -> Manners {
-        // Checks that are being performed are mostly let finish.
-        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+        MANNERS
     }
 
     fn about(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        leading::about(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {

@@ -1,0 +1,38 @@
+//! What the sets of tools have in common that lead agents through workflows: their manners, who calls them, what is said
+//! of a tool that there is not.
+
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_runtime::service::{Caller, ServiceError};
+use rmcp::RoleServer;
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use rmcp::service::RequestContext;
+
+use super::face::{self, Manners};
+use super::transport::Bounds;
+
+/// Checks that are being performed are mostly let finish.
+pub(super) const MANNERS: Manners =
+    Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) };
+
+pub(super) fn about(instructions: &str) -> ServerConfig {
+    ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+        .with_instructions(instructions)
+}
+
+/// Who calls, and whether the client can put a question to its user.
+pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
+        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
+    });
+    Caller { by: face::caller(context), can_ask }
+}
+
+/// A tool that is none of `tools`.
+pub(super) fn unknown<'t>(name: &str, tools: impl Iterator<Item = &'t str>) -> ServiceError {
+    let near = closest(name, tools).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    let help = format!("{near}tools/list has them all");
+    ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
+}
