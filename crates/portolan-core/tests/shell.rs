@@ -312,7 +312,7 @@ proptest! {
                 6 => format!("eval {}", quoted(&text)),
                 7 => format!("{{ {text}; }} 2>&1 | cat"),
                 8 => format!("sudo -u me timeout 5 bash -ec {}", quoted(&text)),
-                9 => format!("cat <<E\n$( {text} )\nE\n"),
+                9 => format!("cat <<< \"$( {text} )\""),
                 _ => format!("f() {{ {text}; }}; f"),
             };
         }
@@ -382,6 +382,39 @@ fn no_depth_and_no_length_is_too_much() {
         for length in [300, 3_000, shell::MAX_BYTES] {
             let reading = shell::read(&piece.repeat(length / piece.len()));
             assert!(reading.commands.len() <= 4_096, "{piece}");
+        }
+    }
+    let pairs = [
+        ("echo $(", ")"),
+        ("echo \"$(", ")\""),
+        ("echo ${a:-", "}"),
+        ("echo \"${a:-", "}\""),
+        ("( ", ")"),
+        ("{ ", "; }"),
+        ("${a[", "]}"),
+        ("if ", "; then x; fi"),
+        ("case x in a) ", ";; esac"),
+        ("[[ ( ", ") ]]"),
+        ("echo $((", "))"),
+        ("cat <(", ")"),
+        ("${a:-'}'", "}"),
+        ("\"${a:-", "}\""),
+        ("${a:-", "}"),
+        ("while ", "; do x; done"),
+        ("f() { ", "; }"),
+        ("a=(", ")"),
+        ("{a,", "}"),
+        ("{a,'}'", "}"),
+        ("\"${a:-$(", ")}\""),
+        ("! ( ", ")"),
+        ("time { ", "; }"),
+        ("${a//", "}"),
+        ("${a:", "}"),
+        ("$((a[", "]))"),
+    ];
+    for (open, close) in pairs {
+        for depth in [30, 60, 400, 3_000] {
+            let _ = shell::read(&format!("{}x{}", open.repeat(depth), close.repeat(depth)));
         }
     }
     let long = shell::read(&"x".repeat(shell::MAX_BYTES + 1));

@@ -20,6 +20,9 @@ pub(super) const MAX_COMMANDS: usize = 4096;
 const MAX_DEPTH: usize = 40;
 /// How many of the words that the parser descends for without counting may follow each other.
 const MAX_PREFIXES: usize = 32;
+/// How many braces may be open at once, quoted or not, and how many bytes may follow on all of them.
+const MAX_BRACES: usize = 64;
+const MAX_LOOKS: usize = 100_000_000;
 
 /// A text that is to be read, and what holds where it runs.
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ pub(super) fn read(first: Pending) -> Reading {
         total += next.text.len();
         let bound = if next.text.len() > MAX_BYTES || total > MAX_TOTAL || reading.commands.len() >= MAX_COMMANDS {
             Some(Why::TooLong)
-        } else if next.level > MAX_LEVELS || texts > MAX_TEXTS || prefixes(&next.text) > MAX_PREFIXES {
+        } else if next.level > MAX_LEVELS || texts > MAX_TEXTS || too_deep(&next.text) {
             Some(Why::TooDeep)
         } else {
             None
@@ -70,6 +73,24 @@ fn read_one(next: Pending, reading: &mut Reading) -> Vec<Pending> {
     let mut walk = Walk::new(&next, reading);
     walk.file(&parsed.file.body);
     walk.pending
+}
+
+/// Whether the parser would go too deep, or would look at the same text too often: it looks for the end of a brace from
+/// each of them anew.
+fn too_deep(text: &str) -> bool {
+    let (mut open, mut deepest, mut braces) = (0_usize, 0, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'{' => {
+                open += 1;
+                braces += 1;
+                deepest = deepest.max(open);
+            }
+            b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest > MAX_BRACES || braces * text.len() > MAX_LOOKS || prefixes(text) > MAX_PREFIXES
 }
 
 /// The longest row of words for each of which the parser descends: `time time ! coproc …`.

@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
                 let assignments = self.assignments(&simple.assignments);
                 let name = self.word(&simple.name);
                 let empty =
-                    simple.args.is_empty() && name == Word::from("") && simple.name.span.slice(self.source) == "";
+                    simple.args.is_empty() && name == Word::from("") && simple.name.span.slice(self.source).is_empty();
                 let mut words = if empty { Vec::new() } else { vec![name] };
                 for word in &simple.args {
                     words.push(self.word(word));
@@ -309,6 +309,10 @@ impl<'a> Walk<'a> {
             }
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.maybe_hidden(arithmetic.span.slice(self.source));
+                // What is no arithmetic is two subshells to other shells than bash.
+                if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
+                    self.text(inner.slice(self.source).to_owned());
+                }
                 folders
             }
             CompoundCommand::Conditional(conditional) => {

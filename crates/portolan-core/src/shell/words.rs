@@ -74,8 +74,15 @@ impl Walk<'_> {
                 making.expansion(quoted && !many);
                 self.parameter(expansion, node.span.slice(self.source));
             }
-            WordPart::ArithmeticExpansion { expression, expression_word_ast, .. } => {
+            WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
                 making.dynamic = true;
+                let raw = node.span.slice(self.source);
+                // What is no arithmetic is a substitution that begins with a subshell.
+                if let (None, Some(inner)) =
+                    (expression_ast, raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')))
+                {
+                    self.text(inner.to_owned());
+                }
                 self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
             }
             other => {
@@ -235,7 +242,12 @@ impl Walk<'_> {
                 ConditionalExpr::Unary(unary) => waiting.push(&unary.expr),
                 ConditionalExpr::Parenthesized(inner) => waiting.push(&inner.expr),
                 ConditionalExpr::Word(word) | ConditionalExpr::Regex(word) => {
-                    self.word(word);
+                    // `-v` and `-eq` evaluate the subscript of a variable even where it is quoted.
+                    if let Word::Known(text) = self.word(word)
+                        && text.contains('[')
+                    {
+                        self.maybe_hidden(&text);
+                    }
                 }
                 ConditionalExpr::Pattern(pattern) => self.pattern(pattern),
                 ConditionalExpr::VarRef(reference) => self.maybe_hidden(reference.span.slice(self.source)),

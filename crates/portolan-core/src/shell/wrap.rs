@@ -38,7 +38,20 @@ const fn plain(names: &'static [&'static str]) -> Wrapper {
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    plain(&["builtin", "nohup", "noglob", "nocorrect", "busybox", "toybox", "eatmydata", "winpty", "chronic", "-"]),
+    plain(&[
+        "builtin",
+        "nohup",
+        "noglob",
+        "nocorrect",
+        "busybox",
+        "toybox",
+        "eatmydata",
+        "winpty",
+        "chronic",
+        "-",
+        "--",
+        "!",
+    ]),
     Wrapper { names: &["command"], flags: &["-p"], valued: &[], operands: 0 },
     Wrapper { names: &["exec"], flags: &["-c", "-l"], valued: &["-a"], operands: 0 },
     Wrapper {
@@ -212,6 +225,9 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         keep_writes(command, told);
         return Vec::new();
     }
+    if evaluates(&name, &command.words) {
+        told.doubts.push((Why::Hidden, text_of(&command.words)));
+    }
     match name.as_str() {
         "eval" => {
             told.moves = true;
@@ -228,8 +244,8 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             told.doubts.push((Why::Redefined, text_of(&command.words)))
         }
         "trap" => {
-            let text =
-                command.words.get(1).filter(|word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"))).cloned();
+            let flag = |word: &&Word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"));
+            let text = command.words[1..].iter().find(flag).cloned();
             run_words(text.as_slice(), &command, told);
         }
         "su" | "script" => option_text(&command, told),
@@ -238,7 +254,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             told.commands.push(command);
             return started;
         }
-        "git" => {
+        _ if name.eq_ignore_ascii_case("git") => {
             // They run at the top of a repository, which need not be this one.
             let elsewhere = Command { folders: vec![Word::Dynamic], ..command.clone() };
             for text in git::texts(&command) {
@@ -273,7 +289,7 @@ fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told)
             }
             ("env" | "genv", "-S" | "--split-string") => {
                 let rest = command.words.split_off(at);
-                run_words(&[&[value.clone()], rest.as_slice()].concat(), &command, told);
+                run_words(&[std::slice::from_ref(value), rest.as_slice()].concat(), &command, told);
                 return Vec::new();
             }
             ("time" | "gtime", "-o" | "--output") => command.writes.push(value.clone()),
@@ -307,6 +323,17 @@ fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told)
     }
     command.words = rest;
     vec![command]
+}
+
+/// Whether an argument is a variable whose subscript runs a command: `printf -v 'a[$(b)]'`.
+fn evaluates(name: &str, words: &[Word]) -> bool {
+    let names_variables = match name {
+        "printf" | "test" | "[" => words.iter().any(|word| word.known() == Some("-v")),
+        "read" | "mapfile" | "readarray" | "unset" | "let" | "declare" | "typeset" | "local" | "export"
+        | "readonly" => true,
+        _ => false,
+    };
+    names_variables && words.iter().filter_map(Word::known).any(|text| text.contains("$(") || text.contains('`'))
 }
 
 /// What `xargs` adds: words from its input, at the end or where they are asked for.

@@ -110,7 +110,8 @@ const QUIET: &[&str] = &[
 
 /// What stands before the subcommand of a call of git.
 pub(super) fn globals(command: &Command) -> Option<Globals> {
-    let program = command.program()?;
+    // Where files are found however they are written, so are programs.
+    let program = command.program()?.to_ascii_lowercase();
     let dashed = program.strip_prefix("git-").map(str::to_owned);
     if program != "git" && dashed.is_none() {
         return None;
@@ -167,8 +168,7 @@ impl Globals {
         for assignment in all() {
             let Some(number) = assignment.name.strip_prefix("GIT_CONFIG_KEY_") else { continue };
             let name = format!("GIT_CONFIG_VALUE_{number}");
-            let value =
-                all().filter(|other| other.name == name).next_back().map_or(Word::Dynamic, |other| other.value.clone());
+            let value = all().rfind(|other| other.name == name).map_or(Word::Dynamic, |other| other.value.clone());
             let key = assignment.value.known().map_or_else(|| "?".to_owned(), str::to_lowercase);
             self.config.push((key, value));
         }
@@ -240,11 +240,49 @@ fn setting(word: &Word) -> (String, Word) {
     }
 }
 
+/// Keys of configuration, and variables, whose value is a program.
+const PROGRAMS: &[&str] = &[
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.askpass",
+    "sequence.editor",
+    "diff.external",
+    "gpg.program",
+    "credential.helper",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_PAGER",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+];
+
+/// Ends of such keys: `diff.x.textconv`.
+const PROGRAM_ENDS: &[&str] =
+    &[".textconv", ".command", ".driver", ".cmd", ".clean", ".smudge", ".process", ".program"];
+
 /// The texts that a call of git hands to a shell, or words that it runs.
 pub(super) fn texts(command: &Command) -> Vec<Word> {
-    let Some(Some((Word::Known(name), arguments))) = globals(command).map(|globals| globals.subcommand) else {
-        return Vec::new();
+    let Some(globals) = globals(command) else { return Vec::new() };
+    let runs = |name: &str| {
+        PROGRAMS.contains(&name) || name.starts_with("pager.") || PROGRAM_ENDS.iter().any(|end| name.ends_with(end))
     };
+    let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
+    let assigned = command.assignments.iter().filter(|given| runs(&given.name)).map(|given| given.value.clone());
+    let mut found: Vec<Word> = set.chain(assigned).collect();
+    // Whether there is a pager at all, or a monitor of git's own.
+    found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
+    found.extend(subcommand_texts(&globals));
+    found
+}
+
+fn subcommand_texts(globals: &Globals) -> Vec<Word> {
+    let Some((Word::Known(name), arguments)) = &globals.subcommand else { return Vec::new() };
     let known = |at: usize| arguments.get(at).and_then(Word::known);
     match (name.as_str(), known(0)) {
         ("submodule", Some("foreach")) => {
@@ -254,11 +292,9 @@ pub(super) fn texts(command: &Command) -> Vec<Word> {
             vec![if let [text] = rest[..] { text.clone() } else { joined(rest.into_iter()) }]
         }
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
-        ("rebase", _) => values(&arguments, &["-x", "--exec"]),
-        ("difftool", _) => values(&arguments, &["-x", "--extcmd"]),
-        ("filter-branch", _) => {
-            values(&arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"])
-        }
+        ("rebase", _) => values(arguments, &["-x", "--exec"]),
+        ("difftool", _) => values(arguments, &["-x", "--extcmd"]),
+        ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),
         _ => Vec::new(),
     }
 }
