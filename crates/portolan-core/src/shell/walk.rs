@@ -3,8 +3,8 @@
 
 use shuck_ast::{
     ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, BinaryCommand, BinaryOp, BuiltinCommand,
-    Command as CommandSyntax, CompoundCommand, DeclOperand, Redirect, RedirectKind, RedirectTarget, Stmt, StmtSeq,
-    StmtTerminator, Word as Syntax,
+    Command as CommandSyntax, CompoundCommand, DeclOperand as Declared, Redirect, RedirectKind, RedirectTarget, Stmt,
+    StmtSeq, StmtTerminator, Word as Syntax,
 };
 
 use std::sync::Arc;
@@ -367,14 +367,14 @@ impl<'a> Walk<'a> {
         if leaves { Left { success: Vec::new(), failure: Vec::new() } } else { Left::same(folders) }
     }
 
-    fn declared(&mut self, operand: &DeclOperand) -> Word {
+    fn declared(&mut self, operand: &Declared) -> Word {
         match operand {
-            DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => self.word(word),
-            DeclOperand::Name(reference) => {
+            Declared::Flag(word) | Declared::Dynamic(word) => self.word(word),
+            Declared::Name(reference) => {
                 self.maybe_hidden(reference.span.slice(self.source));
                 Word::from(reference.name.as_str())
             }
-            DeclOperand::Assignment(assignment) => {
+            Declared::Assignment(assignment) => {
                 let made = self.assignment(assignment);
                 let text = made.value.known().map(|value| format!("{}={value}", made.name));
                 self.carry([made]);
