@@ -72,6 +72,7 @@ pub mod present;
 pub mod reply;
 pub mod run;
 pub mod schema;
+pub mod shell;
 pub mod source;
 pub mod validate;
 pub mod value;

@@ -1,0 +1,97 @@
+//! Aliases of git: the calls behind them. One that begins with `!` is a text for the shell, and is read as such.
+
+use std::collections::BTreeMap;
+
+use std::sync::Arc;
+
+use super::super::queue::{MAX_COMMANDS, Pending, doubt, read};
+use super::super::{Command, Reading, Why, Word};
+
+/// How many aliases may lead to each other.
+const MAX_STEPS: usize = 16;
+/// How many texts of aliases are read for one reading.
+const MAX_TEXTS: usize = 64;
+
+/// `reading` with every alias of git replaced by what it stands for. The names and texts of `aliases` are those of the
+/// configuration (`alias.ci` is `ci`), and `-c alias.ci=…` counts as well. Git's own commands are never aliases. An alias
+/// that leads back to itself is a doubt.
+#[must_use]
+pub fn expand(reading: &Reading, aliases: &BTreeMap<String, String>) -> Reading {
+    let mut expanded = Reading { commands: Vec::new(), doubts: reading.doubts.clone() };
+    let mut texts = 0;
+    let mut waiting: Vec<(Command, usize)> =
+        reading.commands.iter().rev().map(|command| (command.clone(), 0)).collect();
+    while let Some((command, steps)) = waiting.pop() {
+        let Some(text) = alias(&command, aliases) else {
+            expanded.commands.push(command);
+            continue;
+        };
+        texts += 1;
+        if steps >= MAX_STEPS || texts > MAX_TEXTS || expanded.commands.len() > MAX_COMMANDS {
+            expanded.doubts.push(doubt(Why::AliasLoop, &text.name));
+            continue;
+        }
+        let Some(meant) = meant(&command, &text) else {
+            expanded.doubts.push(doubt(Why::Unparsed, &text.text));
+            expanded.commands.push(command);
+            continue;
+        };
+        expanded.doubts.extend(meant.doubts);
+        waiting.extend(meant.commands.into_iter().rev().map(|command| (command, steps + 1)));
+    }
+    expanded
+}
+
+struct Alias {
+    name: String,
+    text: String,
+    at: usize,
+}
+
+fn alias(command: &Command, aliases: &BTreeMap<String, String>) -> Option<Alias> {
+    let globals = super::globals(command)?;
+    let (Word::Known(name), _) = globals.subcommand.as_ref()? else { return None };
+    if super::subcommands::is_own(name) {
+        return None;
+    }
+    let key = format!("alias.{}", name.to_lowercase());
+    let here = globals.config.iter().rev().find(|(given, _)| *given == key).and_then(|(_, value)| value.known());
+    let text = here.or_else(|| named(aliases, name))?;
+    Some(Alias { name: name.clone(), text: text.to_owned(), at: globals.at })
+}
+
+/// Keys of configuration do not tell apart how they are written.
+fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+    aliases.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
+}
+
+/// What the alias stands for, with the arguments of the call behind it.
+fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
+    let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
+    let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
+    let pending =
+        |text: &str, folders: Vec<Word>| Pending { text: text.to_owned(), folders, carried: carried.clone(), level: 0 };
+    match alias.text.strip_prefix('!') {
+        // It runs at the top of the repository, and gets the arguments behind its last command.
+        Some(text) => {
+            let mut reading = read(pending(text, vec![Word::Dynamic]));
+            if let Some(last) = reading.commands.last_mut() {
+                last.words.extend(arguments.iter().cloned());
+            }
+            Some(reading)
+        }
+        // Its words are split as a shell would, and nothing in them is run.
+        None => {
+            let mut split = read(pending(&alias.text, command.folders.clone()));
+            let mut words: Vec<Word> = command.words[..alias.at].to_vec();
+            match (split.commands.len(), split.commands.pop()) {
+                (1, Some(inner)) if split.doubts.iter().all(|doubt| doubt.why != Why::Unparsed) => {
+                    words.extend(inner.words)
+                }
+                _ => return None,
+            }
+            words.extend(arguments.iter().cloned());
+            Some(Reading { commands: vec![Command { words, ..command.clone() }], doubts: Vec::new() })
+        }
+    }
+}

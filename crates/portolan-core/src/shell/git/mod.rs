@@ -1,0 +1,323 @@
+//! A call of git in standard form: what holds for all of it, and what it does to the repository, as data.
+
+mod actions;
+pub(super) mod alias;
+mod options;
+mod subcommands;
+
+pub use actions::{
+    Action, Branch, Change, Commit, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind,
+    Reset, Switch,
+};
+
+use super::walk::join;
+use super::{Assignment, Command, Word};
+
+/// A call of git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// Every folder that it may work in, `-C` included.
+    pub folders: Vec<Word>,
+    /// `--git-dir` or `GIT_DIR`.
+    pub git_dir: Option<Word>,
+    /// `--work-tree` or `GIT_WORK_TREE`.
+    pub work_tree: Option<Word>,
+    /// `GIT_INDEX_FILE`.
+    pub index_file: Option<Word>,
+    /// Configuration that is given for this call, by `-c`, `--config-env` or the environment. A key is lower case; one that
+    /// is only known at the run is `?`.
+    pub config: Vec<(String, Word)>,
+    /// Whether hooks are skipped (`--no-verify`) or replaced (`core.hooksPath`, in any way, also of another git).
+    pub hooks: Hooks,
+    /// What it does.
+    pub action: Action,
+    /// What is not understood of it: unknown options, and words that only the run will know where an option could stand.
+    pub unclear: Vec<String>,
+}
+
+/// What becomes of the hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Some are skipped.
+    pub skipped: bool,
+    /// Others are run than those of the repository.
+    pub replaced: bool,
+}
+
+/// The call of git that `command` is, if it is one.
+#[must_use]
+pub fn invocation(command: &Command) -> Option<Invocation> {
+    let globals = globals(command)?;
+    let (name, arguments) = match &globals.subcommand {
+        Some((Word::Known(name), rest)) => (name.clone(), rest.clone()),
+        Some((_, rest)) => (String::new(), rest.clone()),
+        None => ("version".to_owned(), Vec::new()),
+    };
+    let told = subcommands::told(&name, &arguments, command.stdin.as_ref());
+    let mut unclear = globals.unclear;
+    unclear.extend(told.unclear);
+    unclear.dedup();
+    let writes_hooks = matches!(&told.action, Action::Config(write) if is_hooks(&write.key));
+    let replaced = writes_hooks || globals.config.iter().any(|(key, _)| is_hooks(key)) || globals.exec_path;
+    Some(Invocation {
+        folders: globals.folders,
+        git_dir: globals.git_dir,
+        work_tree: globals.work_tree,
+        index_file: globals.index_file,
+        config: globals.config,
+        hooks: Hooks { skipped: told.skips_hooks, replaced },
+        action: told.action,
+        unclear,
+    })
+}
+
+fn is_hooks(key: &str) -> bool {
+    // Files of configuration that are included may set anything.
+    key == "core.hookspath" || key == "?" || key.starts_with("include.") || key.starts_with("includeif.")
+}
+
+/// What stands before the subcommand.
+pub(super) struct Globals {
+    folders: Vec<Word>,
+    git_dir: Option<Word>,
+    work_tree: Option<Word>,
+    index_file: Option<Word>,
+    pub(super) config: Vec<(String, Word)>,
+    exec_path: bool,
+    unclear: Vec<String>,
+    /// The subcommand and its arguments.
+    pub(super) subcommand: Option<(Word, Vec<Word>)>,
+    /// Where the subcommand stands.
+    pub(super) at: usize,
+}
+
+/// Options that take no value and change nothing that is told.
+const QUIET: &[&str] = &[
+    "-p",
+    "--paginate",
+    "-P",
+    "--no-pager",
+    "--no-replace-objects",
+    "--bare",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+    "--no-optional-locks",
+    "--no-lazy-fetch",
+    "--no-advice",
+];
+
+/// What stands before the subcommand of a call of git.
+pub(super) fn globals(command: &Command) -> Option<Globals> {
+    // Where files are found however they are written, so are programs.
+    let program = command.program()?.to_ascii_lowercase();
+    let dashed = program.strip_prefix("git-").map(str::to_owned);
+    if program != "git" && dashed.is_none() {
+        return None;
+    }
+    let mut globals = Globals {
+        folders: command.folders.clone(),
+        git_dir: None,
+        work_tree: None,
+        index_file: None,
+        config: Vec::new(),
+        exec_path: false,
+        unclear: Vec::new(),
+        subcommand: None,
+        at: command.words.len(),
+    };
+    for assignment in command.carried.iter().chain(&command.assignments) {
+        globals.environment(assignment);
+    }
+    globals.counted(command);
+    match dashed {
+        Some(name) => {
+            globals.at = 0;
+            globals.subcommand = Some((Word::Known(name), command.words[1..].to_vec()));
+        }
+        None => globals.options(&command.words),
+    }
+    Some(globals)
+}
+
+impl Globals {
+    fn environment(&mut self, assignment: &Assignment) {
+        let value = Some(assignment.value.clone());
+        match assignment.name.as_str() {
+            "GIT_DIR" => self.git_dir = value,
+            "GIT_WORK_TREE" => self.work_tree = value,
+            "GIT_INDEX_FILE" => self.index_file = value,
+            "GIT_EXEC_PATH" => self.exec_path = true,
+            // Whole files and lists of configuration.
+            "GIT_CONFIG"
+            | "GIT_CONFIG_GLOBAL"
+            | "GIT_CONFIG_SYSTEM"
+            | "GIT_CONFIG_PARAMETERS"
+            | "HOME"
+            | "XDG_CONFIG_HOME" => {
+                self.config.push(("?".to_owned(), assignment.value.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// `GIT_CONFIG_KEY_0=key GIT_CONFIG_VALUE_0=value`.
+    fn counted(&mut self, command: &Command) {
+        let all = || command.carried.iter().chain(&command.assignments);
+        for assignment in all() {
+            let Some(number) = assignment.name.strip_prefix("GIT_CONFIG_KEY_") else { continue };
+            let name = format!("GIT_CONFIG_VALUE_{number}");
+            let value = all().rfind(|other| other.name == name).map_or(Word::Dynamic, |other| other.value.clone());
+            let key = assignment.value.known().map_or_else(|| "?".to_owned(), str::to_lowercase);
+            self.config.push((key, value));
+        }
+    }
+
+    fn options(&mut self, words: &[Word]) {
+        let mut at = 1;
+        while let Some(word) = words.get(at) {
+            let Some(text) = word.known() else {
+                self.unclear.push("?".to_owned());
+                self.subcommand = Some((Word::Dynamic, words[at + 1..].to_vec()));
+                self.at = at;
+                return;
+            };
+            if !text.starts_with('-') {
+                self.subcommand = Some((word.clone(), words[at + 1..].to_vec()));
+                self.at = at;
+                return;
+            }
+            at += self.option(text, words.get(at + 1));
+        }
+    }
+
+    /// Takes one option, and says how many words it was.
+    fn option(&mut self, text: &str, next: Option<&Word>) -> usize {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(Word::from(value))));
+        let apart = usize::from(value.is_none());
+        let taken = || value.clone().or_else(|| next.cloned()).unwrap_or(Word::Dynamic);
+        match name {
+            "-C" => {
+                let folder = taken();
+                self.folders = self.folders.iter().map(|from| join(from, &folder)).collect();
+                return 2;
+            }
+            "-c" => {
+                let (key, value) = setting(&next.cloned().unwrap_or(Word::Dynamic));
+                self.config.push((key, value));
+                return 2;
+            }
+            "--config-env" => {
+                let (key, _) = setting(&taken());
+                self.config.push((key, Word::Dynamic));
+            }
+            "--git-dir" => self.git_dir = Some(taken()),
+            "--work-tree" => self.work_tree = Some(taken()),
+            "--exec-path" if value.is_some() => {
+                self.exec_path = true;
+                return 1;
+            }
+            "--namespace" | "--super-prefix" | "--attr-source" | "--list-cmds" => {}
+            "--exec-path" | "--version" | "-v" | "--help" | "-h" | "--html-path" | "--man-path" | "--info-path" => {
+                return 1;
+            }
+            _ if QUIET.contains(&text) => return 1,
+            _ => {
+                self.unclear.push(text.to_owned());
+                return 1;
+            }
+        }
+        1 + apart
+    }
+}
+
+/// `key=value`, as `-c` takes it.
+fn setting(word: &Word) -> (String, Word) {
+    match word.known().map(|text| text.split_once('=').unwrap_or((text, "true"))) {
+        Some((key, value)) => (key.to_lowercase(), Word::from(value)),
+        None => ("?".to_owned(), Word::Dynamic),
+    }
+}
+
+/// Keys of configuration, and variables, whose value is a program.
+const PROGRAMS: &[&str] = &[
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.askpass",
+    "sequence.editor",
+    "diff.external",
+    "gpg.program",
+    "credential.helper",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_PAGER",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+];
+
+/// Ends of such keys: `diff.x.textconv`.
+const PROGRAM_ENDS: &[&str] =
+    &[".textconv", ".command", ".driver", ".cmd", ".clean", ".smudge", ".process", ".program"];
+
+/// The texts that a call of git hands to a shell, or words that it runs.
+pub(super) fn texts(command: &Command) -> Vec<Word> {
+    let Some(globals) = globals(command) else { return Vec::new() };
+    let runs = |name: &str| {
+        PROGRAMS.contains(&name) || name.starts_with("pager.") || PROGRAM_ENDS.iter().any(|end| name.ends_with(end))
+    };
+    let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
+    let assigned = command.assignments.iter().filter(|given| runs(&given.name)).map(|given| given.value.clone());
+    let mut found: Vec<Word> = set.chain(assigned).collect();
+    // Whether there is a pager at all, or a monitor of git's own.
+    found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
+    found.extend(subcommand_texts(&globals));
+    found
+}
+
+fn subcommand_texts(globals: &Globals) -> Vec<Word> {
+    let Some((Word::Known(name), arguments)) = &globals.subcommand else { return Vec::new() };
+    let known = |at: usize| arguments.get(at).and_then(Word::known);
+    match (name.as_str(), known(0)) {
+        ("submodule", Some("foreach")) => {
+            let rest = arguments[1..].iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
+            let rest: Vec<&Word> = rest.collect();
+            // One argument is a text; several are a program and its arguments.
+            vec![if let [text] = rest[..] { text.clone() } else { joined(rest.into_iter()) }]
+        }
+        ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
+        ("rebase", _) => values(arguments, &["-x", "--exec"]),
+        ("difftool", _) => values(arguments, &["-x", "--extcmd"]),
+        ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),
+        _ => Vec::new(),
+    }
+}
+
+/// Words as a text that a shell takes apart into the same words.
+fn joined<'a>(words: impl Iterator<Item = &'a Word>) -> Word {
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let known: Option<Vec<String>> = words.map(|word| word.known().map(quoted)).collect();
+    known.map_or(Word::Dynamic, |known| Word::Known(known.join(" ")))
+}
+
+fn values(arguments: &[Word], options: &[&str]) -> Vec<Word> {
+    let mut found = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let Some(text) = word.known() else { continue };
+        if options.contains(&text) {
+            found.extend(arguments.get(at + 1).cloned());
+        }
+        let attached = |option: &&str| {
+            let rest = text.strip_prefix(*option)?;
+            if option.starts_with("--") { rest.strip_prefix('=') } else { Some(rest) }
+        };
+        found.extend(options.iter().find_map(attached).filter(|rest| !rest.is_empty()).map(Word::from));
+    }
+    found
+}

@@ -1,0 +1,546 @@
+//! The statements of a text, in the order in which they run, and what holds where each of them runs: the folders it may
+//! be in, and the variables set before it.
+
+use shuck_ast::{
+    ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, BinaryCommand, BinaryOp, BuiltinCommand,
+    Command as CommandSyntax, CompoundCommand, DeclOperand as Declared, Redirect, RedirectKind, RedirectTarget, Stmt,
+    StmtSeq, StmtTerminator, Word as Syntax,
+};
+
+use std::sync::Arc;
+
+use super::queue::{MAX_COMMANDS, Pending, doubt};
+use super::{Assignment, Command, Reading, Why, Word, programs, wrap, writes};
+
+/// The folders that the next statement may run in.
+pub(super) type Folders = Vec<Word>;
+
+/// Where a statement leaves the shell: after success, and after failure. None: it does not come back.
+struct Left {
+    success: Folders,
+    failure: Folders,
+}
+
+impl Left {
+    fn same(folders: &Folders) -> Self {
+        Self { success: folders.clone(), failure: folders.clone() }
+    }
+
+    fn either(self) -> Folders {
+        union(self.success, self.failure)
+    }
+}
+
+/// What a redirection gives a command.
+#[derive(Default)]
+struct Redirections {
+    writes: Vec<Word>,
+    stdin: Option<Word>,
+}
+
+/// Goes through one text.
+pub(super) struct Walk<'a> {
+    pub(super) source: &'a str,
+    pub(super) pending: Vec<Pending>,
+    reading: &'a mut Reading,
+    folders: Folders,
+    carried: Arc<Vec<Assignment>>,
+    level: usize,
+    functions: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(from: &'a Pending, reading: &'a mut Reading) -> Self {
+        Self {
+            source: &from.text,
+            pending: Vec::new(),
+            reading,
+            folders: from.folders.clone(),
+            carried: from.carried.clone(),
+            level: from.level,
+            functions: Vec::new(),
+        }
+    }
+
+    pub(super) fn file(&mut self, body: &StmtSeq) {
+        let folders = self.folders.clone();
+        self.sequence(body, folders);
+    }
+
+    pub(super) fn doubt(&mut self, why: Why, what: &str) {
+        if self.reading.doubts.len() < MAX_COMMANDS {
+            self.reading.doubts.push(doubt(why, what));
+        }
+    }
+
+    /// How many commands were told so far.
+    pub(super) fn told(&self) -> usize {
+        self.reading.commands.len()
+    }
+
+    pub(super) fn told_since(&self, before: usize) -> &[Command] {
+        &self.reading.commands[before..]
+    }
+
+    fn tell(&mut self, command: Command) {
+        match self.reading.commands.len() {
+            0..MAX_COMMANDS => self.reading.commands.push(command),
+            MAX_COMMANDS if self.reading.doubts.last().is_none_or(|last| last.why != Why::TooLong) => {
+                self.reading.doubts.push(doubt(Why::TooLong, self.source));
+            }
+            _ => {}
+        }
+    }
+
+    fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
+        // Each command that follows has them all.
+        const MAX: usize = 64;
+        let carried = Arc::make_mut(&mut self.carried);
+        for assignment in given {
+            carried.retain(|other| other.name != assignment.name);
+            carried.push(assignment);
+        }
+        if carried.len() > MAX {
+            carried.drain(..carried.len() - MAX);
+            self.doubt(Why::TooLong, "variables");
+        }
+    }
+
+    /// How much was told so far.
+    pub(super) fn seen(&self) -> usize {
+        self.reading.commands.len() + self.reading.doubts.len() + self.pending.len()
+    }
+
+    /// Statements that leave the shell as it was.
+    pub(super) fn subshell(&mut self, body: &StmtSeq) {
+        let (folders, carried) = (self.folders.clone(), self.carried.clone());
+        self.sequence(body, folders.clone());
+        (self.folders, self.carried) = (folders, carried);
+    }
+
+    /// A text that another shell, or this one, reads from here.
+    pub(super) fn text(&mut self, text: String) {
+        let pending =
+            Pending { text, folders: self.folders.clone(), carried: self.carried.clone(), level: self.level + 1 };
+        self.pending.push(pending);
+    }
+
+    fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
+        for statement in body.iter() {
+            folders = self.statement(statement, folders).either();
+        }
+        folders
+    }
+
+    fn statement(&mut self, statement: &Stmt, mut folders: Folders) -> Left {
+        // After an `exit` nothing runs, but a trap or a function may see to it that something does.
+        if folders.is_empty() {
+            folders = vec![Word::Dynamic];
+        }
+        self.folders.clone_from(&folders);
+        let redirections = self.redirections(&statement.redirects);
+        let background = matches!(statement.terminator, Some(StmtTerminator::Background(_)));
+        let left = self.command(&statement.command, folders.clone(), redirections);
+        match (background, statement.negated) {
+            (true, _) => Left::same(&folders),
+            (false, true) => Left { success: left.failure, failure: left.success },
+            (false, false) => left,
+        }
+    }
+
+    fn command(&mut self, command: &CommandSyntax, folders: Folders, redirections: Redirections) -> Left {
+        match command {
+            CommandSyntax::Simple(simple) => {
+                let assignments = self.assignments(&simple.assignments);
+                let name = self.word(&simple.name);
+                let empty =
+                    simple.args.is_empty() && name == Word::from("") && simple.name.span.slice(self.source).is_empty();
+                let mut words = if empty { Vec::new() } else { vec![name] };
+                for word in &simple.args {
+                    words.push(self.word(word));
+                }
+                self.simple(words, assignments, redirections, &folders)
+            }
+            CommandSyntax::Builtin(builtin) => self.leaving(builtin, &folders, redirections),
+            CommandSyntax::Decl(declaration) => {
+                let mut words = vec![Word::from(declaration.variant.as_str())];
+                for operand in &declaration.operands {
+                    words.push(self.declared(operand));
+                }
+                let assignments = self.assignments(&declaration.assignments);
+                self.simple(words, assignments, redirections, &folders)
+            }
+            CommandSyntax::Binary(binary) => self.row(binary, folders, redirections),
+            CommandSyntax::Compound(compound) => {
+                self.writes_only(redirections, &folders);
+                self.compound(compound, folders)
+            }
+            CommandSyntax::Function(function) => {
+                self.writes_only(redirections, &folders);
+                self.functions.extend(function.static_names().map(|name| name.as_str().to_owned()));
+                // It runs where it is called.
+                let carried = self.carried.clone();
+                self.statement(&function.body, vec![Word::Dynamic]);
+                self.carried = carried;
+                Left::same(&folders)
+            }
+            CommandSyntax::AnonymousFunction(function) => {
+                self.writes_only(redirections, &folders);
+                self.statement(&function.body, folders)
+            }
+        }
+    }
+
+    /// `a && b | c …`. A long row nests to the left, so this does not call itself for it.
+    fn row(&mut self, last: &BinaryCommand, folders: Folders, redirections: Redirections) -> Left {
+        self.writes_only(redirections, &folders);
+        let mut row = vec![last];
+        while let CommandSyntax::Binary(inner) = &row[row.len() - 1].left.command {
+            if row[row.len() - 1].left.negated {
+                break;
+            }
+            row.push(inner);
+        }
+        let first = row[row.len() - 1];
+        let mut left = self.statement(&first.left, folders.clone());
+        for binary in row.iter().rev() {
+            left = match binary.op {
+                BinaryOp::Pipe | BinaryOp::PipeAll => {
+                    // Each part of a pipe is a shell of its own.
+                    self.statement(&binary.right, folders.clone());
+                    Left::same(&folders)
+                }
+                BinaryOp::And => {
+                    let right = self.statement(&binary.right, left.success);
+                    Left { success: right.success, failure: union(left.failure, right.failure) }
+                }
+                BinaryOp::Or => {
+                    let right = self.statement(&binary.right, left.failure);
+                    Left { success: union(left.success, right.success), failure: right.failure }
+                }
+            };
+        }
+        left
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, folders: Folders) -> Left {
+        match compound {
+            CompoundCommand::Subshell(body) => {
+                self.subshell(body);
+                return Left::same(&folders);
+            }
+            CompoundCommand::BraceGroup(body) => return self.last_of(body, folders),
+            CompoundCommand::Time(time) => {
+                return match &time.command {
+                    Some(command) => self.statement(command, folders),
+                    None => Left::same(&folders),
+                };
+            }
+            CompoundCommand::Coproc(coproc) => {
+                self.statement(&coproc.body, folders.clone());
+                return Left::same(&folders);
+            }
+            _ => {}
+        }
+        let after = self.branching(compound, folders);
+        Left { success: after.clone(), failure: after }
+    }
+
+    /// A group comes to what its last statement comes to.
+    fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> Left {
+        let Some((last, before)) = body.as_slice().split_last() else { return Left::same(&folders) };
+        for statement in before {
+            folders = self.statement(statement, folders).either();
+        }
+        self.statement(last, folders)
+    }
+
+    fn branching(&mut self, compound: &CompoundCommand, folders: Folders) -> Folders {
+        match compound {
+            CompoundCommand::If(branch) => {
+                let condition = self.last_of(&branch.condition, folders);
+                let mut after = self.sequence(&branch.then_branch, condition.success);
+                let mut otherwise = condition.failure;
+                for (condition, body) in &branch.elif_branches {
+                    let left = self.last_of(condition, otherwise);
+                    after = union(after, self.sequence(body, left.success));
+                    otherwise = left.failure;
+                }
+                match &branch.else_branch {
+                    Some(body) => union(after, self.sequence(body, otherwise)),
+                    None => union(after, otherwise),
+                }
+            }
+            CompoundCommand::For(each) => {
+                self.all(each.words.as_deref().unwrap_or_default());
+                self.again(&[&each.body], folders)
+            }
+            CompoundCommand::Repeat(each) => {
+                self.word(&each.count);
+                self.again(&[&each.body], folders)
+            }
+            CompoundCommand::Foreach(each) => {
+                self.all(&each.words);
+                self.again(&[&each.body], folders)
+            }
+            CompoundCommand::Select(each) => {
+                self.all(&each.words);
+                self.again(&[&each.body], folders)
+            }
+            CompoundCommand::ArithmeticFor(each) => {
+                for span in [each.init_span, each.condition_span, each.step_span].into_iter().flatten() {
+                    self.maybe_hidden(span.slice(self.source));
+                }
+                self.again(&[&each.body], folders)
+            }
+            CompoundCommand::While(each) => self.again(&[&each.condition, &each.body], folders),
+            CompoundCommand::Until(each) => self.again(&[&each.condition, &each.body], folders),
+            CompoundCommand::Case(case) => {
+                self.word(&case.word);
+                let mut after = folders.clone();
+                for item in &case.cases {
+                    for pattern in &item.patterns {
+                        self.pattern(pattern);
+                    }
+                    let start = union(folders.clone(), after.clone());
+                    after = union(after, self.sequence(&item.body, start));
+                }
+                after
+            }
+            CompoundCommand::Arithmetic(arithmetic) => {
+                self.maybe_hidden(arithmetic.span.slice(self.source));
+                // What is no arithmetic is two subshells to other shells than bash.
+                if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
+                    self.text(inner.slice(self.source).to_owned());
+                }
+                folders
+            }
+            CompoundCommand::Conditional(conditional) => {
+                self.conditional(&conditional.expression);
+                folders
+            }
+            CompoundCommand::Always(always) => {
+                let after = self.sequence(&always.body, folders);
+                self.sequence(&always.always_body, after)
+            }
+            CompoundCommand::Subshell(_)
+            | CompoundCommand::BraceGroup(_)
+            | CompoundCommand::Time(_)
+            | CompoundCommand::Coproc(_) => folders,
+        }
+    }
+
+    /// Statements that run any number of times: a folder that they change may be any when they run again.
+    fn again(&mut self, bodies: &[&StmtSeq], mut folders: Folders) -> Folders {
+        let moves = |body: &&StmtSeq| programs::may_move(body.span.slice(self.source));
+        if bodies.iter().any(moves) {
+            folders = union(folders, vec![Word::Dynamic]);
+        }
+        let mut after = folders.clone();
+        for body in bodies {
+            folders = self.sequence(body, folders);
+            after = union(after, folders.clone());
+        }
+        after
+    }
+
+    fn all(&mut self, words: &[Syntax]) {
+        for word in words {
+            self.word(word);
+        }
+    }
+
+    /// `exit` and the like: nothing after them runs, but for what they fail at.
+    fn leaving(&mut self, builtin: &BuiltinCommand, folders: &Folders, redirections: Redirections) -> Left {
+        let (word, more, assignments, leaves) = match builtin {
+            BuiltinCommand::Break(given) => (&given.depth, &given.extra_args, &given.assignments, false),
+            BuiltinCommand::Continue(given) => (&given.depth, &given.extra_args, &given.assignments, false),
+            BuiltinCommand::Return(given) => (&given.code, &given.extra_args, &given.assignments, true),
+            BuiltinCommand::Exit(given) => (&given.code, &given.extra_args, &given.assignments, true),
+        };
+        self.writes_only(redirections, folders);
+        self.assignments(assignments);
+        if let Some(word) = word {
+            self.word(word);
+        }
+        self.all(more);
+        if leaves { Left { success: Vec::new(), failure: Vec::new() } } else { Left::same(folders) }
+    }
+
+    fn declared(&mut self, operand: &Declared) -> Word {
+        match operand {
+            Declared::Flag(word) | Declared::Dynamic(word) => self.word(word),
+            Declared::Name(reference) => {
+                self.maybe_hidden(reference.span.slice(self.source));
+                Word::from(reference.name.as_str())
+            }
+            Declared::Assignment(assignment) => {
+                let made = self.assignment(assignment);
+                let text = made.value.known().map(|value| format!("{}={value}", made.name));
+                self.carry([made]);
+                text.map_or(Word::Dynamic, Word::Known)
+            }
+        }
+    }
+
+    fn assignments(&mut self, given: &[AssignmentSyntax]) -> Vec<Assignment> {
+        given.iter().map(|assignment| self.assignment(assignment)).collect()
+    }
+
+    fn assignment(&mut self, given: &AssignmentSyntax) -> Assignment {
+        if given.target.subscript.is_some() {
+            self.maybe_hidden(given.target.span.slice(self.source));
+        }
+        let value = match &given.value {
+            AssignmentValue::Scalar(word) => match self.word(word) {
+                Word::Known(text) if !given.append => Word::Known(text),
+                _ => Word::Dynamic,
+            },
+            AssignmentValue::Compound(array) => {
+                for element in &array.elements {
+                    match element {
+                        ArrayElem::Sequential(word) => drop(self.word(word)),
+                        ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
+                            self.maybe_hidden(key.syntax_text(self.source));
+                            self.word(value);
+                        }
+                    }
+                }
+                Word::Dynamic
+            }
+        };
+        Assignment { name: given.target.name.as_str().to_owned(), value }
+    }
+
+    fn redirections(&mut self, given: &[Redirect]) -> Redirections {
+        let mut told = Redirections::default();
+        for redirect in given {
+            match &redirect.target {
+                RedirectTarget::Heredoc(heredoc) => told.stdin = Some(self.heredoc(&heredoc.body)),
+                RedirectTarget::Word(target) => {
+                    let word = self.word(target);
+                    self.redirection(redirect.kind, word, &mut told);
+                }
+            }
+        }
+        told
+    }
+
+    fn redirection(&mut self, kind: RedirectKind, target: Word, told: &mut Redirections) {
+        match kind {
+            RedirectKind::Output
+            | RedirectKind::Clobber
+            | RedirectKind::Append
+            | RedirectKind::ReadWrite
+            | RedirectKind::OutputBoth => told.writes.push(target),
+            // `>&2` and `>&-` write no file; `>&name` does.
+            RedirectKind::DupOutput => {
+                let number = |text: &str| text.trim_end_matches('-').chars().all(|digit| digit.is_ascii_digit());
+                if !target.known().is_some_and(number) {
+                    told.writes.push(target);
+                }
+            }
+            RedirectKind::HereString => told.stdin = Some(target),
+            RedirectKind::Input | RedirectKind::DupInput | RedirectKind::HereDoc | RedirectKind::HereDocStrip => {}
+        }
+    }
+
+    /// Files that are written without a command: `> file`, or by a whole group.
+    fn writes_only(&mut self, redirections: Redirections, folders: &Folders) {
+        let writes = writes::kept(redirections.writes);
+        if !writes.is_empty() {
+            let (folders, carried) = (folders.clone(), self.carried.clone());
+            let (words, assignments) = (Vec::new(), Vec::new());
+            self.tell(Command { words, assignments, carried, folders, writes, stdin: redirections.stdin });
+        }
+    }
+
+    fn simple(
+        &mut self,
+        words: Vec<Word>,
+        assignments: Vec<Assignment>,
+        redirections: Redirections,
+        folders: &Folders,
+    ) -> Left {
+        if words.is_empty() {
+            self.carry(assignments);
+            self.writes_only(redirections, folders);
+            return Left::same(folders);
+        }
+        let command = Command {
+            words,
+            assignments,
+            carried: self.carried.clone(),
+            folders: folders.clone(),
+            writes: redirections.writes,
+            stdin: redirections.stdin,
+        };
+        let told = wrap::unwrap(command);
+        for (why, what) in told.doubts {
+            self.doubt(why, &what);
+        }
+        for text in told.texts {
+            let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
+            self.pending.push(Pending { text: text.text, folders: text.folders, carried, level: self.level + 1 });
+        }
+        let mut left = Left::same(folders);
+        for mut command in told.commands {
+            if let Some(folder) = programs::moves_to(&command) {
+                let success = folders.iter().map(|from| join(from, &folder)).collect();
+                left = Left { success, failure: folders.clone() };
+            }
+            writes::add(&mut command);
+            if programs::exports(&command) {
+                self.export(&command);
+            }
+            let called = command.words.first().and_then(Word::known).unwrap_or_default().to_owned();
+            if self.functions.contains(&called) && programs::may_move(self.source) {
+                left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+            }
+            if !programs::only_moves(&command) || !command.writes.is_empty() {
+                self.tell(command);
+            }
+        }
+        if told.moves {
+            left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+        }
+        left
+    }
+
+    /// `builtin export A=b`, which the grammar does not see as a declaration.
+    fn export(&mut self, command: &Command) {
+        let named = command.words.iter().skip(1).filter_map(Word::known).filter_map(|word| word.split_once('='));
+        let named: Vec<Assignment> =
+            named.map(|(name, value)| Assignment { name: name.to_owned(), value: Word::from(value) }).collect();
+        if !named.is_empty() {
+            self.carry(named);
+        }
+    }
+}
+
+/// A longer folder is not told.
+const MAX_PATH: usize = 1024;
+
+/// `to`, seen from `from`.
+pub(super) fn join(from: &Word, to: &Word) -> Word {
+    match (from, to) {
+        (_, Word::Known(to)) if to.len() > MAX_PATH => Word::Dynamic,
+        (_, Word::Known(to)) if to.starts_with('/') => Word::Known(to.clone()),
+        (from, Word::Known(to)) if to == "." || to.is_empty() => from.clone(),
+        (Word::Known(from), Word::Known(to)) if from == "." => Word::Known(to.clone()),
+        (Word::Known(from), Word::Known(to)) if from.len() + to.len() > MAX_PATH => Word::Dynamic,
+        (Word::Known(from), Word::Known(to)) => Word::Known(format!("{}/{to}", from.trim_end_matches('/'))),
+        _ => Word::Dynamic,
+    }
+}
+
+fn union(mut one: Folders, other: Folders) -> Folders {
+    /// More folders than this are no longer told apart.
+    const MAX: usize = 8;
+    for folder in other {
+        if !one.contains(&folder) {
+            one.push(folder);
+        }
+    }
+    if one.len() > MAX { vec![Word::Dynamic] } else { one }
+}
