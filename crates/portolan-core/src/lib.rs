@@ -67,6 +67,7 @@ pub mod diagnostic;
 pub mod dialect;
 pub mod engine;
 pub mod expr;
+pub mod gates;
 pub mod graph;
 pub mod present;
 pub mod reply;

@@ -22,6 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),
     ("present", &["run", "graph", "value", "diagnostic"]),
     ("reply", &["diagnostic"]),
+    ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),
     ("shell", &[]),
 ];
 

@@ -1,0 +1,12 @@
+//! Gates: what must be true of a repository before a phase is left, and what a coding agent may do in it meanwhile.
+//!
+//! Everything here is decided over data: the rules are [`Guidelines`], the repository is a snapshot, a tool call is an
+//! [`Intent`]. Whoever calls finds out how things are, and acts on what is decided.
+
+pub mod guidelines;
+mod intent;
+mod judgement;
+
+pub use guidelines::Guidelines;
+pub use intent::{Intent, Tool};
+pub use judgement::{Decision, Judgement};
