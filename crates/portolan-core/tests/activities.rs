@@ -71,7 +71,7 @@ fn event(run: &Run, action: &Action, option: Option<&str>) -> (Actor, EventKind)
             let question = Raised { question: "which?".to_owned(), options: vec!["a".into(), "b".into()] };
             (agent, EventKind::Raised { frame, revision, question })
         }
-        "end_workflow" => (agent, EventKind::Cancelled { reason: "enough".to_owned() }),
+        "end_workflow" => (agent, EventKind::Cancelled { reason: "enough".to_owned(), outcome: None }),
         other => panic!("no tool of navigation: {other}"),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::graph::{CheckBy, Kind, Workflow};
+use crate::graph::{Check, CheckBy, Kind, Workflow};
 use crate::run::{EffectId, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Timestamp, WorkflowId};
 
@@ -78,6 +78,8 @@ pub struct Work {
     pub id: EffectId,
     /// What to find out.
     pub check: CheckBy,
+    /// What the run claims, where a gate looks at it: the variables that are seen there.
+    pub claims: Arc<Map<String, Value>>,
     /// What to do when a crash leaves it unknown whether it was performed.
     pub after_crash: AfterCrash,
 }
@@ -102,6 +104,7 @@ impl Run {
                 Place::Checking { node, settled, .. } => {
                     let checks = &workflow.flow(&frame.flow).step(node).node.accept;
                     let open = checks.iter().filter(|check| !settled.iter().any(|(id, _)| *id == check.id));
+                    let claims = self.claims(checks, &path);
                     effects.extend(open.map(|check| {
                         let id = EffectId {
                             frame: path.clone(),
@@ -109,7 +112,8 @@ impl Run {
                             since: frame.since,
                             check: check.id.clone(),
                         };
-                        Effect::Perform(Work { id, check: check.by.clone(), after_crash: AfterCrash::Repeat })
+                        let (check, claims) = (check.by.clone(), claims.clone());
+                        Effect::Perform(Work { id, check, claims, after_crash: AfterCrash::Repeat })
                     }));
                 }
                 Place::Passing { node } => {
@@ -126,6 +130,16 @@ impl Run {
             }
         }
         effects
+    }
+
+    /// The variables that gates among `checks` look at; nothing where there is none.
+    fn claims(&self, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
+        if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. })) {
+            return Arc::default();
+        }
+        // The innermost is told first, and counts.
+        let seen = self.variables(path).into_iter().rev();
+        Arc::new(seen.map(|(name, value)| (name.to_owned(), value.clone())).collect())
     }
 
     fn call(&self, workflow: &Workflow, path: FramePath, frame: &Frame) -> Option<ToolCall> {

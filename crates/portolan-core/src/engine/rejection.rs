@@ -42,6 +42,10 @@ pub enum Why {
     BadInput,
     /// What the work is said to have given values are no variables, or no values of theirs.
     BadOutputs,
+    /// A variable may not be given a value at this node.
+    FieldOutOfPhase,
+    /// The rule cannot be got past like this.
+    BadBypass,
     /// The event does not fit the state of the run.
     OutOfPlace,
 }
@@ -61,6 +65,8 @@ impl Why {
             Why::UnknownStep => "unknown_step",
             Why::BadInput => "bad_input",
             Why::BadOutputs => "bad_outputs",
+            Why::FieldOutOfPhase => "field_out_of_phase",
+            Why::BadBypass => "bad_bypass",
             Why::OutOfPlace => "out_of_place",
         }
     }

@@ -30,6 +30,8 @@ pub struct Variable {
     pub required: bool,
     /// Whose it is to give it values, where no step is said to.
     pub keeper: Keeper,
+    /// The nodes at which it may be given a value; nothing means all.
+    pub only_at: Option<Vec<NodeId>>,
 }
 
 /// Whose it is to give a variable values.

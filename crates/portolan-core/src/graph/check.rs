@@ -17,6 +17,8 @@ pub struct Check {
     pub id: CheckId,
     /// Where it stands.
     pub span: Span,
+    /// The rule that it keeps, by which it can be got past; nothing where it cannot be.
+    pub invariant: Option<String>,
     /// How it is decided.
     pub by: CheckBy,
 }
@@ -36,5 +38,10 @@ pub enum CheckBy {
     File {
         /// Its path, relative to the project.
         path: String,
+    },
+    /// The repository is as a gate wants it, which is looked at with what the run's variables claim.
+    Gate {
+        /// The gate: one of those that Portolan has.
+        name: String,
     },
 }

@@ -6,6 +6,7 @@
 mod activity;
 mod call;
 mod check;
+mod phase;
 mod program;
 mod server;
 mod workflow;
@@ -28,6 +29,7 @@ pub use activity::{
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+pub use phase::{Phase, ToolRules};
 pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use workflow::{Exits, Failing, Flow, Step, Workflow};
@@ -95,6 +97,10 @@ pub struct Node {
     pub sets: Vec<(String, Value)>,
     /// Where it stands, in a text of activities.
     pub seat: Option<Box<Seat>>,
+    /// What makes it a phase; nothing for other nodes.
+    pub phase: Option<Box<Phase>>,
+    /// The tools that may be used while work is done at it; nothing where all may.
+    pub tools: Option<Box<ToolRules>>,
 }
 
 /// What is told about a node. All of it is text for readers; none of it steers.

@@ -145,19 +145,21 @@ impl Exits {
     pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         match &self.failing {
             Failing::Retries { to, .. } => to,
-            Failing::Leads(_) => node,
+            Failing::Leads(_) | Failing::Stays => node,
         }
     }
 
     /// Every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
-        self.on.iter().map(|(on, _)| on.clone()).chain([Outcome::failed()])
+        self.on.iter().map(|(on, _)| on.clone()).chain((self.failing != Failing::Stays).then(Outcome::failed))
     }
 }
 
 /// What a failure does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failing {
+    /// It does not lead anywhere: nobody can report one, and work that is not accepted stays.
+    Stays,
     /// It leads elsewhere, at once.
     Leads(NodeId),
     /// It is tried again, within a budget.
@@ -175,7 +177,7 @@ impl Failing {
     /// How many times a failure is tried again.
     pub fn budget(&self) -> u32 {
         match self {
-            Failing::Leads(_) => 0,
+            Failing::Leads(_) | Failing::Stays => 0,
             Failing::Retries { budget, .. } => *budget,
         }
     }

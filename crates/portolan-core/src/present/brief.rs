@@ -146,6 +146,7 @@ pub(super) fn checks(node: &Node, untrusted: Option<&str>) -> Option<String> {
     lines.extend(node.accept.iter().map(|check| match &check.by {
         CheckBy::Run { argv, .. } => format!("- {}: `{}` exits with status 0", check.id, argv.join(" ")),
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
+        CheckBy::Gate { name } => format!("- {}: the repository is as `{name}` wants it", check.id),
     }));
     let runs = node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
     if let Some(lift) = untrusted.filter(|_| runs) {

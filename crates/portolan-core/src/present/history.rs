@@ -36,6 +36,8 @@ fn what(event: &EventKind) -> String {
         EventKind::Settled { effect, verdict } => {
             let verdict = match verdict {
                 Verdict::Held => "held".to_owned(),
+                Verdict::Shown { reason, .. } => format!("held: {reason}"),
+                Verdict::Excused { reason, bypass } => format!("was got past by `{bypass}`: {reason}"),
                 Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
                 Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
             };
@@ -52,7 +54,17 @@ fn what(event: &EventKind) -> String {
             Reply::Output(_) => format!("took an answer{}", at(frame)),
             Reply::Failed(fault) => format!("took a failure{}: {}", at(frame), clip(&fault.message)),
         },
-        EventKind::Cancelled { reason } => format!("cancelled the run: {reason}"),
+        EventKind::Noted { values, .. } => {
+            let names: Vec<&str> = values.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            format!("gave {}", list(&names))
+        }
+        EventKind::Bypassed { invariant, node, reason, .. } => {
+            format!("got past `{invariant}` at `{node}`: {}", clip(reason))
+        }
+        EventKind::Cancelled { reason, outcome } => {
+            let outcome = outcome.as_ref().map_or_else(String::new, |outcome| format!(" as {outcome}"));
+            format!("cancelled the run{outcome}: {reason}")
+        }
     }
 }
 
@@ -64,6 +76,7 @@ fn change(change: &Change) -> Option<String> {
     match change {
         Change::Opened { .. } | Change::Settled { .. } | Change::Given { .. } | Change::Joined { .. } => None,
         Change::Finished { .. } => None,
+        Change::Bypassed { bypass } => Some(format!("bypass `{}` on record", bypass.id)),
         Change::Moved { frame, place, .. } => Some(format!("{}{}", moved(place), at(frame))),
         Change::Retried { gate, used, budget, .. } => Some(format!("retry {used} of {budget} for `{gate}`")),
         Change::Refilled { gate: Some(gate), .. } => Some(format!("budget of `{gate}` refilled")),

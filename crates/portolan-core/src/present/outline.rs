@@ -158,10 +158,11 @@ fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
 
 fn failure_targets(failing: &Failing) -> impl Iterator<Item = &NodeId> {
     let (first, second) = match failing {
-        Failing::Leads(to) => (to, None),
-        Failing::Retries { to, exhausted, .. } => (to, exhausted.as_ref()),
+        Failing::Stays => (None, None),
+        Failing::Leads(to) => (Some(to), None),
+        Failing::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
     };
-    std::iter::once(first).chain(second)
+    first.into_iter().chain(second)
 }
 
 fn goes_one_way(step: &Step) -> bool {
@@ -212,6 +213,7 @@ fn way(on: &str, to: &NodeId) -> String {
 
 fn failure(failing: &Failing) -> String {
     let (to, budget, exhausted) = match failing {
+        Failing::Stays => return "stays until its checks hold".to_owned(),
         Failing::Leads(to) => return way(FAILED, to),
         Failing::Retries { to, budget, exhausted } => (to, *budget, exhausted),
     };
@@ -226,6 +228,7 @@ fn checked(id: &str, by: &CheckBy) -> String {
     let what = match by {
         CheckBy::Run { argv, .. } => argv.iter().map(|word| one_line(word)).collect::<Vec<_>>().join(" "),
         CheckBy::File { path } => format!("file {}", one_line(path)),
+        CheckBy::Gate { name } => format!("gate {}", one_line(name)),
     };
     cut(&format!("check {}: {what}", one_line(id)), WIDTH)
 }

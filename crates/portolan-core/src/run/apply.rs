@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent};
-use crate::value::NodeId;
+use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent, Verdict};
+use crate::value::{CheckId, NodeId};
 
 impl Run {
     /// The run that a journal's changes come to; nothing unless the first one opens it.
@@ -41,11 +41,10 @@ impl Run {
                     frame.feedback.clone_from(feedback);
                 });
             }
-            Change::Settled { frame, check, verdict } => self.at(frame, |frame| {
-                if let Place::Checking { settled, .. } = &mut frame.place {
-                    settled.push((check.clone(), verdict.clone()));
-                }
-            }),
+            Change::Bypassed { bypass } => {
+                self.flow_data(&FramePath::default(), |data| data.bypasses.push(bypass.clone()));
+            }
+            Change::Settled { frame, check, verdict } => self.settle(frame, check, verdict),
             Change::Retried { frame, gate, used, .. } => self.at(frame, |frame| {
                 frame.spent.retain(|spent| spent.gate != *gate);
                 frame.spent.push(Spent { gate: gate.clone(), used: *used });
@@ -92,6 +91,20 @@ impl Run {
                 self.at(frame, |frame| finish_item(frame, *index, output.as_ref()));
             }
         }
+    }
+
+    fn settle(&mut self, path: &FramePath, check: &CheckId, verdict: &Verdict) {
+        if let Verdict::Excused { bypass, .. } = verdict
+            && let Some(data) = &mut self.root.data
+            && let Some(used) = data.bypasses.iter_mut().find(|known| known.id == *bypass)
+        {
+            used.used = true;
+        }
+        self.at(path, |frame| {
+            if let Place::Checking { settled, .. } = &mut frame.place {
+                settled.push((check.clone(), verdict.clone()));
+            }
+        });
     }
 
     /// The data of a flow that is walked; it has none before it is told something.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BranchState, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
+use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// Why a loop is over.
@@ -40,6 +40,11 @@ pub enum Change {
         /// Why it was sent there, when that was a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         feedback: Option<Feedback>,
+    },
+    /// A rule does not stop the run at a node.
+    Bypassed {
+        /// What is on record.
+        bypass: Bypass,
     },
     /// A check is settled.
     Settled {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Frame;
+use super::{Bypass, Frame};
 use crate::expr::Outputs;
 use crate::value::NodeId;
 
@@ -25,6 +25,9 @@ pub struct Data {
     /// The activities that are passed over, by their first nodes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skipped: BTreeSet<NodeId>,
+    /// What somebody has got past by name, the latest last. Those of a run are with its root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bypasses: Vec<Bypass>,
     /// What it came to, when it is over and came to something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<Value>>,

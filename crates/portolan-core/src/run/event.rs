@@ -124,10 +124,39 @@ pub enum EventKind {
         /// The revision at which it was asked.
         since: u64,
     },
+    /// Variables are given values while work goes on.
+    Noted {
+        /// At which position.
+        frame: FramePath,
+        /// The values: an object.
+        values: Arc<Value>,
+    },
+    /// Somebody gets past a rule by name.
+    Bypassed {
+        /// The rule.
+        invariant: String,
+        /// The node at which it is not to count.
+        node: NodeId,
+        /// Why.
+        reason: String,
+        /// By what way.
+        source: String,
+        /// What was used.
+        identifier: String,
+        /// After that it does not count any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+        /// Whether it counts once only.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        once: bool,
+    },
     /// The run is called off.
     Cancelled {
         /// Why.
         reason: String,
+        /// What it came to, where that has a name: `scoped-down`, `escalated`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
     },
 }
 
@@ -147,6 +176,21 @@ pub enum Reply {
 pub enum Verdict {
     /// It holds.
     Held,
+    /// It holds, and this is what was found.
+    Shown {
+        /// What was found: never empty.
+        reason: String,
+        /// The variables that it makes known: an object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sets: Option<Arc<Value>>,
+    },
+    /// It does not hold, and a bypass has it count as if it did.
+    Excused {
+        /// What does not hold.
+        reason: String,
+        /// The bypass, by its name in the run.
+        bypass: String,
+    },
     /// It does not hold.
     Broken {
         /// Why.

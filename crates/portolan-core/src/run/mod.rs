@@ -4,6 +4,7 @@
 //! frame. The engine decides over this, and situations are presented from it; it knows neither of them.
 
 mod apply;
+mod bypass;
 mod change;
 mod data;
 mod event;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
+pub use bypass::Bypass;
 pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use event::{Actor, Channel, EffectId, Event, EventKind, Reply, Verdict};
@@ -523,6 +525,11 @@ impl Run {
         let is_due = |place: &Place| matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
         let positions = self.positions().into_iter().filter(|(_, frame)| is_due(&frame.place));
         positions.map(|(path, frame)| (path, frame.since)).collect()
+    }
+
+    /// What somebody has got past by name, the latest last.
+    pub fn bypasses(&self) -> &[Bypass] {
+        self.root.data.as_ref().map_or(&[], |data| &data.bypasses)
     }
 
     /// Whether nothing further happens.

@@ -70,7 +70,7 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
             let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
             let failed = match &step.exits.failing {
                 Failing::Leads(_) | Failing::Retries { exhausted: Some(_), .. } => Some(Outcome::failed()),
-                Failing::Retries { exhausted: None, .. } => None,
+                Failing::Retries { exhausted: None, .. } | Failing::Stays => None,
             };
             declared.chain(failed).collect()
         }

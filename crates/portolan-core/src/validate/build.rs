@@ -121,6 +121,10 @@ fn expressions(step: &Step) -> impl Iterator<Item = &Expr> {
 
 /// What the `failed` edges and `maxRetries` of a node come to. `docs/workflows.md` has the table.
 fn failing(map: &Map<'_>, node: &Node) -> Failing {
+    if let Some(phase) = &node.phase {
+        let back = |to: &NodeId| Failing::Retries { to: to.clone(), budget: phase.cap, exhausted: None };
+        return phase.back.as_ref().map_or(Failing::Stays, back);
+    }
     let written = node.max_retries.as_ref().map(|count| count.value);
     let is_join = matches!(node.kind, Kind::Join { .. });
     match map.failed_edges(&node.id) {
@@ -205,6 +209,8 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
         max_retries: None,
         sets: Vec::new(),
         seat: None,
+        phase: None,
+        tools: None,
     };
     Step { exits: Exits { on, failing: again(&node, 0), guards: Vec::new(), branches: Vec::new() }, node }
 }

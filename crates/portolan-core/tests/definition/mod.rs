@@ -107,6 +107,7 @@ fn look_at_flow(workflow: &Workflow, flow: &Flow, strictness: Strictness) {
 
 fn targets(exits: &Exits) -> impl Iterator<Item = &NodeId> {
     let failing = match &exits.failing {
+        Failing::Stays => [None, None],
         Failing::Leads(to) => [Some(to), None],
         Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
     };

@@ -107,7 +107,7 @@ fn happen(walk: &mut Walk<'_>, model: &mut Model<'_>, happening: &Happening) -> 
         }
         Happening::Gathered { outcomes } => gather(walk, model, outcomes),
         Happening::Cancelled => {
-            let engine = walk.happen(&by_person(EventKind::Cancelled { reason: String::new() }));
+            let engine = walk.happen(&by_person(EventKind::Cancelled { reason: String::new(), outcome: None }));
             (engine.is_ok(), model.cancel().is_ok())
         }
     }

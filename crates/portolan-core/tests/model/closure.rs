@@ -46,7 +46,7 @@ fn next(walk: &Walk<'_>) -> Vec<Run> {
         events.extend(branches.into_iter().map(|branches| by_agent(EventKind::Gathered { branches })));
     }
     if !walk.run.is_over() {
-        events.push(by_person(EventKind::Cancelled { reason: String::new() }));
+        events.push(by_person(EventKind::Cancelled { reason: String::new(), outcome: None }));
     }
     let after = |event| {
         let changes = walk.decide(&event).ok()?;

@@ -233,7 +233,7 @@ impl<'d> Drive<'d> {
     async fn call_off(&mut self, reason: &str) -> Result<(), ServiceError> {
         self.calls.abort_all();
         self.flying.clear();
-        self.step(EventKind::Cancelled { reason: reason.to_owned() }).await
+        self.step(EventKind::Cancelled { reason: reason.to_owned(), outcome: None }).await
     }
 
     async fn step(&mut self, what: EventKind) -> Result<(), ServiceError> {

@@ -29,6 +29,7 @@ pub async fn perform(work: &Work, project: &Path) -> Verdict {
     match &work.check {
         CheckBy::Run { argv, timeout_seconds } => run(argv, *timeout_seconds, project).await,
         CheckBy::File { path } => file::look(path, project),
+        CheckBy::Gate { name } => unknown(format!("there is no gate `{name}`")),
     }
 }
 

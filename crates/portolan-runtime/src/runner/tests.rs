@@ -78,7 +78,7 @@ fn run_check(argv: &[&str]) -> CheckBy {
 
 fn work(check: CheckBy) -> Work {
     let id = EffectId { frame: FramePath::default(), node: "verify".into(), since: 1, check: "tests".into() };
-    Work { id, check, after_crash: AfterCrash::Repeat }
+    Work { id, check, claims: Default::default(), after_crash: AfterCrash::Repeat }
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -89,6 +89,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Held => "held".to_owned(),
+        Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => format!("held: {reason}"),
         Verdict::Broken { reason, output } if output.is_empty() => format!("broken: {reason}"),
         Verdict::Broken { reason, output } => format!("broken: {reason}\n{output}"),
         Verdict::Unknown { reason } => format!("unknown: {reason}"),

@@ -149,7 +149,8 @@ impl Service {
     pub async fn cancel(&self, address: &Address, reason: &str, caller: &Caller) -> Result<View, ServiceError> {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
-            match self.step(&mut held, EventKind::Cancelled { reason: reason.to_owned() }, caller).await {
+            match self.step(&mut held, EventKind::Cancelled { reason: reason.to_owned(), outcome: None }, caller).await
+            {
                 Ok(()) => return self.view(&held, None, caller),
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(self.situated(error, &held, None, caller)),

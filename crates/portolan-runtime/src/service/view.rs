@@ -62,7 +62,7 @@ pub struct Checked {
     pub id: String,
     /// Whether it held.
     pub held: bool,
-    /// Why it did not.
+    /// Why it did not; what was found, where something was said of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The end of what it printed, when it did not hold.
@@ -98,6 +98,10 @@ impl Checked {
     fn of(check: &CheckId, verdict: &Verdict) -> Checked {
         let (held, reason, output) = match verdict {
             Verdict::Held => (true, None, None),
+            Verdict::Shown { reason, .. } => (true, Some(reason.clone()), None),
+            Verdict::Excused { reason, bypass } => {
+                (true, Some(format!("got past by `{bypass}`, though: {reason}")), None)
+            }
             Verdict::Broken { reason, output } => {
                 (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
             }

@@ -86,6 +86,8 @@ fn add(graph: &mut Graph, id: &str, rest: &str) {
         max_retries: None,
         sets: Vec::new(),
         seat: None,
+        phase: None,
+        tools: None,
     });
 }
 

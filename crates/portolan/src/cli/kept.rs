@@ -142,7 +142,7 @@ fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
     match (data.and_then(|data| data.fault.as_ref()), result) {
         (Some(fault), _) => End::Failed(hidden.fault(fault)),
         (None, EndResult::Cancelled) => End::CalledOff(match &last.event.what {
-            EventKind::Cancelled { reason } => hidden.text(reason),
+            EventKind::Cancelled { reason, .. } | EventKind::Bypassed { reason, .. } => hidden.text(reason),
             _ => String::new(),
         }),
         (None, _) => {

@@ -177,6 +177,8 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         max_retries,
         sets: Vec::new(),
         seat: None,
+        phase: None,
+        tools: None,
     })
 }
 
@@ -253,7 +255,7 @@ fn lower_checks(checks: Vec<syntax::Check>, faults: &mut Faults) -> Vec<Check> {
             continue;
         }
         if let Some(by) = lower_check(&check, &id.value, faults) {
-            lowered.push(Check { id: id.value.into(), span: check.span, by });
+            lowered.push(Check { id: id.value.into(), span: check.span, invariant: None, by });
         }
     }
     lowered

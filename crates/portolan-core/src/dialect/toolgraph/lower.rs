@@ -243,6 +243,8 @@ impl Drawing<'_> {
             max_retries: None,
             sets: Vec::new(),
             seat: None,
+            phase: None,
+            tools: None,
         })
     }
 

@@ -228,6 +228,7 @@ impl Draft<'_> {
         let step = self.step(&frame.flow, node);
         self.executed(path, node, Err(fault.clone()));
         match &step.exits.failing {
+            Failing::Stays => {}
             Failing::Leads(to) => self.enter(path, frame.flow.clone(), to, &Outcome::passed(), None),
             Failing::Retries { .. } => self.finish_function(path, node, EndResult::Failure, Err(fault)),
         }

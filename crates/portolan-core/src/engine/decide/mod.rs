@@ -4,10 +4,12 @@ mod activities;
 mod answer;
 mod begin;
 mod branches;
+mod bypass;
 mod cancel;
 mod each;
 mod functions;
 mod gather;
+mod note;
 mod open;
 mod raise;
 mod report;
@@ -51,6 +53,8 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         }
         EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
         EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),
+        EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values)?,
+        EventKind::Bypassed { .. } => bypass::decide(&mut draft, &event.what)?,
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
     Ok(draft.finish())

@@ -102,7 +102,11 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
 
 /// What the work has given values. All of it fits, or nothing of the claim counts.
 fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
-    let Some(outputs) = claim.outputs else { return Ok(()) };
+    claim.outputs.map_or(Ok(()), |outputs| take_values(draft, path, outputs))
+}
+
+/// What the work at a position has given values.
+pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Value) -> Result<(), Rejection> {
     let refused = |message: String| {
         Err(Rejection::new(Why::BadOutputs, message, "give each as its type says, and leave out what is no variable"))
     };
@@ -114,6 +118,19 @@ fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> R
     let flow = draft.workflow.flow(&frame.flow);
     let node = draft.before.frame(path).map(|at| &flow.step(at.place.node()).node);
     // Whether there is such a variable is not said: it may be one that the agent is not to know of.
+    let closed: Vec<&str> = outputs.keys().map(String::as_str).filter(|name| is_closed(flow, node, name)).collect();
+    if !closed.is_empty() {
+        let at = node.map_or_else(String::new, |node| format!(" at `{}`", node.id));
+        let open: Vec<&str> = flow.variables.iter().map(|variable| variable.name.value.as_str()).collect();
+        let open: Vec<&str> =
+            open.into_iter().filter(|name| node.is_some_and(|node| gives(flow, node, name))).collect();
+        let help = match open.as_slice() {
+            [] => "no value can be given here".to_owned(),
+            open => format!("what can be given here is {}", list(open)),
+        };
+        let message = format!("{} cannot be given a value{at}", list(&closed));
+        return Err(Rejection::new(Why::FieldOutOfPhase, message, help));
+    }
     let foreign: Vec<&str> =
         outputs.keys().map(String::as_str).filter(|name| !node.is_some_and(|node| gives(flow, node, name))).collect();
     if !foreign.is_empty() {
@@ -133,11 +150,20 @@ fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> R
     Ok(())
 }
 
+/// Whether a variable has nodes at which it may be given a value, and this is none of them.
+fn is_closed(flow: &Flow, node: Option<&Node>, name: &str) -> bool {
+    let nodes = flow.variable(name).and_then(|variable| variable.only_at.as_ref());
+    nodes.is_some_and(|nodes| !node.is_some_and(|node| nodes.contains(&node.id)))
+}
+
 /// Whether a step may give a variable its value: one that it names, or where none is named, one that nobody else keeps.
 fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
     match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
         Some(named) => named.iter().any(|named| named == name),
-        None => flow.variable(name).is_some_and(|variable| variable.keeper == Keeper::Anyone),
+        None => flow.variable(name).is_some_and(|variable| {
+            let is_open = variable.only_at.as_ref().is_none_or(|nodes| nodes.contains(&node.id));
+            variable.keeper == Keeper::Anyone && is_open
+        }),
     }
 }
 

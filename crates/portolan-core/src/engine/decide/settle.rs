@@ -1,6 +1,8 @@
 //! A check came to a verdict. When all have, the claim holds or it does not.
 
 use super::walk::Draft;
+use serde_json::Value;
+
 use crate::run::{Change, EffectId, Failure, Feedback, Place, Verdict};
 use crate::value::{CheckId, Outcome};
 
@@ -14,8 +16,42 @@ pub(super) fn decide(draft: &mut Draft<'_>, effect: &EffectId, verdict: &Verdict
     if *node != effect.node || frame.since != effect.since || !known || !open {
         return;
     }
-    draft.emit(Change::Settled { frame: effect.frame.clone(), check: effect.check.clone(), verdict: verdict.clone() });
+    let verdict = excused(draft, effect, verdict);
+    if let Verdict::Shown { sets: Some(sets), .. } = &verdict {
+        learn(draft, effect, sets);
+    }
+    draft.emit(Change::Settled { frame: effect.frame.clone(), check: effect.check.clone(), verdict });
     conclude(draft, effect);
+}
+
+/// What a verdict comes to where somebody has got past the rule that the check keeps.
+fn excused(draft: &Draft<'_>, effect: &EffectId, verdict: &Verdict) -> Verdict {
+    let reason = match verdict {
+        Verdict::Broken { reason, .. } | Verdict::Unknown { reason } => reason,
+        Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => return verdict.clone(),
+    };
+    let Some(frame) = draft.before.frame(&effect.frame) else { return verdict.clone() };
+    let checks = &draft.step(&frame.flow, &effect.node).node.accept;
+    let invariant = checks.iter().find(|check| check.id == effect.check).and_then(|check| check.invariant.as_deref());
+    let bypass = invariant.and_then(|invariant| {
+        draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, &effect.node, draft.at))
+    });
+    match bypass {
+        Some(bypass) => Verdict::Excused { reason: reason.clone(), bypass: bypass.id.clone() },
+        None => verdict.clone(),
+    }
+}
+
+/// What a check has found out, where the flow has variables for it.
+fn learn(draft: &mut Draft<'_>, effect: &EffectId, sets: &Value) {
+    let owner = draft.before.owner(&effect.frame);
+    let Some(frame) = draft.before.frame(&owner) else { return };
+    let flow = draft.workflow.flow(&frame.flow);
+    for (name, value) in sets.as_object().into_iter().flatten() {
+        if flow.variable(name).is_some_and(|variable| variable.kind.takes(value)) {
+            draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
+        }
+    }
 }
 
 fn conclude(draft: &mut Draft<'_>, effect: &EffectId) {
@@ -31,14 +67,18 @@ fn conclude(draft: &mut Draft<'_>, effect: &EffectId) {
     if failures.is_empty() {
         draft.leave(&effect.frame, &node, &outcome, None);
     } else {
-        let feedback = Feedback { from: Some(node.clone()), failures, note };
-        draft.leave(&effect.frame, &node, &Outcome::failed(), Some(feedback));
+        let feedback = Some(Feedback { from: Some(node.clone()), failures, note });
+        if draft.step(&flow, &node).node.phase.is_some() {
+            draft.moved(&effect.frame, Place::Ready { node }, feedback);
+        } else {
+            draft.leave(&effect.frame, &node, &Outcome::failed(), feedback);
+        }
     }
 }
 
 fn failure((check, verdict): (CheckId, Verdict)) -> Option<Failure> {
     match verdict {
-        Verdict::Held => None,
+        Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => None,
         Verdict::Broken { reason, output } => Some(Failure { check, reason, output }),
         Verdict::Unknown { reason } => Some(Failure {
             check,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::graph::{EndResult, Failing, Kind, Step, Workflow};
+use crate::graph::{EndResult, Failing, Kind, Node, Step, Workflow};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, PASSED, Timestamp, WorkflowId};
 
@@ -91,15 +91,17 @@ impl<'w> Draft<'w> {
 
     /// Leaves `node` with `outcome`.
     pub(super) fn leave(&mut self, path: &FramePath, node: &NodeId, outcome: &Outcome, feedback: Option<Feedback>) {
+        let workflow = self.workflow;
         let Some(frame) = self.frame(path) else { return };
-        let (flow, used) = (frame.flow.clone(), frame.used(node));
-        let step = self.step(&flow, node);
+        let flow = frame.flow.clone();
+        let step = workflow.flow(&flow).step(node);
+        let used = frame.used(counted_at(&step.node));
         let exits = &step.exits;
         if outcome.is_failed() {
-            return self.fail(path, flow, node, (&exits.failing, used), feedback);
+            return self.fail(path, flow, &step.node, (&exits.failing, used), feedback);
         }
         // Only the gate itself renews its budget: an intermediate step must not.
-        if used > 0 {
+        if used > 0 && step.node.phase.is_none() {
             self.emit(Change::Refilled { frame: path.clone(), gate: Some(node.clone()) });
         }
         if outcome.as_str() == PASSED {
@@ -117,21 +119,22 @@ impl<'w> Draft<'w> {
         &mut self,
         path: &FramePath,
         flow: WorkflowId,
-        gate: &NodeId,
+        node: &Node,
         (failing, used): (&Failing, u32),
         feedback: Option<Feedback>,
     ) {
         let failed = Outcome::failed();
         match failing {
+            Failing::Stays => self.moved(path, Place::Ready { node: node.id.clone() }, feedback),
             Failing::Leads(to) => self.enter(path, flow, to, &failed, feedback),
             Failing::Retries { to, budget, .. } if used < *budget => {
-                let (frame, gate) = (path.clone(), gate.clone());
+                let (frame, gate) = (path.clone(), counted_at(node).clone());
                 self.emit(Change::Retried { frame, gate, used: used + 1, budget: *budget });
                 self.enter(path, flow, to, &failed, feedback);
             }
             Failing::Retries { exhausted: Some(to), .. } => self.enter(path, flow, to, &failed, feedback),
             Failing::Retries { exhausted: None, .. } => {
-                self.moved(path, Place::Waiting { node: gate.clone(), on: WaitingFor::Budget, due: None }, feedback);
+                self.moved(path, Place::Waiting { node: node.id.clone(), on: WaitingFor::Budget, due: None }, feedback);
             }
         }
     }
@@ -273,6 +276,11 @@ impl<'w> Draft<'w> {
         self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
         self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
     }
+}
+
+/// Where the retries of a node are counted: phases may share them.
+fn counted_at(node: &Node) -> &NodeId {
+    node.phase.as_ref().map_or(&node.id, |phase| &phase.counted_at)
 }
 
 /// The frame in which an agent's workflow begins that a function runs. It has no use for the input itself: whoever is

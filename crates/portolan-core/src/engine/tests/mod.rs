@@ -7,6 +7,7 @@ mod notation;
 mod openings;
 mod originals;
 mod people;
+mod phases;
 mod refusals;
 mod retries;
 mod script;

@@ -10,6 +10,8 @@
 //! `stop n!=0`, `most 2`, `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
 //! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
+//! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
+//! where that is counted. `checks named/I-4` keeps a rule. `var n number at a,b` may be given a value there only.
 //! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
 
 use std::num::NonZeroU32;
@@ -21,7 +23,7 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
     Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Keeper,
-    Kind, Loop, LoopKind, Node, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
+    Kind, Loop, LoopKind, Node, Phase, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -207,6 +209,8 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         accept: list("checks").map(check).collect(),
         max_retries: after("retries").map(|count| spanned(count.parse().expect("retries are a number"))),
         sets: list("sets").map(assignment).collect(),
+        phase: has("phase").then(|| Box::new(phase(id, &after))),
+        tools: None,
         seat: Some(Box::new(Seat {
             activity: 0,
             id: id.to_owned(),
@@ -217,6 +221,11 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
             reports: None,
         })),
     }
+}
+
+fn phase<'t>(id: &str, after: &dyn Fn(&str) -> Option<&'t str>) -> Phase {
+    let cap = after("cap").map_or(5, |cap| cap.parse().expect("a cap is a number"));
+    Phase { back: after("back").map(NodeId::from), cap, counted_at: after("counted").unwrap_or(id).into() }
 }
 
 fn when(text: &str) -> Expr {
@@ -247,8 +256,19 @@ fn variable(text: &str) -> Variable {
         Some("array") => VariableKind::Array,
         other => panic!("no kind of variable: {other:?}"),
     };
-    let required = words.next() == Some("required");
-    Variable { name: spanned(name.to_owned()), kind, description: None, default, required, keeper: Keeper::Anyone }
+    let word = words.next();
+    let required = word == Some("required");
+    let nodes = words.next().filter(|_| word == Some("at"));
+    let only_at = nodes.map(|nodes| nodes.split(',').map(NodeId::from).collect());
+    Variable {
+        name: spanned(name.to_owned()),
+        kind,
+        description: None,
+        default,
+        required,
+        keeper: Keeper::Anyone,
+        only_at,
+    }
 }
 
 fn assignment(text: &str) -> (String, Value) {
@@ -278,8 +298,10 @@ fn result(has: &dyn Fn(&str) -> bool, hitl: Option<Escalation>) -> EndResult {
     marked.unwrap_or(if hitl.is_some() { EndResult::Blocked } else { EndResult::Success })
 }
 
-fn check(id: &str) -> Check {
-    Check { id: id.into(), span: Span::default(), by: CheckBy::File { path: id.to_owned() } }
+/// `named`, or `named/I-4`, which keeps a rule.
+fn check(text: &str) -> Check {
+    let (id, invariant) = text.split_once('/').map_or((text, None), |(id, rule)| (id, Some(rule.to_owned())));
+    Check { id: id.into(), span: Span::default(), invariant, by: CheckBy::File { path: id.to_owned() } }
 }
 
 fn spanned<T>(value: T) -> Spanned<T> {

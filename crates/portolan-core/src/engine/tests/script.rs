@@ -7,6 +7,7 @@
 //! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
 //! `ask:a,b` asks something, `late` and `early` are when a question answers itself and a moment before.
 //! `passed{"n":1}` reports values of variables too.
+//! `note:{"n":1}` gives values while work goes on; `bypass:I-4` gets past a rule here, `I-4@node` there, `I-4!` once.
 //! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`, `[with {"n":1}]`;
 //! and `queued` leaves it at the start.
 
@@ -79,6 +80,13 @@ impl Script {
             let branches = branches.map(|(name, outcome)| (name.into(), outcome.into())).collect();
             return event(EventKind::Gathered { branches });
         }
+        if let Some(values) = word.strip_prefix("note:") {
+            let values = serde_json::from_str(values).expect("an object");
+            return event(EventKind::Noted { frame: the_position(run), values });
+        }
+        if let Some(bypass) = word.strip_prefix("bypass:") {
+            return bypassed(run, bypass);
+        }
         match word {
             "late" | "early" => {
                 let (frame, since) = (the_position(run), run.frame(&the_position(run)).map_or(0, |frame| frame.since));
@@ -86,7 +94,7 @@ impl Script {
                 Event { at, ..event(EventKind::TimedOut { frame, since }) }
             }
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
-            "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned() }),
+            "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned(), outcome: None }),
             _ => match word.strip_prefix("unquoted:") {
                 Some(word) => self.said(run, word, false),
                 None => self.said(run, word, true),
@@ -120,6 +128,23 @@ impl Script {
     }
 }
 
+/// `I-4`, `I-4@node`, `I-4!` (counts once), `I-4~5` (until the time 5), `I-4?` (without a reason).
+fn bypassed(run: &Run, text: &str) -> Event {
+    let (text, node) = text.split_once('@').map_or((text, None), |(text, node)| (text, Some(node)));
+    let (text, until) = text.split_once('~').map_or((text, None), |(text, until)| (text, Some(until)));
+    let invariant = text.trim_end_matches(['!', '?']).to_owned();
+    let here = run.frame(&the_position(run)).map(|frame| frame.place.node().clone());
+    event(EventKind::Bypassed {
+        invariant,
+        node: node.map(NodeId::from).or(here).expect("a node"),
+        reason: if text.ends_with('?') { " ".to_owned() } else { "a spike".to_owned() },
+        source: "command".to_owned(),
+        identifier: "story".to_owned(),
+        expires_at: until.map(|until| Timestamp(until.parse().expect("a time"))),
+        once: text.ends_with('!'),
+    })
+}
+
 fn the_position(run: &Run) -> FramePath {
     match run.positions().as_slice() {
         [(path, _)] => path.clone(),
@@ -130,6 +155,9 @@ fn the_position(run: &Run) -> FramePath {
 fn verdict(word: &str) -> Verdict {
     match word {
         "held" => Verdict::Held,
+        "shown" => {
+            Verdict::Shown { reason: "seen".to_owned(), sets: Some(Arc::new(serde_json::json!({ "n": 7, "x": 1 }))) }
+        }
         "broken" => Verdict::Broken { reason: "exit status 1".to_owned(), output: "boom".to_owned() },
         _ => Verdict::Unknown { reason: "no such program".to_owned() },
     }
@@ -186,6 +214,8 @@ fn frame(at: &Frame) -> String {
 fn short(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Held => "held",
+        Verdict::Shown { .. } => "shown",
+        Verdict::Excused { .. } => "excused",
         Verdict::Broken { .. } => "broken",
         Verdict::Unknown { .. } => "unknown",
     }
@@ -206,6 +236,7 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
+        Change::Bypassed { bypass } => Some(format!("{} for {} at {}", bypass.id, bypass.invariant, bypass.node)),
         Change::Set { name, value, .. } => Some(format!("{name} = {value}")),
         Change::Skipped { activities, .. } => Some(format!("skips {}", activities[0])),
         Change::Led { node, to, .. } => Some(format!("{node} → {to}")),

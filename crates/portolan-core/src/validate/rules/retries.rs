@@ -33,7 +33,10 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let circle_of = circles_without_people(map);
     let leads_back = |node: &Node, to: &NodeId| circle_of.get(&node.id) == circle_of.get(to);
     for node in map.nodes() {
-        if matches!(node.kind, Kind::Start | Kind::Checkpoint { .. } | Kind::End { .. } | Kind::Fork { .. }) {
+        let does_nothing =
+            matches!(node.kind, Kind::Start | Kind::Checkpoint { .. } | Kind::End { .. } | Kind::Fork { .. });
+        // A phase has a cap of its own, also one of 0, after which a person decides.
+        if does_nothing || node.phase.is_some() {
             continue;
         }
         let budget = node.max_retries.as_ref().map_or(0, |count| count.value);

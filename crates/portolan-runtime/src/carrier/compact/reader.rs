@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place, Raised, Rules,
-    Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place, Raised,
+    Rules, Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use serde_json::{Map, Value};
@@ -133,7 +133,7 @@ impl<'w> Reader<'w> {
 
     fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Box<Data>> {
         let head: u64 = self.from.number()?;
-        let [is_skipped, has_input, has_outputs, has_output, has_fault] = flags(head >> CHANGE_BITS)?;
+        let [is_skipped, has_input, has_outputs, has_output, has_fault, has_bypasses] = flags(head >> CHANGE_BITS)?;
         let input = self.when(has_input, In::value)?.unwrap_or_default();
         let changes = head & ((1 << CHANGE_BITS) - 1);
         let mut variables = match changes {
@@ -151,8 +151,9 @@ impl<'w> Reader<'w> {
         let outputs = self.when(has_outputs, outputs)?.unwrap_or_default();
         let output = self.when(has_output, In::value)?.map(Arc::new);
         let fault = self.when(has_fault, fault)?;
+        let bypasses = self.when(has_bypasses, bypasses)?.unwrap_or_default();
         let skipped = skipped.into_iter().collect();
-        Some(Box::new(Data { input: Arc::new(input), outputs, variables, skipped, output, fault }))
+        Some(Box::new(Data { input: Arc::new(input), outputs, variables, skipped, bypasses, output, fault }))
     }
 
     fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {
@@ -218,6 +219,8 @@ fn verdict(from: &mut In<'_>) -> Option<Verdict> {
         0 => Some(Verdict::Held),
         1 => Some(Verdict::Broken { reason: from.own()?, output: from.own()? }),
         2 => Some(Verdict::Unknown { reason: from.own()? }),
+        3 => Some(Verdict::Shown { reason: from.own()?, sets: from.option(In::value)?.map(Arc::new) }),
+        4 => Some(Verdict::Excused { reason: from.own()?, bypass: from.own()? }),
         _ => None,
     }
 }
@@ -253,6 +256,10 @@ fn ended(number: u64) -> Option<EndResult> {
 }
 
 fn outputs(from: &mut In<'_>) -> Option<Outputs> {
+    serde_json::from_value(from.value()?).ok()
+}
+
+fn bypasses(from: &mut In<'_>) -> Option<Vec<Bypass>> {
     serde_json::from_value(from.value()?).ok()
 }
 

@@ -183,11 +183,18 @@ impl Writer<'_> {
     }
 
     fn data(&mut self, data: &Data, flow: &WorkflowId, origin: Origin<'_>) {
-        let Data { input, outputs, variables, skipped, output, fault } = data;
+        let Data { input, outputs, variables, skipped, bypasses, output, fault } = data;
         let first = origin.variables(self.workflow, flow, input);
         let changes = Changes::of(&first, variables, &expected::declared(self.workflow, flow));
         let has_outputs = *outputs != Outputs::default();
-        let flags = [!skipped.is_empty(), !input.is_null(), has_outputs, output.is_some(), fault.is_some()];
+        let flags = [
+            !skipped.is_empty(),
+            !input.is_null(),
+            has_outputs,
+            output.is_some(),
+            fault.is_some(),
+            !bypasses.is_empty(),
+        ];
         self.out.number(bits(flags) << CHANGE_BITS | changes.number());
         if !input.is_null() {
             self.out.value(input);
@@ -210,6 +217,9 @@ impl Writer<'_> {
         if let Some(Fault { node, code, message, detail }) = fault {
             [node, code, message, detail].iter().for_each(|text| self.out.own(text));
         }
+        if !bypasses.is_empty() {
+            self.out.value(&serde_json::to_value(bypasses).expect("bypasses are JSON"));
+        }
     }
 }
 
@@ -224,6 +234,16 @@ fn verdict(out: &mut Out<'_>, verdict: &Verdict) {
         Verdict::Unknown { reason } => {
             out.number(2_u8);
             out.own(reason);
+        }
+        Verdict::Shown { reason, sets } => {
+            out.number(3_u8);
+            out.own(reason);
+            out.option(sets.as_deref(), Out::value);
+        }
+        Verdict::Excused { reason, bypass } => {
+            out.number(4_u8);
+            out.own(reason);
+            out.own(bypass);
         }
     }
 }

@@ -76,7 +76,7 @@ impl Service {
                     }
                     reason => reason.to_owned(),
                 };
-                Ok(Doing { event: EventKind::Cancelled { reason }, by: caller.clone(), settles: None })
+                Ok(Doing { event: EventKind::Cancelled { reason, outcome: None }, by: caller.clone(), settles: None })
             }
         }
     }

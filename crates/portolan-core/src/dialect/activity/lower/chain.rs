@@ -35,6 +35,8 @@ impl Chain {
             accept: Vec::new(),
             max_retries: None,
             sets: Vec::new(),
+            phase: None,
+            tools: None,
             seat: seat.map(Box::new),
         });
         let last = self.nodes.len() - 1;

@@ -126,6 +126,7 @@ fn variable(variable: &super::syntax::Variable) -> Variable {
         default: variable.default.as_ref().map(|default| default.value.clone()),
         required: variable.required,
         keeper: Keeper::Anyone,
+        only_at: None,
     }
 }
 

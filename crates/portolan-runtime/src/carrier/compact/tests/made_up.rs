@@ -4,8 +4,8 @@ use fastrand::Rng;
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Frame, Human, Item, Place, Raised, Spent, Verdict,
-    WaitingFor,
+    Branch, BranchState, Branches, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Place, Raised, Spent,
+    Verdict, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -51,6 +51,21 @@ impl<'r> Maker<'r> {
 
     fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.chance().then(|| make(self))
+    }
+
+    fn bypass(&mut self) -> Bypass {
+        Bypass {
+            id: self.word(),
+            invariant: self.word(),
+            node: self.node(),
+            reason: self.word(),
+            source: self.word(),
+            identifier: self.word(),
+            at: self.time(),
+            expires_at: self.maybe(Maker::time),
+            once: self.chance(),
+            used: self.chance(),
+        }
     }
 
     fn some<T>(&mut self, mut make: impl FnMut(&mut Self) -> T) -> Vec<T> {
@@ -153,9 +168,11 @@ impl<'r> Maker<'r> {
     fn checking(&mut self, node: NodeId) -> Place {
         let settled = self.some(|maker| {
             let (reason, output) = (maker.word(), maker.word());
-            let verdict = match maker.random.u8(..3) {
+            let verdict = match maker.random.u8(..5) {
                 0 => Verdict::Held,
                 1 => Verdict::Broken { reason, output },
+                2 => Verdict::Shown { reason, sets: maker.maybe(|maker| Arc::new(maker.value(2))) },
+                3 => Verdict::Excused { reason, bypass: output },
                 _ => Verdict::Unknown { reason },
             };
             (maker.word().into(), verdict)
@@ -197,6 +214,7 @@ impl<'r> Maker<'r> {
             outputs,
             variables: self.object(2),
             skipped: self.some(Maker::node).into_iter().collect(),
+            bypasses: self.some(Maker::bypass),
             output: self.maybe(|maker| Arc::new(maker.value(2))),
             fault: self.maybe(fault),
         })
