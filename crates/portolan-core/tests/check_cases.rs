@@ -47,8 +47,11 @@ fn every_code_is_in_the_table_and_shown_by_a_case() {
 
 #[test]
 fn the_catalogue_has_no_fault() {
-    let files = files(Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-runtime/catalog/workflows").as_path());
+    let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-runtime/catalog");
+    let mut files = self::files(&catalogue.join("workflows"));
     assert_eq!(files.len(), 16);
+    files.extend(self::files(&catalogue.join("phases")));
+    assert_eq!(files.len(), 18);
     for (name, text) in files {
         let case = Case { main: name.clone(), sources: BTreeMap::from([(name, text)]), activities: None };
         for strictness in [Strictness::Strict, Strictness::Lenient] {
@@ -191,6 +194,7 @@ fn ways(step: &Step) -> String {
 
 fn failing(failing: &Failing) -> String {
     match failing {
+        Failing::Stays => "stays".to_owned(),
         Failing::Leads(to) => to.to_string(),
         Failing::Retries { to, budget, exhausted } => {
             let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);

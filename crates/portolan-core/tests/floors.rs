@@ -16,7 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("schema", &["diagnostic"]),
     ("graph", &["source", "value", "expr", "schema"]),
     ("run", &["graph", "value", "expr"]),
-    ("engine", &["run", "graph", "value", "diagnostic", "expr", "schema"]),
+    ("engine", &["run", "graph", "value", "diagnostic", "expr", "schema", "gates"]),
     ("dialect", &["graph", "expr", "schema", "source", "diagnostic", "value"]),
     // How closely a definition is held to its format is the one word that reading and checking share.
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),

@@ -13,14 +13,23 @@ use crate::library::{Listed, Origin};
 pub struct Entry {
     /// Its identifier: the stem of its file.
     pub id: &'static str,
+    /// The ending of its file.
+    pub ending: &'static str,
     /// Its text.
     pub text: &'static str,
+}
+
+impl Entry {
+    /// Its text, under the name of its file.
+    pub fn source(&self) -> Source {
+        Source::new(format!("{}.{}", self.id, self.ending), self.text)
+    }
 }
 
 /// Names the files of a catalogue folder, so that the binary carries them.
 macro_rules! entries {
     ($folder:literal, $extension:literal, [$($id:literal),* $(,)?]) => {
-        &[$(Entry { id: $id, text: include_str!(concat!("../catalog/", $folder, "/", $id, ".", $extension)) }),*]
+        &[$(Entry { id: $id, ending: $extension, text: include_str!(concat!("../catalog/", $folder, "/", $id, ".", $extension)) }),*]
     };
 }
 
@@ -48,6 +57,14 @@ pub const WORKFLOWS: &[Entry] = entries!(
     ]
 );
 
+/// The workflows that are phases, in alphabetical order.
+pub const PHASES: &[Entry] = entries!("phases", "yaml", ["delivery", "sdlc-simple"]);
+
+/// All workflows: the steps first, then the phases.
+pub fn workflows() -> impl Iterator<Item = Entry> {
+    WORKFLOWS.iter().chain(PHASES).copied()
+}
+
 /// The agent templates, in alphabetical order.
 pub const AGENTS: &[Entry] = entries!(
     "agents",
@@ -57,7 +74,7 @@ pub const AGENTS: &[Entry] = entries!(
 
 /// The workflow called `id`.
 pub fn workflow(id: &str) -> Option<Entry> {
-    WORKFLOWS.iter().copied().find(|entry| entry.id == id)
+    workflows().find(|entry| entry.id == id)
 }
 
 /// The agent template called `id`.
@@ -69,8 +86,8 @@ pub fn agent(id: &str) -> Option<Entry> {
 pub fn listed() -> &'static [Listed] {
     static LISTED: OnceLock<Vec<Listed>> = OnceLock::new();
     LISTED.get_or_init(|| {
-        let parsed = WORKFLOWS.iter().filter_map(|entry| {
-            let source = Source::new(format!("{}.json", entry.id), entry.text);
+        let parsed = workflows().filter_map(|entry| {
+            let source = entry.source();
             let parsed = Parsed::read(source, Strictness::Strict).ok()?;
             Some(Listed::of(entry.id, &parsed, Origin::Catalog))
         });
@@ -114,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_catalogue_is_carried() {
-        for (folder, entries) in [("workflows", WORKFLOWS), ("agents", AGENTS)] {
+        for (folder, entries) in [("workflows", WORKFLOWS), ("phases", PHASES), ("agents", AGENTS)] {
             let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog").join(folder);
             let mut files: Vec<String> = std::fs::read_dir(folder)
                 .expect("the folder")

@@ -21,15 +21,18 @@ pub struct Copied {
     pub errors: Vec<(String, String)>,
 }
 
-/// Copies workflows to `.flow/workflows/<id>/workflow.json`. No ids means all.
+/// Copies workflows to `.flow/workflows/<id>/workflow.json`, phases to `.yaml`. No ids means all.
 ///
 /// # Errors
 /// The folder cannot be made, or lies outside the project.
 pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<Copied, ServiceError> {
     let target = inside(project, Path::new(".flow/workflows"))?;
-    let flat = |id: &str| target.join(format!("{id}.json"));
-    let place = |id: &str| if flat(id).exists() { flat(id) } else { target.join(id).join("workflow.json") };
-    copy(&target, catalog::WORKFLOWS, ids, force, place)
+    let place = |entry: &Entry| {
+        let flat = target.join(format!("{}.{}", entry.id, entry.ending));
+        if flat.exists() { flat } else { target.join(entry.id).join(format!("workflow.{}", entry.ending)) }
+    };
+    let entries: Vec<Entry> = catalog::workflows().collect();
+    copy(&target, &entries, ids, force, place)
 }
 
 /// Copies agent templates to `<folder>/<id>.md`, by default to `.claude/agents`. No ids means all.
@@ -38,7 +41,7 @@ pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<Copied, 
 /// The folder cannot be made, or lies outside the project.
 pub fn agents(project: &Path, folder: Option<&str>, ids: &[String], force: bool) -> Result<Copied, ServiceError> {
     let target = inside(project, Path::new(folder.unwrap_or(".claude/agents")))?;
-    copy(&target, catalog::AGENTS, ids, force, |id| target.join(format!("{id}.md")))
+    copy(&target, catalog::AGENTS, ids, force, |entry| target.join(format!("{}.md", entry.id)))
 }
 
 fn copy(
@@ -46,7 +49,7 @@ fn copy(
     entries: &[Entry],
     ids: &[String],
     force: bool,
-    place: impl Fn(&str) -> PathBuf,
+    place: impl Fn(&Entry) -> PathBuf,
 ) -> Result<Copied, ServiceError> {
     let mut report = Copied { path: target.to_owned(), ..Copied::default() };
     let all: Vec<String> = entries.iter().map(|entry| entry.id.to_owned()).collect();
@@ -57,7 +60,7 @@ fn copy(
             report.errors.push((portolan_core::diagnostic::clip(id), format!("not found in catalog{hint}")));
             continue;
         };
-        let file = place(id);
+        let file = place(entry);
         match std::fs::read(&file) {
             Ok(present) if present == entry.text.as_bytes() => report.unchanged.push(id.clone()),
             Ok(_) if !force => report.errors.push((

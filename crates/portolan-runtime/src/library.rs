@@ -272,7 +272,7 @@ impl Library {
             return Ok((read_definition(&path)?, Origin::Project));
         }
         match catalog::workflow(id) {
-            Some(entry) => Ok((Source::new(format!("{id}.json"), entry.text), Origin::Catalog)),
+            Some(entry) => Ok((entry.source(), Origin::Catalog)),
             None => Err(self.unknown(id)),
         }
     }

@@ -3,7 +3,9 @@
 //! JSON and YAML are spellings, not formats: each format may be written in both.
 
 mod activity;
+mod checks;
 pub mod navigator;
+mod phases;
 mod reader;
 pub mod script;
 mod servers;
@@ -53,6 +55,10 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
             let (graph, faults) = activity::lower(source, &tree, strictness);
             File { graphs: graph.into_iter().collect(), faults }
         }
+        Some(Format::Phases) => {
+            let (graph, faults) = phases::lower(source, &tree);
+            File { graphs: graph.into_iter().collect(), faults }
+        }
         Some(Format::Navigator) => {
             let (graph, faults) = navigator::lower(source, &tree, strictness);
             File { graphs: graph.into_iter().collect(), faults }
@@ -75,6 +81,7 @@ enum Format {
     Navigator,
     ToolGraph,
     Activity,
+    Phases,
 }
 
 impl Format {
@@ -82,6 +89,9 @@ impl Format {
         let has = |key: &str| tree.get(key).is_some();
         if toolgraph::is_one(tree) {
             return Some(Format::ToolGraph);
+        }
+        if has("phases") {
+            return Some(Format::Phases);
         }
         if has("nodes") || has("edges") {
             return Some(Format::Navigator);
@@ -101,11 +111,13 @@ fn unknown_format(tree: &Tree) -> Diagnostic {
             "this is one activity, and no workflow by itself".to_owned(),
             "check the folder of its workflow; in a workflow it is an item of `activities`",
         ),
-        Some(_) => ("this is no workflow: it has neither `nodes`, `tools` nor `activities`".to_owned(), FORMATS),
+        Some(_) => {
+            ("this is no workflow: it has neither `nodes`, `tools`, `activities` nor `phases`".to_owned(), FORMATS)
+        }
         None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),
     };
     Diagnostic::error("unknown-format", message).at(tree.head()).help(help)
 }
 
 const FORMATS: &str = "a workflow for agents has `nodes`, an object from node id to node, and `edges`, or \
-                       `activities`, a list, each with its `steps`; a graph of tool calls has `tools`, a list of tools with their `nodes`";
+                       `activities`, a list, each with its `steps`, or `phases`, a list in their order; a graph of tool calls has `tools`, a list of tools with their `nodes`";

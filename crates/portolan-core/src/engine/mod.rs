@@ -8,6 +8,7 @@ mod decide;
 mod effect;
 mod fits;
 mod migrate;
+mod permit;
 mod rejection;
 #[cfg(test)]
 mod tests;
@@ -16,4 +17,5 @@ pub use decide::{decide, open};
 pub use effect::{AfterCrash, Effect, ToolCall, Work};
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;
+pub use permit::{GUARD as TOOLS_GUARD, permit};
 pub use rejection::{Rejection, Why};

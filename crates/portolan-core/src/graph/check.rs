@@ -45,3 +45,47 @@ pub enum CheckBy {
         name: String,
     },
 }
+
+/// A gate: something that the repository must be like, which Portolan knows how to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Its name, as definitions write it.
+    pub name: &'static str,
+    /// The rule that it keeps; nothing where it keeps none that has a name.
+    pub invariant: Option<&'static str>,
+    /// The variable that it looks at first; nothing where it looks at the repository only.
+    pub claim: Option<&'static str>,
+    /// What it wants, in one line.
+    pub wants: &'static str,
+}
+
+const fn gate(
+    name: &'static str,
+    invariant: Option<&'static str>,
+    claim: Option<&'static str>,
+    wants: &'static str,
+) -> Gate {
+    Gate { name, invariant, claim, wants }
+}
+
+/// The gates there are.
+pub const GATES: &[Gate] = &[
+    gate("trackingIssueExists", Some("I-3"), Some("issueNumber"), "the issue exists and is open"),
+    gate("branchMatchesPrefix", Some("I-4"), Some("branch"), "HEAD is on the branch, whose name is as agreed"),
+    gate("specFileExistsIfRequired", Some("I-5"), Some("specPath"), "there is a specification where one is needed"),
+    gate("typecheckPasses", Some("I-6"), None, "the type check has passed for exactly this content"),
+    gate("conventionalCommitFormat", Some("I-7"), None, "each commit of the branch is a Conventional Commit"),
+    gate("commitsReferenceIssue", Some("I-8"), None, "each commit of the branch names the issue"),
+    gate("prOpenedBeforeIdle", Some("I-9"), Some("prNumber"), "the pull request is open and has these commits"),
+    gate("pullRequestMerged", Some("I-9"), Some("prNumber"), "the pull request is merged"),
+    gate("removalsMatchIntent", Some("I-10"), None, "what the branch removes is what it says that it removes"),
+    gate("treeIsSettled", None, None, "nothing is unmerged, and nothing is left uncommitted"),
+    gate("noTampering", None, None, "the guards are as they were installed, and nothing went past them"),
+];
+
+impl Gate {
+    /// The gate called `name`.
+    pub fn named(name: &str) -> Option<&'static Gate> {
+        GATES.iter().find(|gate| gate.name == name)
+    }
+}

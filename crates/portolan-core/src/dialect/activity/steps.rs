@@ -5,8 +5,10 @@ use super::flow::{Action, Trigger};
 use super::loops::Loop;
 use super::reader::{Entry, Reader, flag, named};
 use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::checks;
 use crate::dialect::reader::{Fields, not_an_object};
 use crate::expr::Expr;
+use crate::graph::{Check, ToolRules};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// One item of the list.
@@ -33,6 +35,10 @@ pub(super) struct Step {
     pub(super) triggers: Vec<Trigger>,
     /// The variables that doing it gives values to.
     pub(super) outputs: Vec<Output>,
+    /// What must hold before it counts as done.
+    pub(super) accept: Vec<Check>,
+    /// The tools that may be used for it.
+    pub(super) tools: Option<Box<ToolRules>>,
 }
 
 /// How a step is done: a technique, in the first generation a skill.
@@ -150,6 +156,8 @@ impl Reader<'_> {
         let actions = self.actions(&mut fields, "actions", &what);
         let effectivities = fields.strings("effectivities", self.faults);
         let triggers = self.triggers(&mut fields, &what);
+        let accept = checks::read(&mut fields, self.faults);
+        let tools = checks::tools(&mut fields, self.faults);
         fields.finish(self.faults);
         Some(Step {
             span: tree.head(),
@@ -164,6 +172,8 @@ impl Reader<'_> {
             effectivities,
             triggers,
             outputs,
+            accept,
+            tools,
         })
     }
 

@@ -7,14 +7,9 @@ use super::syntax::{self, File, NodeType, Work};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
 use crate::dialect::reader::Faults;
-use crate::graph::{
-    Brief, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger,
-};
+use crate::graph::{Brief, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger};
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
-
-/// The most checks on one node.
-const MAX_CHECKS: usize = 32;
 
 /// Lowers a parsed Navigator file.
 ///
@@ -137,7 +132,7 @@ fn edges_of_branches(nodes: &[syntax::Node], drawn: &[Edge]) -> Vec<Edge> {
 fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Faults) -> Option<Node> {
     let mut brief = Brief { description: node.description.map(|text| text.value), ..Brief::default() };
     let mut accept = Vec::new();
-    let mut max_retries = None;
+    let (mut max_retries, mut tools) = (None, None);
     let kind = match node.kind {
         NodeType::Start => Kind::Start,
         NodeType::End { result, escalation } => lower_end(&node.id, result, escalation, leaving, faults),
@@ -150,7 +145,8 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
             Kind::Join { fork: node_id(fork?), strategy: strategy.unwrap_or_default() }
         }
         NodeType::Work(mut work) => {
-            accept = lower_checks(std::mem::take(&mut work.accept), faults);
+            accept = std::mem::take(&mut work.accept);
+            tools = work.tools.take();
             max_retries = work.max_retries.take();
             let outputs = std::mem::take(&mut work.outputs).into_iter().map(spanned).collect();
             let gate = work.gate;
@@ -178,7 +174,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         sets: Vec::new(),
         seat: None,
         phase: None,
-        tools: None,
+        tools,
     })
 }
 
@@ -239,64 +235,6 @@ fn refuse_on_subflow(work: &Work, faults: &mut Faults) {
             .repaired("it is ignored"),
         );
     }
-}
-
-fn lower_checks(checks: Vec<syntax::Check>, faults: &mut Faults) -> Vec<Check> {
-    if let Some(extra) = checks.get(MAX_CHECKS) {
-        let message = format!("a node has {} checks, more than the {MAX_CHECKS} it may have", checks.len());
-        faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
-    }
-    let mut lowered: Vec<Check> = Vec::new();
-    for check in checks.into_iter().take(MAX_CHECKS) {
-        let Some(id) = check.id.clone() else { continue };
-        if lowered.iter().any(|earlier| earlier.id.as_str() == id.value) {
-            let message = format!("two checks of the node are called `{}`", clip(&id.value));
-            faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("give one of them another id"));
-            continue;
-        }
-        if let Some(by) = lower_check(&check, &id.value, faults) {
-            lowered.push(Check { id: id.value.into(), span: check.span, invariant: None, by });
-        }
-    }
-    lowered
-}
-
-fn lower_check(check: &syntax::Check, id: &str, faults: &mut Faults) -> Option<CheckBy> {
-    let wrong = |message: String, help: &str| Some(Diagnostic::error("bad-check", message).at(check.span).help(help));
-    let fault = match (&check.run, &check.file) {
-        (Some(argv), None) if argv.first().is_some_and(|program| !program.value.is_empty()) => {
-            let limit = check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| limit.value.into());
-            let argv = argv.iter().map(|word| word.value.clone()).collect();
-            return Some(CheckBy::Run { argv, timeout_seconds: limit });
-        }
-        (Some(_), None) => wrong(
-            format!("check `{}` runs nothing", clip(id)),
-            "write the program and its arguments, as in `\"run\": [\"cargo\", \"test\"]`; no shell reads them",
-        ),
-        (None, Some(file)) if stays_inside(&file.value) && check.timeout_seconds.is_none() => {
-            return Some(CheckBy::File { path: file.value.clone() });
-        }
-        (None, Some(file)) if stays_inside(&file.value) => wrong(
-            format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
-            "remove it: looking at a file takes no time",
-        ),
-        (None, Some(file)) => wrong(
-            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&file.value)),
-            "write a path relative to the project, without `..`",
-        ),
-        _ => wrong(
-            format!("check `{}` must have either `run` or `file`", clip(id)),
-            "write `\"run\": [\"program\", \"argument\"]` or `\"file\": \"path\"`",
-        ),
-    };
-    faults.0.extend(fault);
-    None
-}
-
-/// Whether a path, as written, is relative and does not climb. What it resolves to is looked at when it is used.
-fn stays_inside(path: &str) -> bool {
-    let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
-    !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
 }
 
 fn node_id(text: Spanned<String>) -> Spanned<NodeId> {

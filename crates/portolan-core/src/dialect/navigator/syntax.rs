@@ -3,8 +3,9 @@
 use indexmap::IndexMap;
 
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
+use crate::dialect::checks;
 use crate::dialect::reader::{Faults, Fields, not_an_object};
-use crate::graph::{EndResult, Escalation, MAX_TIMEOUT_SECONDS, Strategy};
+use crate::graph::{Check, EndResult, Escalation, Strategy, ToolRules};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most nodes and edges that are read.
@@ -14,8 +15,6 @@ const MAX_EDGES: usize = 50_000;
 const MAX_ID_BYTES: usize = 200;
 /// The largest number of retries and of branches that are open at once.
 const MAX_COUNT: u32 = 1_000_000;
-/// The longest time for a check, as the number that is read.
-const MAX_TIMEOUT: u32 = MAX_TIMEOUT_SECONDS as u32;
 /// The most outcomes that a node may declare.
 const MAX_OUTPUTS: usize = 100;
 
@@ -56,19 +55,12 @@ pub(super) struct Work {
     pub(super) outputs: Vec<Spanned<String>>,
     pub(super) max_retries: Option<Spanned<u32>>,
     pub(super) accept: Vec<Check>,
+    pub(super) tools: Option<Box<ToolRules>>,
 }
 
 pub(super) struct Branch {
     pub(super) entry_step: Spanned<String>,
     pub(super) description: Option<Spanned<String>>,
-}
-
-pub(super) struct Check {
-    pub(super) span: Span,
-    pub(super) id: Option<Spanned<String>>,
-    pub(super) run: Option<Vec<Spanned<String>>>,
-    pub(super) timeout_seconds: Option<Spanned<u32>>,
-    pub(super) file: Option<Spanned<String>>,
 }
 
 pub(super) struct Edge {
@@ -230,7 +222,8 @@ fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut Faults) -> Work {
         context_files: fields.strings("context_files", faults),
         outputs: read_outputs(fields, faults),
         max_retries: fields.count("maxRetries", 0..=MAX_COUNT, faults),
-        accept: fields.optional("accept").map(|tree| read_checks(tree, faults)).unwrap_or_default(),
+        accept: checks::read(fields, faults),
+        tools: checks::tools(fields, faults),
     }
 }
 
@@ -278,38 +271,6 @@ fn read_join(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
         strategy: fields.choice("strategy", &strategies, faults),
         max_retries: fields.count("maxRetries", 0..=MAX_COUNT, faults),
     }
-}
-
-fn read_checks(tree: &Tree, faults: &mut Faults) -> Vec<Check> {
-    let TreeKind::Array(items) = &tree.kind else {
-        let message = format!("`accept` must be an array of checks, but is {}", tree.describe());
-        faults.push(
-            Diagnostic::error("wrong-type", message)
-                .at(tree.span)
-                .help("write `[{\"id\": \"tests\", \"run\": [\"cargo\", \"test\"]}]`"),
-        );
-        return Vec::new();
-    };
-    items.iter().filter_map(|item| read_check(item, faults)).collect()
-}
-
-/// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
-fn read_check(tree: &Tree, faults: &mut Faults) -> Option<Check> {
-    let before = faults.0.len();
-    let mut fields = Fields::of(tree, "the check", faults)?;
-    let check = Check {
-        span: tree.span,
-        id: fields.required_string("id", faults),
-        run: fields.has("run").then(|| fields.strings("run", faults)),
-        timeout_seconds: fields.count("timeoutSeconds", 1..=MAX_TIMEOUT, faults),
-        file: fields.string("file", faults),
-    };
-    // `run` is a field of the check also where it is not given.
-    fields.ignored(&["run"]);
-    fields.finish(faults);
-    // Leniency is for what the original program loads, and that knows no checks.
-    faults.0[before..].iter_mut().for_each(|fault| fault.repair = None);
-    (faults.0.len() == before).then_some(check)
 }
 
 fn read_edges(tree: &Tree, faults: &mut Faults) -> Option<Vec<Edge>> {

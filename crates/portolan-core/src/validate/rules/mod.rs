@@ -100,6 +100,36 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Compare its value, or take its `default` and `required` away.",
     },
     Code {
+        code: "not-one-way",
+        what: "The phases do not follow each other in one row: two follow the same one, or some are never reached.",
+        fix: "Change `after`, or leave it out where the order written is meant.",
+    },
+    Code {
+        code: "unknown-phase",
+        what: "`after`, `back`, `from` or `until` names a phase that there is not.",
+        fix: "Correct the name, or add the phase.",
+    },
+    Code {
+        code: "back-is-ahead",
+        what: "A phase goes back to itself or to a later one, or a field begins after its last phase.",
+        fix: "Name an earlier phase; exchange `from` and `until`.",
+    },
+    Code {
+        code: "unknown-gate",
+        what: "A check names a gate that there is not.",
+        fix: "Name one of those that the help lists; a command of your own is `run`.",
+    },
+    Code {
+        code: "gate-without-claim",
+        what: "A gate looks at what a task claims, and the phases have no field in which it can be claimed.",
+        fix: "Add the field that the help names.",
+    },
+    Code {
+        code: "bad-pattern",
+        what: "A text in `allow` or `deny` is no pattern of tools: it is empty, or too long.",
+        fix: "Write the name of a tool, with `*` for any text.",
+    },
+    Code {
         code: "unbounded-loop",
         what: "A loop has no `maxIterations`, and nothing inside it can change what says how long it goes on: once begun, it goes on until it has made 100 passes.",
         fix: "Set the variable inside the loop, with an action or the output of a step, or write `maxIterations`.",

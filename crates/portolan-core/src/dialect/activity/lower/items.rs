@@ -10,7 +10,7 @@ use super::loops::OverSteps;
 use super::{Lowering, names, number, texts};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Condition, Expr};
-use crate::graph::{self, Choice, Fallback, Kind, Seat, Trigger};
+use crate::graph::{self, Choice, Fallback, Kind, Phase, Seat, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, PASSED, SKIPPED};
 
@@ -203,6 +203,11 @@ impl<'f> Lowering<'f, '_> {
         let node = self.chain.add(&id, step.id.span, Kind::Work { gate: false, outputs }, Some(place));
         node.name = step.name.as_ref().map_or_else(|| step.id.value.clone(), |name| name.value.clone());
         node.brief = brief;
+        node.accept.clone_from(&step.accept);
+        node.tools.clone_from(&step.tools);
+        // Nobody reports that a step failed: what is not accepted stays.
+        let held = || Box::new(Phase { back: None, cap: 0, counted_at: id.clone() });
+        node.phase = (!step.accept.is_empty()).then(held);
         if !step.required {
             self.chain.leave_open(&id, step.id.span, Trigger::Outcome(spanned(SKIPPED)));
         }

@@ -1,0 +1,190 @@
+//! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
+
+use super::reader::{Faults, Fields};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::graph::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules};
+use crate::source::{Span, Spanned, Tree, TreeKind};
+
+/// The most checks on one node.
+const MAX_CHECKS: usize = 32;
+
+/// The longest time that a check may ask for.
+const MAX_TIMEOUT: u32 = MAX_TIMEOUT_SECONDS as u32;
+
+/// The most patterns of tools on one node.
+const MAX_PATTERNS: usize = 64;
+
+/// The longest pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 200;
+
+/// A check as written.
+struct Written {
+    span: Span,
+    id: Option<Spanned<String>>,
+    run: Option<Vec<Spanned<String>>>,
+    timeout_seconds: Option<Spanned<u32>>,
+    file: Option<Spanned<String>>,
+    gate: Option<Spanned<String>>,
+    invariant: Option<Spanned<String>>,
+}
+
+/// Reads `accept`: an array of checks. A text in it names a gate.
+pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
+    let Some(tree) = fields.optional("accept") else { return Vec::new() };
+    let TreeKind::Array(items) = &tree.kind else {
+        let message = format!("`accept` must be an array of checks, but is {}", tree.describe());
+        faults.push(
+            Diagnostic::error("wrong-type", message)
+                .at(tree.span)
+                .help("write `[{\"id\": \"tests\", \"run\": [\"cargo\", \"test\"]}]`"),
+        );
+        return Vec::new();
+    };
+    let checks: Vec<Written> = items.iter().filter_map(|item| written(item, faults)).collect();
+    if let Some(extra) = checks.get(MAX_CHECKS) {
+        let message = format!("a node has {} checks, more than the {MAX_CHECKS} it may have", checks.len());
+        faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
+    }
+    let mut lowered: Vec<Check> = Vec::new();
+    for check in checks.into_iter().take(MAX_CHECKS) {
+        let Some(id) = check.id.clone().or_else(|| check.gate.clone()) else { continue };
+        if lowered.iter().any(|earlier| earlier.id.as_str() == id.value) {
+            let message = format!("two checks of the node are called `{}`", clip(&id.value));
+            faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("give one of them another id"));
+            continue;
+        }
+        if let Some(by) = by(&check, &id.value, faults) {
+            let usual = |gate: &Gate| gate.invariant.map(str::to_owned);
+            let of_gate = check.gate.as_ref().and_then(|gate| Gate::named(&gate.value)).and_then(usual);
+            let invariant = check.invariant.map(|named| named.value).or(of_gate);
+            lowered.push(Check { id: id.value.into(), span: check.span, invariant, by });
+        }
+    }
+    lowered
+}
+
+/// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
+fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
+    if let TreeKind::String(name) = &tree.kind {
+        let gate = Spanned { value: name.clone(), span: tree.span };
+        return Some(Written {
+            span: tree.span,
+            id: None,
+            run: None,
+            timeout_seconds: None,
+            file: None,
+            gate: Some(gate),
+            invariant: None,
+        });
+    }
+    let before = faults.0.len();
+    let mut fields = Fields::of(tree, "the check", faults)?;
+    let gate = fields.string("gate", faults);
+    let id = if gate.is_some() { fields.string("id", faults) } else { fields.required_string("id", faults) };
+    let check = Written {
+        span: tree.span,
+        id,
+        run: fields.has("run").then(|| fields.strings("run", faults)),
+        timeout_seconds: fields.count("timeoutSeconds", 1..=MAX_TIMEOUT, faults),
+        file: fields.string("file", faults),
+        gate,
+        invariant: fields.string("invariant", faults).filter(|named| is_invariant(named, faults)),
+    };
+    // `run` is a field of the check also where it is not given.
+    fields.ignored(&["run"]);
+    fields.finish(faults);
+    // Leniency is for what the original programs load, and these know no checks.
+    faults.0[before..].iter_mut().for_each(|fault| fault.repair = None);
+    (faults.0.len() == before).then_some(check)
+}
+
+fn is_invariant(named: &Spanned<String>, faults: &mut Faults) -> bool {
+    let is_word = (1..=64).contains(&named.value.len())
+        && named.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    if !is_word {
+        let message = format!("`{}` cannot be the name of a rule", clip(&named.value));
+        let help = "a rule has a name such as `I-4`: up to 64 letters, digits, `-`, `.` and `_`";
+        faults.push(Diagnostic::error("bad-check", message).at(named.span).help(help));
+    }
+    is_word
+}
+
+fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+    let wrong = |message: String, help: &str| Diagnostic::error("bad-check", message).at(check.span).help(help);
+    let fault = match (&check.run, &check.file, &check.gate) {
+        (Some(argv), None, None) if argv.first().is_some_and(|program| !program.value.is_empty()) => {
+            let limit = check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| limit.value.into());
+            let argv = argv.iter().map(|word| word.value.clone()).collect();
+            return Some(CheckBy::Run { argv, timeout_seconds: limit });
+        }
+        (Some(_), None, None) => wrong(
+            format!("check `{}` runs nothing", clip(id)),
+            "write the program and its arguments, as in `\"run\": [\"cargo\", \"test\"]`; no shell reads them",
+        ),
+        (None, Some(file), None) if stays_inside(&file.value) && check.timeout_seconds.is_none() => {
+            return Some(CheckBy::File { path: file.value.clone() });
+        }
+        (None, Some(file), None) if !stays_inside(&file.value) => wrong(
+            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&file.value)),
+            "write a path relative to the project, without `..`",
+        ),
+        (None, None, Some(gate)) if check.timeout_seconds.is_none() => match Gate::named(&gate.value) {
+            Some(gate) => return Some(CheckBy::Gate { name: gate.name.to_owned() }),
+            None => unknown_gate(gate),
+        },
+        (None, Some(_), None) | (None, None, Some(_)) => wrong(
+            format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
+            "remove it: only a command may take long",
+        ),
+        _ => wrong(
+            format!("check `{}` must have exactly one of `run`, `file` and `gate`", clip(id)),
+            "write `\"run\": [\"program\", \"argument\"]`, `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`",
+        ),
+    };
+    faults.push(fault);
+    None
+}
+
+fn unknown_gate(gate: &Spanned<String>) -> Diagnostic {
+    let known = GATES.iter().map(|gate| gate.name);
+    let names: Vec<&str> = known.clone().collect();
+    Diagnostic::error("unknown-gate", format!("there is no gate `{}`", clip(&gate.value)))
+        .at(gate.span)
+        .help(format!("the gates are {}", crate::diagnostic::list(&names)))
+        .did_you_mean(&gate.value, known)
+}
+
+/// Whether a path, as written, is relative and does not climb. What it resolves to is looked at when it is used.
+fn stays_inside(path: &str) -> bool {
+    let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
+    !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// Reads `allow` and `deny`: patterns of tools.
+pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<Box<ToolRules>> {
+    let has_allow = fields.has("allow");
+    let allow = patterns("allow", fields, faults);
+    let deny = patterns("deny", fields, faults);
+    let is_said = has_allow || !deny.is_empty();
+    is_said.then(|| Box::new(ToolRules { allow: has_allow.then_some(allow), deny }))
+}
+
+fn patterns(key: &'static str, fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<String> {
+    let mut patterns = fields.strings(key, faults);
+    if let Some(extra) = patterns.get(MAX_PATTERNS) {
+        let message = format!("`{key}` has {} patterns, more than the {MAX_PATTERNS} it may have", patterns.len());
+        faults.push(Diagnostic::error("too-large", message).at(extra.span).help("use `*` for any text"));
+        patterns.truncate(MAX_PATTERNS);
+    }
+    let mut sound = |pattern: &Spanned<String>| {
+        let is_sound = (1..=MAX_PATTERN_BYTES).contains(&pattern.value.len());
+        if !is_sound {
+            let message = format!("`{}` in `{key}` is no pattern of tools", clip(&pattern.value));
+            let help = "write the name of a tool, such as `Bash` or `mcp:github/*`, with `*` for any text";
+            faults.push(Diagnostic::error("bad-pattern", message).at(pattern.span).help(help));
+        }
+        is_sound
+    };
+    patterns.retain(|pattern| sound(pattern));
+    patterns.into_iter().map(|pattern| pattern.value).collect()
+}

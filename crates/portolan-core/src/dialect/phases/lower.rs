@@ -1,0 +1,213 @@
+//! From the picture of phases to the graph.
+//!
+//! ```text
+//! start ─ first phase ─ … ─ last phase ─ done          a phase with `back` also leads there when its work has failed
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::order::{order, unknown};
+use super::syntax::{self, Field, File};
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::reader::Faults;
+use crate::graph::{Brief, CheckBy, Edge, EndResult, Gate, Graph, Keeper, Kind, Node, Phase, Trigger, Variable};
+use crate::source::{Source, Span, Spanned, Tree};
+use crate::value::{NodeId, Outcome};
+
+/// How many times a run may go back where the file does not say.
+const DEFAULT_CAP: u32 = 5;
+
+/// Lowers a parsed file of phases.
+///
+/// The graph is there whenever the phases make one way, other faults or not.
+pub(crate) fn lower(source: &Source, tree: &Tree) -> (Option<Graph>, Vec<Diagnostic>) {
+    let mut faults = Faults::default();
+    let file = syntax::read(tree, &mut faults);
+    let mut graph = file.and_then(|file| lower_file(source, &file, &mut faults));
+    let mut faults = faults.0;
+    // The format is our own: there is no other program whose leniency could be followed.
+    faults.iter_mut().for_each(|fault| fault.repair = None);
+    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    if let Some(graph) = &mut graph {
+        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
+    }
+    (graph, faults)
+}
+
+fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+    let order = order(&file.phases, faults)?;
+    let places: BTreeMap<&str, usize> =
+        order.iter().enumerate().map(|(at, phase)| (file.phases[*phase].id.value.as_str(), at)).collect();
+    let names = Names::of(&places);
+    let phases: Vec<&syntax::Phase> = order.iter().map(|at| &file.phases[*at]).collect();
+    let backs = backs(&phases, &places, faults);
+    let counted_at = backs.iter().position(Option::is_some).map(|at| phases[at].id.value.clone());
+    let cap = file.cap.as_ref().map_or(DEFAULT_CAP, |cap| cap.value);
+    let mut nodes = vec![plain(&names.start, Span::default(), "Start", Kind::Start)];
+    let mut edges = Vec::new();
+    let mut from = Spanned { value: names.start.clone(), span: Span::default() };
+    for (phase, back) in phases.iter().zip(&backs) {
+        let id = Spanned { value: NodeId::from(phase.id.value.as_str()), span: phase.id.span };
+        edges.push(edge(from, id.clone(), Trigger::Done));
+        if let Some(back) = back {
+            let failed = Trigger::Outcome(Spanned { value: Outcome::failed(), span: back.span });
+            edges.push(edge(id.clone(), Spanned { value: back.value.as_str().into(), span: back.span }, failed));
+        }
+        nodes.push(node(phase, back.as_ref(), cap, counted_at.as_deref()));
+        from = id;
+    }
+    edges.push(edge(from, Spanned { value: names.done.clone(), span: Span::default() }, Trigger::Done));
+    nodes.push(plain(&names.done, Span::default(), "Done", Kind::End { result: EndResult::Success, escalation: None }));
+    let variables: Vec<Variable> = file.fields.iter().map(|field| variable(field, &phases, &places, faults)).collect();
+    claimed(&phases, &variables, faults);
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+    let id = workflow_id(source, file, faults);
+    Some(Graph {
+        name: text(&file.title).unwrap_or_else(|| id.value.clone()),
+        description: text(&file.description).unwrap_or_default(),
+        id,
+        nodes,
+        edges,
+        unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
+        program: None,
+        version: text(&file.version),
+        variables,
+        activities: Vec::new(),
+        broken: None,
+    })
+}
+
+/// The names of the nodes that are no phases.
+struct Names {
+    start: NodeId,
+    done: NodeId,
+}
+
+impl Names {
+    fn of(places: &BTreeMap<&str, usize>) -> Names {
+        let free = |wanted: &str| {
+            let mut name = wanted.to_owned();
+            while places.contains_key(name.as_str()) {
+                name.push('_');
+            }
+            NodeId::from(name)
+        };
+        Names { start: free("start"), done: free("done") }
+    }
+}
+
+/// Where each phase goes back to: an earlier one.
+fn backs(
+    phases: &[&syntax::Phase],
+    places: &BTreeMap<&str, usize>,
+    faults: &mut Faults,
+) -> Vec<Option<Spanned<String>>> {
+    let mut back = |(at, phase): (usize, &&syntax::Phase)| {
+        let back = phase.back.as_ref()?;
+        match places.get(back.value.as_str()) {
+            Some(to) if *to < at => return Some(back.clone()),
+            Some(_) => {
+                let message =
+                    format!("`{}` goes back to `{}`, which does not come before it", phase.id.value, back.value);
+                faults.push(Diagnostic::error("back-is-ahead", message).at(back.span).help("name an earlier phase"));
+            }
+            None => faults.push(unknown(&back.value, back.span, "`back`", places)),
+        }
+        None
+    };
+    phases.iter().enumerate().map(&mut back).collect()
+}
+
+fn node(phase: &syntax::Phase, back: Option<&Spanned<String>>, cap: u32, counted_at: Option<&str>) -> Node {
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+    let id = NodeId::from(phase.id.value.as_str());
+    let counted_at = counted_at.map_or_else(|| id.clone(), NodeId::from);
+    let back = back.map(|back| NodeId::from(back.value.as_str()));
+    Node {
+        name: text(&phase.title).unwrap_or_else(|| phase.id.value.clone()),
+        brief: Brief { description: text(&phase.description), instructions: text(&phase.prompt), ..Brief::default() },
+        accept: phase.accept.clone(),
+        phase: Some(Box::new(Phase { back, cap, counted_at })),
+        tools: phase.tools.clone(),
+        ..plain(&id, phase.id.span, &phase.id.value, Kind::Work { gate: false, outputs: Vec::new() })
+    }
+}
+
+fn plain(id: &NodeId, span: Span, name: &str, kind: Kind) -> Node {
+    Node {
+        id: id.clone(),
+        span,
+        name: name.to_owned(),
+        brief: Brief::default(),
+        kind,
+        accept: Vec::new(),
+        max_retries: None,
+        sets: Vec::new(),
+        seat: None,
+        phase: None,
+        tools: None,
+    }
+}
+
+fn edge(from: Spanned<NodeId>, to: Spanned<NodeId>, on: Trigger) -> Edge {
+    let span = from.span;
+    Edge { from, to, on, label: None, span }
+}
+
+/// A field, and the phases at which it may be given a value.
+fn variable(field: &Field, phases: &[&syntax::Phase], places: &BTreeMap<&str, usize>, faults: &mut Faults) -> Variable {
+    let mut place = |named: &Option<Spanned<String>>, by: &str, usual: usize| {
+        let Some(named) = named else { return usual };
+        places.get(named.value.as_str()).copied().unwrap_or_else(|| {
+            faults.push(unknown(&named.value, named.span, by, places));
+            usual
+        })
+    };
+    let (first, last) = (place(&field.from, "`from`", 0), place(&field.until, "`until`", phases.len() - 1));
+    if first > last {
+        let message = format!("field `{}` begins at a phase that comes after its last", clip(&field.name.value));
+        faults
+            .push(Diagnostic::error("back-is-ahead", message).at(field.name.span).help("exchange `from` and `until`"));
+    }
+    let limited = field.from.is_some() || field.until.is_some();
+    let nodes = phases.iter().skip(first).take((last + 1).saturating_sub(first));
+    Variable {
+        name: field.name.clone(),
+        kind: field.kind,
+        description: field.description.as_ref().map(|text| text.value.clone()),
+        default: field.default.clone(),
+        required: false,
+        keeper: Keeper::Anyone,
+        only_at: limited.then(|| nodes.map(|phase| NodeId::from(phase.id.value.as_str())).collect()),
+    }
+}
+
+/// A gate that looks at a claim needs a field in which it can be claimed.
+fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Faults) {
+    let names: Vec<&str> = variables.iter().map(|variable| variable.name.value.as_str()).collect();
+    for (phase, check) in phases.iter().flat_map(|phase| phase.accept.iter().map(move |check| (phase, check))) {
+        let CheckBy::Gate { name } = &check.by else { continue };
+        let Some(claim) = Gate::named(name).and_then(|gate| gate.claim) else { continue };
+        if !names.contains(&claim) {
+            let message = format!("`{name}` of phase `{}` looks at `{claim}`, which is no field", phase.id.value);
+            let known = match names.as_slice() {
+                [] => String::new(),
+                names => format!(" (there are {})", list(names)),
+            };
+            let help = format!("add it to `fields`: `{claim}: {{ type: …, until: {} }}`{known}", phase.id.value);
+            faults.push(Diagnostic::error("gate-without-claim", message).at(check.span).help(help));
+        }
+    }
+}
+
+/// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
+fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+    let own = file.id.clone().unwrap_or_else(|| Spanned { value: "phases".to_owned(), span: Span::default() });
+    let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
+    if file.id.is_some() {
+        let message = format!("the workflow calls itself `{}`, but it is found as `{}`", clip(&own.value), clip(name));
+        let fault = Diagnostic::warning("id-file-name", message).at(own.span);
+        faults.push(fault.help("give it the name of its file as `id`: that is what begins it"));
+    }
+    Spanned { value: name.to_owned(), span: own.span }
+}

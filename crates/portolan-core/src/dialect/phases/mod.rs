@@ -1,0 +1,22 @@
+//! Phases: work that goes through them in one order, each left only when what it claims has been shown.
+//!
+//! ```yaml
+//! id: delivery
+//! iterationCap: 5
+//! fields:
+//!   branch: { type: string, until: branch }
+//! phases:
+//!   - id: branch
+//!     accept: [branchMatchesPrefix]
+//!   - id: implement
+//!   - id: test
+//!     back: implement
+//! ```
+//! The phases follow each other as they are written, or as `after` says; whatever is said, they are one way from the first
+//! to the last, after which the work is done. A field is what a task claims: it may be given a value up to its phase.
+
+mod lower;
+mod order;
+mod syntax;
+
+pub(crate) use lower::lower;

@@ -1,0 +1,165 @@
+//! Whether an agent may use a tool of its host now: what the node says at which its run is.
+
+use crate::gates::{Decision, Intent, Judgement, Tool};
+use crate::graph::{ToolRules, Workflow};
+use crate::run::{Place, Run};
+use crate::value::NodeId;
+
+/// The guard that keeps what nodes say of tools.
+pub const GUARD: &str = "tools-of-the-step";
+
+/// The server of Portolan itself: an agent can always ask where it is, and go on.
+const OWN_SERVER: &str = "portolan";
+
+/// What the positions of a run say of a tool call: nothing where none of them says anything.
+///
+/// Where branches are under way, a tool may be used that any of them allows: nobody can tell which branch the agent works
+/// at. A tool of Portolan's own server may always be used.
+pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
+    if matches!(&intent.tool, Tool::Mcp { server, .. } if server == OWN_SERVER) {
+        return None;
+    }
+    let positions = run.positions();
+    let open =
+        positions.iter().filter(|(_, frame)| !matches!(frame.place, Place::Arrived { .. } | Place::Ended { .. }));
+    let mut refusal = None;
+    for (_, frame) in open {
+        let node = &workflow.flow(&frame.flow).step(frame.place.node()).node;
+        match node.tools.as_ref().and_then(|rules| refused(rules, intent)) {
+            None => return None,
+            Some(reason) => refusal = refusal.or(Some((node.id.clone(), reason))),
+        }
+    }
+    refusal.map(|(node, reason)| judgement(&node, &reason))
+}
+
+fn judgement(node: &NodeId, reason: &str) -> Judgement {
+    Judgement {
+        guard: GUARD.to_owned(),
+        invariant: None,
+        decision: Decision::Block,
+        reason: format!("at `{node}`, {reason}"),
+        remedies: vec![
+            "do what the step asks for with the tools that it allows".to_owned(),
+            "look at the present step, and go on from there when it is done".to_owned(),
+        ],
+        bypass: None,
+    }
+}
+
+/// Why a tool may not be used; nothing where it may.
+fn refused(rules: &ToolRules, intent: &Intent) -> Option<String> {
+    let names = names(intent);
+    let hit =
+        |patterns: &[String]| patterns.iter().find(|pattern| names.iter().any(|name| matches(pattern, name))).cloned();
+    if let Some(pattern) = hit(&rules.deny) {
+        return Some(format!("`{}` may not be used: the step denies `{pattern}`", intent.name));
+    }
+    let allow = rules.allow.as_ref()?;
+    hit(allow).is_none().then(|| {
+        let allowed: Vec<&str> = allow.iter().map(String::as_str).collect();
+        let allowed = match allowed.as_slice() {
+            [] => "no tools".to_owned(),
+            allowed => format!("only {}", crate::diagnostic::list(allowed)),
+        };
+        format!("`{}` may not be used: the step allows {allowed}", intent.name)
+    })
+}
+
+/// The names that a pattern may mean a tool by.
+fn names(intent: &Intent) -> Vec<String> {
+    let mut names = vec![intent.name.clone()];
+    match &intent.tool {
+        Tool::Edit { .. } => names.push("edit".to_owned()),
+        Tool::Shell { .. } => names.push("shell".to_owned()),
+        Tool::Reads => names.push("read".to_owned()),
+        Tool::Mcp { server, tool } => names.push(format!("mcp:{server}/{tool}")),
+        Tool::Other => {}
+    }
+    names
+}
+
+/// Whether `name` is what a pattern stands for: `*` is any text, also none. Time is at most the product of both lengths.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut of) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while of < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, of));
+                at += 1;
+            }
+            Some(byte) if *byte == name[of] => {
+                at += 1;
+                of += 1;
+            }
+            _ => match star {
+                Some((back, taken)) => {
+                    star = Some((back, taken + 1));
+                    at = back + 1;
+                    of = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intent(name: &str, tool: Tool) -> Intent {
+        Intent {
+            session: None,
+            call: None,
+            agent: None,
+            folder: "/project".to_owned(),
+            name: name.to_owned(),
+            tool,
+            arguments: Vec::new(),
+        }
+    }
+
+    fn rules(allow: Option<&[&str]>, deny: &[&str]) -> ToolRules {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        ToolRules { allow: allow.map(texts), deny: texts(deny) }
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, is_match) in [
+            ("Bash", "Bash", true),
+            ("Bash", "BashOutput", false),
+            ("Bash*", "BashOutput", true),
+            ("*", "", true),
+            ("mcp__*__create_*", "mcp__github__create_issue", true),
+            ("mcp__*__create_*", "mcp__github__delete_issue", false),
+            ("a*b*c", "aXbXbYc", true),
+            ("a*b*c", "aXbXbY", false),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_outweighs_what_is_allowed() {
+        let shell = intent("Bash", Tool::Shell { command: "ls".to_owned() });
+        let edit = intent("Write", Tool::Edit { paths: Vec::new() });
+        let issue = intent(
+            "mcp__github__create_issue",
+            Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned() },
+        );
+        let told = |rules: &ToolRules, intent: &Intent| refused(rules, intent).is_none();
+        assert!(told(&rules(None, &["WebFetch"]), &shell));
+        assert!(told(&rules(Some(&["shell"]), &[]), &shell));
+        assert!(!told(&rules(Some(&["shell"]), &["Bash"]), &shell));
+        assert!(!told(&rules(Some(&["shell"]), &[]), &edit));
+        assert!(!told(&rules(Some(&[]), &[]), &edit));
+        assert!(told(&rules(Some(&["mcp:github/*"]), &[]), &issue));
+        assert!(!told(&rules(Some(&["mcp:gitlab/*"]), &[]), &issue));
+    }
+}
