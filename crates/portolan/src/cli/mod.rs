@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod demo;
 mod eval;
+mod flow;
 mod kept;
 mod output;
 mod resume;
@@ -65,6 +66,7 @@ enum Verb {
     Serve(serve::Serve),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
+    Flow(flow::Flow),
     Trust(trust::TrustArgs),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
@@ -170,6 +172,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Serve(args) => serve::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
+        Verb::Flow(args) => flow::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),

@@ -9,6 +9,7 @@ mod check;
 mod demo;
 mod eval;
 mod examples;
+mod flow;
 mod help;
 mod misuse;
 mod output;

@@ -1,0 +1,167 @@
+//! Appending: one turn, one look at the last line, one write.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use portolan_core::value::Timestamp;
+
+use super::error::AuditError;
+use super::line::{Entry, Line, Link};
+use super::place::{self, Place};
+use super::repair::{End, end_of};
+use super::segments::{full, numbered};
+use super::turn;
+use crate::clock::Clock;
+
+/// The size at which a file is full, unless another is given.
+pub const ROTATE_AT: u64 = 16 * 1024 * 1024;
+
+/// What an append survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A crash of any process.
+    #[default]
+    Written,
+    /// A power cut as well: it waits for the disk.
+    Synced,
+}
+
+/// The event log of a project, for writing.
+#[derive(Clone, Debug)]
+pub struct Log {
+    place: Place,
+    rotate_at: u64,
+    clock: Clock,
+}
+
+impl Log {
+    /// The log in this file. Nothing is made before something is appended.
+    ///
+    /// # Errors
+    /// What is there cannot be a log.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Log, AuditError> {
+        Log::at(Place::named(path.into()))
+    }
+
+    /// The log of a project: see [`project_log`](super::project_log).
+    ///
+    /// # Errors
+    /// What is there cannot be a log, or lies outside of the project without having been named.
+    pub fn of_project(project: &Path) -> Result<Log, AuditError> {
+        Log::at(Place::of_project(project, |name| std::env::var_os(name)))
+    }
+
+    pub(super) fn at(place: Place) -> Result<Log, AuditError> {
+        place.check()?;
+        Ok(Log { place, rotate_at: ROTATE_AT, clock: Clock::System })
+    }
+
+    /// The same, with files that are full at this size. A file may be longer by what is appended at once.
+    #[must_use]
+    pub fn rotating_at(self, bytes: u64) -> Log {
+        Log { rotate_at: bytes, ..self }
+    }
+
+    /// The same, with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Log {
+        Log { clock, ..self }
+    }
+
+    /// The file that is written.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// Puts these on record, one after the other and nothing in between, and returns their lines.
+    ///
+    /// A process that is killed meanwhile may leave some of the first lines, and half of one, which the next append
+    /// mends. What this returned is in the log.
+    ///
+    /// # Errors
+    /// Nothing was appended, unless the code is `log_unsynced`.
+    pub fn append(&self, entries: &[Entry], durability: Durability) -> Result<Vec<Line>, AuditError> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let unwritable = |error: io::Error| AuditError::unwritable(self.path(), &error);
+        self.place.make_folder().map_err(unwritable)?;
+        self.place.check()?;
+        let _turn = turn::to_write(self.path())?;
+        let mut file = self.current().map_err(unwritable)?;
+        let mut end = end_of(&file, self.path())?;
+        let mended = end.mend(&file).map_err(unwritable)?;
+        let batch = Batch::of(&end, mended.iter().chain(entries), self.clock.now());
+        let before = file.metadata().map_err(unwritable)?.len();
+        if before > 0 && before + batch.text.len() as u64 > self.rotate_at {
+            file = self.rotate(&file).map_err(unwritable)?;
+        }
+        write(&file, batch.text.as_bytes()).map_err(unwritable)?;
+        if durability == Durability::Synced {
+            self.sync(&file).map_err(|error| AuditError::unsynced(self.path(), &error))?;
+        }
+        Ok(batch.lines.into_iter().skip(usize::from(mended.is_some())).collect())
+    }
+
+    fn current(&self) -> io::Result<File> {
+        place::open(self.path(), OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// Puts the file that is written beside those that are full, and begins another one.
+    fn rotate(&self, full_one: &File) -> io::Result<File> {
+        // Otherwise a power cut could leave the next file and not this one.
+        full_one.sync_all()?;
+        let last = full(self.path()).map_err(|error| io::Error::other(error.message))?.pop().unwrap_or(0);
+        fs::rename(self.path(), numbered(self.path(), last + 1))?;
+        self.current()
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()?;
+        // The file may be new, and its name is the folder's.
+        #[cfg(unix)]
+        File::open(self.place.folder())?.sync_all()?;
+        Ok(())
+    }
+}
+
+/// What is written at once.
+struct Batch {
+    lines: Vec<Line>,
+    text: String,
+}
+
+impl Batch {
+    fn of<'e>(end: &End, entries: impl Iterator<Item = &'e Entry>, at: Timestamp) -> Batch {
+        let mut link = end.link.clone();
+        let mut batch = Batch { lines: Vec::new(), text: String::new() };
+        for entry in entries {
+            let line = link.next(entry, at);
+            link = Link::after(&line);
+            batch.text.push_str(&line.text);
+            batch.text.push('\n');
+            batch.lines.push(line);
+        }
+        batch
+    }
+}
+
+/// Writes all of it in one call, or none of it.
+fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    let written = loop {
+        match file.write(text) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            written => break written,
+        }
+    };
+    let fault = match written {
+        Ok(length) if length == text.len() => return Ok(()),
+        Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
+        Err(error) => error,
+    };
+    // Should this fail too, the next append mends it.
+    let _torn = file.set_len(before);
+    Err(fault)
+}

@@ -1,0 +1,180 @@
+//! Reading from the end: what was put on record last is found without reading the rest.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::error::AuditError;
+use super::filter::Filter;
+use super::line::{Line, MAX_LINE_BYTES};
+use super::segments::{Open, Segments};
+
+const BLOCK: u64 = 32 * 1024;
+
+/// The lines of a file, the last one first, in memory for about one line.
+#[derive(Debug)]
+pub(super) struct Backwards {
+    file: File,
+    /// Where `carry` begins in the file.
+    at: u64,
+    /// What was read and not given out: it ends before the end of a line that was given out.
+    carry: Vec<u8>,
+    /// The line that `carry` is a piece of is longer than a line may be.
+    overlong: bool,
+    ended: bool,
+    /// The file does not end with the end of a line: its first piece is half of one.
+    pub(super) torn: bool,
+}
+
+/// What stands between two ends of lines.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Where it begins in the file.
+    pub(super) at: u64,
+    /// Its bytes; nothing when it is too long to be a line.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+impl Backwards {
+    /// The lines of the first `len` bytes.
+    pub(super) fn of(file: File, len: u64) -> io::Result<Backwards> {
+        let mut back = Backwards { file, at: len, carry: Vec::new(), overlong: false, ended: len == 0, torn: false };
+        if len > 0 {
+            back.load()?;
+            back.torn = back.carry.last() != Some(&b'\n');
+            if !back.torn {
+                back.carry.pop();
+            }
+        }
+        Ok(back)
+    }
+
+    /// The next piece before; nothing at the beginning of the file.
+    pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
+        if self.ended {
+            return Ok(None);
+        }
+        loop {
+            if let Some(end) = self.carry.iter().rposition(|byte| *byte == b'\n') {
+                let bytes = self.carry.split_off(end + 1);
+                self.carry.pop();
+                return Ok(Some(self.piece(self.at + end as u64 + 1, bytes)));
+            }
+            if self.at == 0 {
+                self.ended = true;
+                let bytes = std::mem::take(&mut self.carry);
+                return Ok(Some(self.piece(0, bytes)));
+            }
+            if self.carry.len() > MAX_LINE_BYTES {
+                self.overlong = true;
+                self.carry.clear();
+            }
+            self.load()?;
+        }
+    }
+
+    fn piece(&mut self, at: u64, bytes: Vec<u8>) -> Piece {
+        let overlong = std::mem::take(&mut self.overlong) || bytes.len() >= MAX_LINE_BYTES;
+        Piece { at, bytes: (!overlong).then_some(bytes) }
+    }
+
+    /// Reads the block before.
+    fn load(&mut self) -> io::Result<()> {
+        let size = self.at.min(BLOCK);
+        self.file.seek(SeekFrom::Start(self.at - size))?;
+        let mut block = Vec::new();
+        (&self.file).take(size).read_to_end(&mut block)?;
+        if block.len() as u64 != size {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read"));
+        }
+        block.append(&mut self.carry);
+        self.carry = block;
+        self.at -= size;
+        Ok(())
+    }
+}
+
+/// The lines of a log, the newest first.
+pub(super) struct Newest {
+    segments: Segments,
+    back: Option<Backwards>,
+    /// What was met that is no event.
+    pub(super) skipped: u64,
+}
+
+impl Newest {
+    pub(super) fn of(path: &Path) -> Result<Newest, AuditError> {
+        let mut newest = Newest { segments: Segments::of(path)?, back: None, skipped: 0 };
+        newest.back = newest.segments.current.take().map(backwards).transpose()?;
+        Ok(newest)
+    }
+
+    /// The lines of the file that has this number, and of those before it.
+    pub(super) fn of_full(path: &Path, number: u64) -> Result<Newest, AuditError> {
+        let mut segments = Segments::unlocked(path)?;
+        segments.full.retain(|full| *full <= number);
+        Ok(Newest { segments, back: None, skipped: 0 })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Line>, AuditError> {
+        loop {
+            let Some(back) = &mut self.back else {
+                let Some(number) = self.segments.full.pop() else { return Ok(None) };
+                self.back = self.segments.open(number)?.map(backwards).transpose()?;
+                continue;
+            };
+            let is_torn = std::mem::take(&mut back.torn);
+            match back.next().map_err(|error| AuditError::unreadable(&self.segments.path, &error))? {
+                None => self.back = None,
+                // Half a line was never acknowledged.
+                Some(_) if is_torn => {}
+                Some(piece) => match piece.bytes.as_deref().and_then(Line::parse) {
+                    Some(line) => return Ok(Some(line)),
+                    None => self.skipped += 1,
+                },
+            }
+        }
+    }
+}
+
+fn backwards(open: Open) -> Result<Backwards, AuditError> {
+    Backwards::of(open.file, open.len).map_err(|error| AuditError::unreadable(&open.segment.path, &error))
+}
+
+/// The last `count` lines, in order.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn tail(path: &Path, count: usize) -> Result<Vec<Line>, AuditError> {
+    newest(path, &Filter { limit: Some(count), ..Filter::default() }).map(|(lines, _)| lines)
+}
+
+/// The newest line that is wanted. Lines are read from the end on, and no further than that.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn latest(path: &Path, mut is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
+    let mut newest = Newest::of(path)?;
+    while let Some(line) = newest.next()? {
+        if is_wanted(&line) {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
+}
+
+/// The newest lines that a filter with a limit lets through, in order, and how many were no events.
+pub(super) fn newest(path: &Path, filter: &Filter) -> Result<(Vec<Line>, u64), AuditError> {
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    let mut newest = Newest::of(path)?;
+    let mut lines = Vec::new();
+    while lines.len() < limit
+        && let Some(line) = newest.next()?
+    {
+        if filter.lets(&line) {
+            lines.push(line);
+        }
+    }
+    lines.reverse();
+    Ok((lines, newest.skipped))
+}

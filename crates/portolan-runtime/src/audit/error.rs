@@ -1,0 +1,71 @@
+//! Why the log could not be written or read.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::service::ServiceError;
+
+/// A call on the log that did not do what was asked. What it was to write is not in the log, unless the code is
+/// `log_unsynced`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditError {
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// What is wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl AuditError {
+    pub(super) fn of(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> AuditError {
+        AuditError { code, message: message.into(), help: help.into() }
+    }
+
+    pub(super) fn unwritable(path: &Path, error: &io::Error) -> AuditError {
+        let help = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on its disk, then try again",
+            io::ErrorKind::ReadOnlyFilesystem => "name a file on another disk with `FLOW_EVENTS_PATH`",
+            _ => "give yourself the right to write there, or name another file with `FLOW_EVENTS_PATH`",
+        };
+        let message = format!("the event log `{}` cannot be written: {}", path.display(), plain(error));
+        AuditError::of("log_unwritable", message, help)
+    }
+
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> AuditError {
+        let message = format!("the event log `{}` cannot be read: {}", path.display(), plain(error));
+        AuditError::of("log_unreadable", message, "give yourself the right to read it")
+    }
+
+    pub(super) fn unsynced(path: &Path, error: &io::Error) -> AuditError {
+        let message =
+            format!("it is not certain that the event log `{}` is on its disk: {}", path.display(), plain(error));
+        AuditError::of("log_unsynced", message, "look at the disk, then try again; the lines may be there twice")
+    }
+
+    pub(super) fn foreign(path: &Path, why: &str) -> AuditError {
+        let message = format!("`{}` cannot be the event log: {why}", path.display());
+        AuditError::of("log_refused", message, "put a regular file of the project in its place")
+    }
+}
+
+/// The operating system's own words, without Rust's number for them.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+impl fmt::Display for AuditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for AuditError {}
+
+impl From<AuditError> for ServiceError {
+    fn from(error: AuditError) -> ServiceError {
+        ServiceError::failed(error.code, error.message, error.help)
+    }
+}

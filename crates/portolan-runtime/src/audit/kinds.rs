@@ -1,0 +1,94 @@
+//! What is put on record: a closed list, so that whoever reads a log knows every word of it.
+
+/// Declares the kinds, each with its name and with what its `data` holds.
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal,)*) => {
+        /// What a line of the log tells of. The documentation of each says what its `data` holds.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[doc = $doc])+ $kind,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
+
+            /// Its name: the `type` of a line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+
+            /// What is told of, and with what `data`.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => concat!($($doc),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// An engine began to work on the project: `version`, `configDigest`.
+    Boot = "flow.boot",
+    /// What holds in the project, where a rule is turned off or loosened: `name`, `value`, `source`.
+    Config = "flow.config",
+    /// A phase was left for another: `from`, `to`, `reason`, `kind` (`forward`, `iterate`, `rework` or `abort`).
+    Transition = "flow.transition",
+    /// A check at a phase's exit passed: `invariant`, `checkId`, `reason`, and `bypassedBy` where it was got past.
+    AcceptancePassed = "flow.acceptance.passed",
+    /// A check at a phase's exit failed: `invariant`, `checkId`, `reason`, `code`.
+    AcceptanceFailed = "flow.acceptance.failed",
+    /// A rule was got past by name: `source`, `identifier`, `invariant`, `phase`, `reason`, `by`, `stage` (`recorded` or
+    /// `applied`).
+    Bypass = "flow.bypass",
+    /// A guard let a tool call happen: `guardId`, `reason`.
+    GuardAllow = "flow.guard.allow",
+    /// A guard stopped a tool call: `guardId`, `reason`, and `late` where it was noticed afterwards.
+    GuardBlock = "flow.guard.block",
+    /// A guard was got past: `guardId`, `reason`, `bypass`.
+    GuardBypass = "flow.guard.bypass",
+    /// Guards, their hooks or their rules were changed or taken away: `what`, `where`, `expected`, `found`.
+    GuardTamper = "flow.guard.tamper",
+    /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`.
+    ToolInvoked = "flow.tool.invoked",
+    /// A commit's message is not in the project's form: `sha`, `subject`, `expected`.
+    CommitFormatViolation = "flow.commit.format.violation",
+    /// A phase, guard, driver or notifier was replaced by another of its name: `registry`, `id`, `invariant`.
+    RegistryReplaced = "flow.registry.replaced",
+    /// A person was asked: `replyToken`, `channel`, `body`.
+    QuestionSent = "supervisor.question.sent",
+    /// An answer came: `replyToken`, `body`, `by`.
+    ReplyReceived = "supervisor.reply.received",
+    /// An answer came that is none of those that were offered: `replyToken`, `raw`.
+    ReplyUnparseable = "supervisor.reply.unparseable",
+    /// Most of a budget is used up: `scope` (`session`, `day`, `month` or `task`), `unit`, `used`, `cap`.
+    BudgetWarning = "supervisor.budget.warning",
+    /// A budget is used up, and work has stopped: `scope`, `unit`, `used`, `cap`.
+    BudgetHalt = "supervisor.budget.halt",
+    /// A task is done: `summary`, `metrics`.
+    TaskCompleted = "task.completed",
+    /// A task ended with less than was asked for: `summary`, `metrics`.
+    TaskScopedDown = "task.failed.scoped-down",
+    /// A task was handed to a person: `summary`, `metrics`.
+    TaskEscalated = "task.failed.escalated",
+    /// A phase was to be entered again once too often: `iterations`, `cap`.
+    IterationCapHit = "iteration.cap.hit",
+    /// The log shows what could go better: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
+    Opportunity = "self-improvement.opportunity",
+    /// The log shows what goes worse than it did: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
+    RegressionDetected = "self-improvement.regression-detected",
+    /// The merge gate ruled: `verdict`, `score`, `base`, `head`, `pr`, `shape`, `reasons`.
+    MergeGateVerdict = "merge.gate.verdict",
+    /// The end of the log was mended after a writer died: `done` (`cut`, `terminated` or `passed-over`), `bytes`, `digest`.
+    LogRepaired = "log.repaired",
+}
+
+impl Kind {
+    /// The kind of this name.
+    pub fn of(name: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}

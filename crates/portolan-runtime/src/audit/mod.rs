@@ -1,0 +1,53 @@
+//! The event log of a project: what was decided at its gates, by whom it was got past, and what came of it; one line of
+//! JSON each, only ever appended.
+//!
+//! Every line holds the digest of the line before, so that [`verify`] finds what was changed, left out or put in between.
+//! That is no signature: whoever may write the file may write all of it anew, and a log that is cut at its end is whole
+//! as far as it goes. [`Verification::head`] is what to keep elsewhere against both.
+//!
+//! Several processes write at once: each append holds a lock of the operating system's on a file beside the log, reads the
+//! last line, and writes its own in one call. What a process that was killed left behind is mended by the next one, which
+//! says so in the log.
+//!
+//! ```
+//! use portolan_runtime::audit::{self, Durability, Entry, Filter, Kind, Log};
+//! use serde_json::json;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let log = Log::open(folder.path().join("flow-events.jsonl"))?;
+//! let entry = Entry { run: Some("k7m2qx4p".into()), ..Entry::of(Kind::Boot, json!({ "version": "0.1.0" })) };
+//! let lines = log.append(&[entry], Durability::Written)?;
+//! assert_eq!((lines[0].seq, lines[0].kind.as_str()), (1, "flow.boot"));
+//!
+//! let read: Vec<_> = audit::read(log.path(), &Filter::default())?.collect::<Result<_, _>>()?;
+//! assert_eq!(read, lines);
+//! assert_eq!(audit::verify(log.path())?.first_fault, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod append;
+mod back;
+mod error;
+mod filter;
+mod follow;
+mod kinds;
+mod line;
+mod place;
+mod read;
+mod repair;
+mod secrets;
+mod segments;
+mod turn;
+mod verify;
+
+pub use append::{Durability, Log, ROTATE_AT};
+pub use back::{latest, tail};
+pub use error::AuditError;
+pub use filter::{Filter, Types, time_of};
+pub use follow::{Follow, follow};
+pub use kinds::Kind;
+pub use line::{Entry, Line, MAX_LINE_BYTES};
+pub use place::{log_of, project_log};
+pub use read::{Lines, read};
+pub use segments::Segment;
+pub use verify::{Fault, Verification, verify};

@@ -1,0 +1,128 @@
+//! Where a project's log is, and what may be one: a regular file, through no symlink, inside of the project.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::AuditError;
+
+/// The variables that name another file, the one that counts first. The second is what other programs call it.
+const VARIABLES: [&str; 2] = ["FLOW_EVENTS_PATH", "XCODER_EVENTS_PATH"];
+
+/// A log's file.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    /// The folder that it must not leave; nothing where a person named the file.
+    root: Option<PathBuf>,
+}
+
+/// Where the log of a project is: `.portolan/flow-events.jsonl`, or what `FLOW_EVENTS_PATH` names, or else
+/// `XCODER_EVENTS_PATH`. A relative path in them starts at the project; an empty one is none.
+pub fn project_log(project: &Path) -> PathBuf {
+    log_of(project, |name| std::env::var_os(name))
+}
+
+/// The same, among these variables.
+pub fn log_of(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    match named(variable) {
+        Some(path) => project.join(path),
+        None => default(project),
+    }
+}
+
+fn named(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    VARIABLES.iter().find_map(|name| variable(name).filter(|path| !path.is_empty())).map(PathBuf::from)
+}
+
+fn default(project: &Path) -> PathBuf {
+    project.join(".portolan").join("flow-events.jsonl")
+}
+
+impl Place {
+    /// A file that was named: its folder may be anywhere.
+    pub(super) fn named(path: PathBuf) -> Place {
+        Place { path, root: None }
+    }
+
+    /// The log of a project.
+    pub(super) fn of_project(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Place {
+        match named(variable) {
+            Some(path) => Place::named(project.join(path)),
+            None => Place { path: default(project), root: Some(project.to_owned()) },
+        }
+    }
+
+    /// The folder that the log lies in.
+    pub(super) fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    /// Refuses what cannot be a log, as far as it is there.
+    pub(super) fn check(&self) -> Result<(), AuditError> {
+        if self.path.file_name().is_none() {
+            return Err(AuditError::foreign(&self.path, "it names no file"));
+        }
+        if let Some(root) = &self.root
+            && let Ok(folder) = self.folder().canonicalize()
+        {
+            let root = root.canonicalize().map_err(|error| AuditError::unreadable(&self.path, &error))?;
+            if !folder.starts_with(root) {
+                return Err(AuditError::foreign(&self.path, "its folder is a symlink that leads out of the project"));
+            }
+        }
+        match fs::symlink_metadata(&self.path) {
+            Ok(meta) if meta.is_symlink() => Err(AuditError::foreign(&self.path, "it is a symlink")),
+            Ok(meta) if !meta.is_file() => Err(AuditError::foreign(&self.path, "it is no regular file")),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(AuditError::unreadable(&self.path, &error)),
+        }
+    }
+
+    /// Makes the folder where it is missing, so that git leaves alone what is kept in it.
+    pub(super) fn make_folder(&self) -> io::Result<()> {
+        let folder = self.folder();
+        if folder.is_dir() {
+            return Ok(());
+        }
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        if folder.file_name().is_some_and(|name| name == ".portolan") && !folder.join(".gitignore").exists() {
+            fs::write(folder.join(".gitignore"), "*\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens a file of the log: the owner's alone where it is made, through no symlink, without waiting for a pipe.
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File, io::Error> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
+/// Opens a file of the log for reading; nothing when there is none.
+pub(super) fn open_to_read(path: &Path) -> Result<Option<File>, AuditError> {
+    match open(path, OpenOptions::new().read(true)) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(AuditError::unreadable(path, &error)),
+    }
+}

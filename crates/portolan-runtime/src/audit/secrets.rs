@@ -1,0 +1,241 @@
+//! What must not get into the log: texts that look like keys, tokens and passwords, and texts without end.
+//!
+//! A secret is known by its shape, for nobody marks it here. Too much is masked rather than too little.
+
+use portolan_core::present::MASK;
+use serde_json::{Map, Value};
+
+/// The longest text that is kept, in bytes.
+const MAX_TEXT_BYTES: usize = 4 * 1024;
+/// How deep a value is kept; what lies deeper is left out.
+const MAX_DEPTH: usize = 32;
+
+/// How tokens of well-known issuers begin, and how many characters must follow at least.
+const SHAPES: &[(&str, usize)] = &[
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghu_", 20),
+    ("ghs_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 16),
+    ("gldt-", 16),
+    ("sk-", 16),
+    ("sk_live_", 12),
+    ("sk_test_", 12),
+    ("rk_live_", 12),
+    ("whsec_", 16),
+    ("xoxb-", 10),
+    ("xoxa-", 10),
+    ("xoxp-", 10),
+    ("xoxr-", 10),
+    ("xoxs-", 10),
+    ("xapp-", 10),
+    ("AKIA", 16),
+    ("ASIA", 16),
+    ("AIza", 30),
+    ("ya29.", 16),
+    ("npm_", 30),
+    ("pypi-", 30),
+    ("hf_", 20),
+    ("SG.", 30),
+    ("dop_v1_", 30),
+    ("lin_api_", 20),
+    ("shpat_", 20),
+    ("eyJ", 30),
+];
+
+/// Names whose values are secrets, as they stand before `=` and `:`, or as keys; compared without `_` and `-`.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "clientsecret",
+    "apikey",
+    "authorization",
+    "accesstoken",
+    "refreshtoken",
+    "authtoken",
+    "privatekey",
+    "credentials",
+];
+
+/// The value as it may be kept.
+pub(super) fn redacted(value: &Value) -> Value {
+    at_depth(value, 0)
+}
+
+fn at_depth(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => Value::from("…"),
+        Value::Array(items) => items.iter().map(|item| at_depth(item, depth + 1)).collect(),
+        Value::Object(members) => {
+            let member = |(name, inner): (&String, &Value)| {
+                let hidden = is_secret_name(name) && !matches!(inner, Value::Null | Value::Bool(_));
+                let inner = if hidden { Value::from(MASK) } else { at_depth(inner, depth + 1) };
+                (text(name), inner)
+            };
+            Value::Object(members.iter().map(member).collect::<Map<_, _>>())
+        }
+        Value::String(inner) => Value::String(text(inner)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The text as it may be kept.
+pub(super) fn text(text: &str) -> String {
+    // A secret that is cut in two is not known by its shape: it is masked first, in more than is kept.
+    let end = text.floor_char_boundary(MAX_TEXT_BYTES * 2);
+    let masked = mask(&text[..end]);
+    if end == text.len() && masked.len() <= MAX_TEXT_BYTES {
+        return masked;
+    }
+    let kept = &masked[..masked.floor_char_boundary(MAX_TEXT_BYTES)];
+    format!("{kept}… ({} bytes in all)", text.len())
+}
+
+fn mask(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    // What a word is told of by the one before it: `Bearer x`, `password: x`.
+    let mut announced = false;
+    while let Some(first) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix("-----BEGIN ") {
+            let end = after
+                .find("-----END ")
+                .map_or(after.len(), |at| after[at..].find('\n').map_or(after.len(), |n| at + n));
+            let is_key = after.lines().next().is_some_and(|line| line.contains("PRIVATE KEY"));
+            shown.push_str(if is_key { MASK } else { "-----BEGIN " });
+            rest = if is_key { &after[end..] } else { after };
+            continue;
+        }
+        if !is_of_word(first) {
+            shown.push(first);
+            rest = &rest[first.len_utf8()..];
+            announced &= matches!(first, ' ' | '"' | '\'' | ':' | '=' | '\\');
+            continue;
+        }
+        let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        let is_login = after.starts_with('@') && shown.ends_with(':') && has_scheme(&shown);
+        let scheme = ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str());
+        if announced && scheme {
+            shown.push_str(word);
+        } else if announced || is_login || is_token(word) {
+            shown.push_str(MASK);
+            announced = false;
+        } else {
+            shown.push_str(word);
+            announced = word.eq_ignore_ascii_case("bearer") || announces(word, after);
+        }
+        rest = after;
+    }
+    shown
+}
+
+/// Letters and digits, and what tokens have between them.
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.+/~%".contains(c) || c.is_alphanumeric()
+}
+
+/// Whether what follows a word is its value, and secret.
+fn announces(word: &str, after: &str) -> bool {
+    let follows = after.trim_start_matches(['"', '\'', '\\', ' ']).starts_with([':', '=']);
+    follows && is_secret_name(word.rsplit(['/', '.', '?']).next().unwrap_or(word))
+}
+
+/// `DB_PASSWORD` and `client-secret` are names of secrets as `password` is.
+fn is_secret_name(name: &str) -> bool {
+    let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    NAMES.iter().any(|secret| folded.ends_with(secret))
+}
+
+/// Whether a word is, or holds after a sign that joins words, a token of a known shape.
+fn is_token(word: &str) -> bool {
+    let begins = |part: &str| {
+        SHAPES.iter().any(|(begin, least)| {
+            part.strip_prefix(begin).is_some_and(|tail| {
+                tail.len() >= *least && tail.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+            })
+        })
+    };
+    // `https://host/ghp_…` and `x=ghp_…` hold one too: a shape counts wherever a letter does not stand before it.
+    word.char_indices().any(|(at, _)| {
+        let joined = word[..at].ends_with(|c: char| c.is_alphanumeric());
+        !joined && begins(&word[at..])
+    })
+}
+
+/// Whether the text ends in `scheme://user:`.
+fn has_scheme(shown: &str) -> bool {
+    let word = shown.rsplit(char::is_whitespace).next().unwrap_or(shown);
+    word.contains("://") || word.starts_with("//")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_known_by_their_shapes() {
+        let ghp = "ghp_".to_owned() + "0123456789abcdefghijABCDEFGHIJ012345";
+        let cases = [
+            (format!("push with {ghp} failed"), "push with [redacted] failed"),
+            (
+                format!("https://x-access-token:{ghp}@github.com/a/b"),
+                "https://x-access-token:[redacted]@github.com/a/b",
+            ),
+            ("https://ann:hunter2@host/x".into(), "https://ann:[redacted]@host/x"),
+            ("Authorization: Bearer abc.def".into(), "Authorization: Bearer [redacted]"),
+            ("curl -H 'authorization: basic YWJj'".into(), "curl -H 'authorization: basic [redacted]'"),
+            ("DB_PASSWORD=hunter2 make".into(), "DB_PASSWORD=[redacted] make"),
+            (r#"{"apiKey": "x1"}"#.into(), r#"{"apiKey": "[redacted]"}"#),
+            ("AKIAIOSFODNN7EXAMPLE".into(), "[redacted]"),
+            (
+                "the key\n-----BEGIN RSA PRIVATE KEY-----\nMIIx\n-----END RSA PRIVATE KEY-----\nend".into(),
+                "the key\n[redacted]\nend",
+            ),
+            ("sk-proj-abcDEF0123456789abc".into(), "[redacted]"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(super::text(&text), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "feat(api): mend the token reader",
+            "the password is asked for",
+            "task-force sk-short risk-assessment-of-the-whole",
+            "Branch \"feat/build-auth\" matches prefix \"feat/\".",
+            "see https://example.com:8080/x@y",
+            "0a3b87a2d6be11e32e77f0a3b87a2d6be11e32e7",
+        ] {
+            assert_eq!(super::text(text), text);
+        }
+    }
+
+    #[test]
+    fn values_are_masked_cut_and_flattened() {
+        let mut deep = json!(1);
+        for _ in 0..200 {
+            deep = json!([deep]);
+        }
+        let value = json!({ "password": "x", "ok": true, "long": "é".repeat(5_000), "deep": deep });
+        let kept = redacted(&value);
+        assert_eq!((&kept["password"], &kept["ok"]), (&json!("[redacted]"), &json!(true)));
+        let long = kept["long"].as_str().expect("a text");
+        assert!(long.len() < MAX_TEXT_BYTES + 40 && long.ends_with("… (10000 bytes in all)"), "{long}");
+        assert!(serde_json::from_str::<Value>(&kept.to_string()).is_ok(), "it can be read again");
+    }
+
+    #[test]
+    fn a_secret_on_the_edge_is_masked_before_the_text_is_cut() {
+        let text = format!("{} password=hunter2hunter2", "x".repeat(MAX_TEXT_BYTES - 15));
+        assert!(!super::text(&text).contains("hunter"));
+    }
+}

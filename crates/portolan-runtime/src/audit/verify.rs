@@ -1,0 +1,95 @@
+//! Whether a log is whole: every line an event, each the next of the one before, no file missing.
+
+use std::path::{Path, PathBuf};
+
+use super::error::AuditError;
+use super::line::{Line, Link};
+use super::read::{Forwards, Piece};
+use super::segments::{Segments, numbered};
+use crate::digest::Digest;
+
+/// What came of looking at a whole log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// How many lines are whole, up to the first that is not.
+    pub lines: u64,
+    /// The digest of the last of them. Kept elsewhere, it tells whether a log was cut or written anew since.
+    pub head: Option<Digest>,
+    /// What is wrong first; what follows it was not looked at.
+    pub first_fault: Option<Fault>,
+}
+
+/// What is wrong with a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub segment: PathBuf,
+    /// The line in it, from 1 on.
+    pub line: u64,
+    /// What is wrong, in one lower-case sentence.
+    pub what: String,
+}
+
+/// Looks at every line of a log.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn verify(path: &Path) -> Result<Verification, AuditError> {
+    let mut segments = Segments::of(path)?;
+    let mut end = Link::default();
+    let mut first_fault = None;
+    for (before, number) in std::mem::take(&mut segments.full).into_iter().enumerate() {
+        let expected = before as u64 + 1;
+        let open = if number == expected { segments.open(number)? } else { None };
+        first_fault = match open {
+            Some(open) => walk(Forwards::of(open), &mut end)?,
+            None => Some(missing(path, expected)),
+        };
+        if first_fault.is_some() {
+            break;
+        }
+    }
+    if first_fault.is_none()
+        && let Some(current) = segments.current.take()
+    {
+        first_fault = walk(Forwards::of(current), &mut end)?;
+    }
+    Ok(Verification { lines: end.seq, head: end.digest, first_fault })
+}
+
+fn missing(path: &Path, number: u64) -> Fault {
+    Fault { segment: numbered(path, number), line: 1, what: "the file is missing".to_owned() }
+}
+
+/// Goes through one file; the fault that it stops at.
+fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<Fault>, AuditError> {
+    while let Some(piece) = forwards.next()? {
+        let what = match piece {
+            Piece::Torn => Some("it ends in the middle of a line".to_owned()),
+            Piece::Overlong => Some("the line is longer than any that is written".to_owned()),
+            Piece::Whole(bytes) => match Line::parse(&bytes) {
+                None => Some("the line is no event".to_owned()),
+                Some(line) => wrong(&line, end).or_else(|| {
+                    *end = Link::after(&line);
+                    None
+                }),
+            },
+        };
+        if let Some(what) = what {
+            return Ok(Some(Fault { segment: forwards.segment.path, line: forwards.pieces, what }));
+        }
+    }
+    Ok(None)
+}
+
+/// What is wrong with a line that comes after this end.
+fn wrong(line: &Line, end: &Link) -> Option<String> {
+    let expected = end.seq + 1;
+    if line.seq != expected {
+        return Some(format!("the line has the number {}, and {expected} comes next", line.seq));
+    }
+    if line.prev != end.digest {
+        return Some("the line before it is not the one that it was written after".to_owned());
+    }
+    (!line.is_as_written()).then(|| "the line is not as it was written".to_owned())
+}

@@ -1,0 +1,68 @@
+//! What a line of the event log tells, in words.
+
+use portolan_runtime::audit::{Kind, Line};
+use serde_json::Value;
+
+/// What happened. A line that lacks what its kind holds, and one of a kind that is not known here, is told as it is.
+pub(super) fn words(line: &Line) -> String {
+    let told = Kind::of(&line.kind).and_then(|kind| filled(sentence(kind), &line.data));
+    told.unwrap_or_else(|| plainly(&line.data))
+}
+
+/// How each kind is told; what stands in braces is a field of its `data`.
+fn sentence(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Boot => "began, version {version}",
+        Kind::Config => "{name} is {value} ({source})",
+        Kind::Transition => "{from} → {to}: {reason}",
+        Kind::AcceptancePassed => "{invariant} holds: {reason}",
+        Kind::AcceptanceFailed => "{invariant} does not hold: {reason}",
+        Kind::Bypass => "{invariant} got past ({stage}) with {identifier}: {reason}",
+        Kind::GuardAllow => "{guardId} let it happen: {reason}",
+        Kind::GuardBlock => "{guardId} stopped it: {reason}",
+        Kind::GuardBypass => "{guardId} was got past: {reason}",
+        Kind::GuardTamper => "{what} was tampered with: {where}",
+        Kind::ToolInvoked => "{toolName} was called",
+        Kind::CommitFormatViolation => "{sha} is not in form: {subject}",
+        Kind::RegistryReplaced => "{id} of {registry} was replaced",
+        Kind::QuestionSent => "asked {replyToken}: {body}",
+        Kind::ReplyReceived => "answered {replyToken}: {body}",
+        Kind::ReplyUnparseable => "{replyToken} was not answered with what was offered: {raw}",
+        Kind::BudgetWarning => "{used} of {cap} {unit} used in this {scope}",
+        Kind::BudgetHalt => "stopped: {used} of {cap} {unit} used in this {scope}",
+        Kind::TaskCompleted => "done: {summary}",
+        Kind::TaskScopedDown => "done with less: {summary}",
+        Kind::TaskEscalated => "handed to a person: {summary}",
+        Kind::IterationCapHit => "{iterations} of {cap} iterations used",
+        Kind::Opportunity => "{rule}: {metric} is {now}, and could be better",
+        Kind::RegressionDetected => "{rule}: {metric} is {now}, and was {baseline}",
+        Kind::MergeGateVerdict => "{verdict}: {base}..{head}",
+        Kind::LogRepaired => "the end of the log was mended ({done})",
+    }
+}
+
+/// The sentence with its fields in their places; nothing when one of them is not there.
+fn filled(sentence: &str, data: &Value) -> Option<String> {
+    let mut parts = sentence.split('{');
+    let mut told = parts.next()?.to_owned();
+    for part in parts {
+        let (name, after) = part.split_once('}')?;
+        told.push_str(&plain(data.get(name).filter(|value| !value.is_null())?));
+        told.push_str(after);
+    }
+    Some(told)
+}
+
+fn plainly(data: &Value) -> String {
+    match data {
+        Value::Object(members) => {
+            let told: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
+            told.join(", ")
+        }
+        other => plain(other),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
