@@ -53,6 +53,7 @@ pub mod graphs;
 mod keys;
 pub mod library;
 mod nested;
+mod project_folder;
 pub mod runner;
 pub mod script;
 pub mod servers;

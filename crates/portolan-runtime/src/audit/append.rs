@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use portolan_core::value::Timestamp;
 
+use super::back::latest_in_turn;
 use super::error::AuditError;
 use super::line::{Entry, Line, Link};
 use super::place::{self, Place};
@@ -82,17 +83,44 @@ impl Log {
     /// # Errors
     /// Nothing was appended, unless the code is `log_unsynced`.
     pub fn append(&self, entries: &[Entry], durability: Durability) -> Result<Vec<Line>, AuditError> {
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
+        self.in_turn(durability, || Ok(entries.to_vec()))
+    }
+
+    /// Puts of these on record what is missing, going by the newest line that is wanted. Nobody writes between the look
+    /// and the write: what several processes would say is said once.
+    ///
+    /// # Errors
+    /// As for [`append`](Log::append); or the log cannot be read.
+    pub fn append_missing(
+        &self,
+        entries: &[Entry],
+        durability: Durability,
+        is_wanted: impl FnMut(&Line) -> bool,
+        is_missing: impl Fn(&Entry, Option<&Line>) -> bool,
+    ) -> Result<Vec<Line>, AuditError> {
+        self.in_turn(durability, || {
+            let newest = latest_in_turn(self.path(), is_wanted)?;
+            Ok(entries.iter().filter(|entry| is_missing(entry, newest.as_ref())).cloned().collect())
+        })
+    }
+
+    fn in_turn(
+        &self,
+        durability: Durability,
+        entries: impl FnOnce() -> Result<Vec<Entry>, AuditError>,
+    ) -> Result<Vec<Line>, AuditError> {
         let unwritable = |error: io::Error| AuditError::unwritable(self.path(), &error);
         self.place.make_folder().map_err(unwritable)?;
         self.place.check()?;
         let _turn = turn::to_write(self.path())?;
+        let entries = entries()?;
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut file = self.current().map_err(unwritable)?;
         let mut end = end_of(&file, self.path())?;
         let mended = end.mend(&file).map_err(unwritable)?;
-        let batch = Batch::of(&end, mended.iter().chain(entries), self.clock.now());
+        let batch = Batch::of(&end, mended.iter().chain(&entries), self.clock.now());
         let before = file.metadata().map_err(unwritable)?.len();
         if before > 0 && before + batch.text.len() as u64 > self.rotate_at {
             file = self.rotate(&file).map_err(unwritable)?;

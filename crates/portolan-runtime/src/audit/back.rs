@@ -104,9 +104,17 @@ pub(super) struct Newest {
 
 impl Newest {
     pub(super) fn of(path: &Path) -> Result<Newest, AuditError> {
-        let mut newest = Newest { segments: Segments::of(path)?, back: None, skipped: 0 };
-        newest.back = newest.segments.current.take().map(backwards).transpose()?;
-        Ok(newest)
+        Newest::through(Segments::of(path)?)
+    }
+
+    /// The same, for who holds the turn to write.
+    fn in_turn(path: &Path) -> Result<Newest, AuditError> {
+        Newest::through(Segments::unlocked(path)?)
+    }
+
+    fn through(mut segments: Segments) -> Result<Newest, AuditError> {
+        let back = segments.current.take().map(backwards).transpose()?;
+        Ok(Newest { segments, back, skipped: 0 })
     }
 
     /// The lines of the file that has this number, and of those before it.
@@ -153,8 +161,16 @@ pub fn tail(path: &Path, count: usize) -> Result<Vec<Line>, AuditError> {
 ///
 /// # Errors
 /// The log cannot be read.
-pub fn latest(path: &Path, mut is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
-    let mut newest = Newest::of(path)?;
+pub fn latest(path: &Path, is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
+    first_wanted(Newest::of(path)?, is_wanted)
+}
+
+/// The same, for who holds the turn to write.
+pub(super) fn latest_in_turn(path: &Path, is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
+    first_wanted(Newest::in_turn(path)?, is_wanted)
+}
+
+fn first_wanted(mut newest: Newest, mut is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
     while let Some(line) = newest.next()? {
         if is_wanted(&line) {
             return Ok(Some(line));

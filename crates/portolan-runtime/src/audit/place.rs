@@ -1,11 +1,12 @@
 //! Where a project's log is, and what may be one: a regular file, through no symlink, inside of the project.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::AuditError;
+use crate::project_folder;
 
 /// The variables that name another file, the one that counts first. The second is what other programs call it.
 const VARIABLES: [&str; 2] = ["FLOW_EVENTS_PATH", "XCODER_EVENTS_PATH"];
@@ -90,15 +91,7 @@ impl Place {
         if folder.is_dir() {
             return Ok(());
         }
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-        if folder.file_name().is_some_and(|name| name == ".portolan") && !folder.join(".gitignore").exists() {
-            fs::write(folder.join(".gitignore"), "*\n")?;
-        }
-        Ok(())
+        project_folder::make(folder)
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::nested;
+use crate::project_folder;
 use crate::service::ServiceError;
 use crate::store::Record;
 
@@ -59,11 +60,8 @@ impl TaskJournal {
     }
 
     fn create(&self) -> std::io::Result<File> {
-        if let Some(folder) = self.path.parent()
-            && !folder.exists()
-        {
-            std::fs::create_dir_all(folder)?;
-            std::fs::write(folder.join(".gitignore"), "*\n")?;
+        if let Some(folder) = self.path.parent() {
+            project_folder::make(folder)?;
         }
         OpenOptions::new().create(true).append(true).read(true).open(&self.path)
     }

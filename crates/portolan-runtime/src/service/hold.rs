@@ -192,6 +192,7 @@ impl Service {
         for change in &changes {
             run.apply(change);
         }
+        self.log_before(held, &event).await?;
         let record = Record { seq: held.seq + 1, event, changes };
         match &mut held.carrier {
             Carrier::Stored(id) => {
@@ -200,6 +201,9 @@ impl Service {
                     StoreError::Conflict { .. } => Refused::Conflict,
                     other => Refused::Failed(store_error(other)),
                 })?;
+                let before = std::mem::replace(&mut held.run, run);
+                held.seq += 1;
+                return self.log_after(held, &before, &record);
             }
             Carrier::Token { .. } => {}
             Carrier::Task { path, file, lock, id, parent } => {

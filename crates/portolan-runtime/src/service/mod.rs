@@ -9,6 +9,7 @@
 mod children;
 mod create;
 mod error;
+mod flow;
 mod functions;
 mod hold;
 mod init;
@@ -40,6 +41,10 @@ use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
+pub use flow::{
+    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Metrics, Override, Start, Status,
+    Tick, Verified,
+};
 pub use functions::{Finished, FunctionCall, How, Interrupted};
 pub(crate) use hold::{Held, store_error};
 pub use init::Init;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::ServiceError;
 use crate::carrier::token::Fingerprint;
 use crate::definition::Definition;
+use crate::project_folder;
 use crate::store::Digest;
 
 pub(super) struct Pinned {
@@ -100,12 +101,10 @@ impl Pinned {
 
     fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
         use std::io::Write;
-        std::fs::create_dir_all(&self.folder)?;
-        if let Some(outer) = self.folder.parent()
-            && !outer.join(".gitignore").exists()
-        {
-            std::fs::write(outer.join(".gitignore"), "*\n")?;
+        if let Some(outer) = self.folder.parent() {
+            project_folder::make(outer)?;
         }
+        std::fs::create_dir_all(&self.folder)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         file.write_all(text.as_bytes())?;
         file.persist(path)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The short handle of a stored run, made to be read aloud and typed: `k3mx8q2p`.
 ///
@@ -59,6 +59,13 @@ impl fmt::Display for RunId {
 impl Serialize for RunId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RunId, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        RunId::parse(&text).ok_or_else(|| de::Error::custom("no handle of a run"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a path to a connection that may be relied on: the directory, whose file it is, its schema, its settings.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::{self, Trouble};
+use crate::project_folder;
 use crate::store::StoreError;
 
 /// Where a store is, and how it is opened there.
@@ -128,14 +129,7 @@ fn make_file(path: &Path) {
 }
 
 fn make_directory(home: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(home)?;
-    if home.file_name().is_some_and(|name| name == ".portolan") {
-        fs::write(home.join(".gitignore"), "*\n")?;
-    }
+    project_folder::make(home)?;
     // SQLite makes the files of a directory last; that the directory lasts is for whoever makes it.
     #[cfg(unix)]
     if let Some(around) = home.parent() {

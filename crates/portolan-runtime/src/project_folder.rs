@@ -1,0 +1,45 @@
+//! `.portolan`, the folder of a project that Portolan keeps its own in: made where it is missing, for its owner alone, and
+//! known to git as far as its contents belong to everybody.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::Path;
+
+/// What git is told of the folder: nothing in it is for others but what a project writes down for everybody.
+const IGNORED: &str = "\
+# Runs, logs and verdicts belong to this checkout alone; rules and records belong to everybody.
+*
+!/guidelines.yaml
+!/merge-policy.yaml
+!/plugins.yaml
+!/issues/
+!/issues/*
+!/reviews/
+!/reviews/*
+";
+
+/// What was written there before there was anything for everybody.
+const EARLIER: &str = "*\n";
+
+/// Makes the folder `folder`, with everything around it. Only one that is called `.portolan` is told to git.
+pub(crate) fn make(folder: &Path) -> io::Result<()> {
+    if !folder.is_dir() {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    if folder.file_name().is_some_and(|name| name == ".portolan") {
+        tell_git(&folder.join(".gitignore"))?;
+    }
+    Ok(())
+}
+
+fn tell_git(path: &Path) -> io::Result<()> {
+    match fs::read_to_string(path) {
+        Ok(text) if text != EARLIER => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
+        _ => fs::write(path, IGNORED),
+    }
+}

@@ -1,0 +1,106 @@
+//! Which task is the project's: a note in `.portolan/flow.json`.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Flow, ServiceError};
+use crate::carrier::task_file::{NoTurn, WAIT, turn};
+use crate::project_folder;
+use crate::store::RunId;
+
+/// The task that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Active {
+    /// Its run.
+    pub run: RunId,
+    /// Its name.
+    pub task: String,
+    /// The workflow of its phases.
+    pub workflow: String,
+}
+
+/// The longest note.
+const MAX_BYTES: u64 = 16 << 10;
+
+pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
+    let path = place(project);
+    let damaged = |why: String| {
+        ServiceError::failed(
+            "task_damaged",
+            format!("`{}` cannot be read: {why}", path.display()),
+            "`portolan runs list` shows the runs; put the file back, or delete it to have no task under way",
+        )
+    };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(damaged(error.to_string())),
+    };
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
+    serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string()))
+}
+
+pub(super) fn forget(project: &Path) -> Result<(), ServiceError> {
+    let path = place(project);
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(unwritable(&path, &error)),
+    }
+}
+
+impl Flow<'_> {
+    /// Waits until nobody else changes which task is under way.
+    pub(super) async fn turn(&self) -> Result<File, ServiceError> {
+        let folder = folder(self.service.project());
+        project_folder::make(&folder).map_err(|error| unwritable(&folder, &error))?;
+        turn(&folder, WAIT).await.map_err(|why| {
+            let why = match why {
+                NoTurn::Failed(error) => error.to_string(),
+                NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
+            };
+            let message = format!("`{}` cannot be locked: {why}", folder.display());
+            ServiceError::failed(
+                "not_locked",
+                message,
+                "try again; keep the project on a disk whose files can be locked",
+            )
+        })
+    }
+
+    /// Notes which task is under way: the old note, or the new one, whatever happens meanwhile.
+    pub(super) fn note_down(&self, active: &Active) -> Result<(), ServiceError> {
+        let path = place(self.service.project());
+        let text = serde_json::to_vec_pretty(active).expect("texts are JSON");
+        replace(&path, &text).map_err(|error| unwritable(&path, &error))
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+fn folder(project: &Path) -> PathBuf {
+    project.join(".portolan")
+}
+
+fn place(project: &Path) -> PathBuf {
+    folder(project).join("flow.json")
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
+    ServiceError::failed(
+        "read_only",
+        format!("`{}` cannot be written: {error}", path.display()),
+        "make the project writable, or work in a copy of it",
+    )
+}

@@ -1,0 +1,222 @@
+//! What the log says of a record of a run: pure, so that it says the same whenever it is made.
+
+use portolan_core::graph::Node;
+use portolan_core::run::{Actor, Change, Event, EventKind, Place, Run, Verdict, WaitingFor};
+use portolan_core::value::{CheckId, NodeId};
+use serde_json::{Value, json};
+
+use super::super::hold::Held;
+use super::log::{has_phases, numbered};
+use crate::audit::{Entry, Kind};
+use crate::definition::Definition;
+use crate::store::{Record, RunId};
+
+/// The run that something is said of.
+pub(super) struct About<'a> {
+    definition: &'a Definition,
+    id: &'a RunId,
+    /// What the log calls it: the task's name, where it is one.
+    task: String,
+    /// Where it is.
+    phase: String,
+}
+
+impl<'a> About<'a> {
+    pub(super) fn of(held: &'a Held, id: &'a RunId) -> About<'a> {
+        let opening = &held.run.opening;
+        let task = opening.description.clone().filter(|text| super::is_task(text).is_ok());
+        About {
+            definition: &held.definition,
+            id,
+            task: task.unwrap_or_else(|| id.to_string()),
+            phase: super::phase(&held.run),
+        }
+    }
+
+    fn entry(&self, kind: Kind, phase: &str, data: Value) -> Entry {
+        let phase = Some(phase.to_owned());
+        Entry { kind, phase, task: Some(self.task.clone()), run: Some(self.id.to_string()), data }
+    }
+
+    fn node(&self, id: &NodeId) -> &Node {
+        &self.definition.workflow.root().step(id).node
+    }
+}
+
+/// A bypass, before it is kept.
+pub(super) fn recorded(about: &About<'_>, event: &Event) -> Entry {
+    let EventKind::Bypassed { invariant, node, reason, source, identifier, expires_at, once } = &event.what else {
+        unreachable!("only bypasses are put on record before they are kept")
+    };
+    let mut data = json!({
+        "source": source,
+        "identifier": identifier,
+        "invariant": invariant,
+        "phase": node,
+        "reason": reason,
+        "by": who(&event.by),
+        "stage": "recorded",
+    });
+    if let Some(end) = expires_at {
+        data["expiresAt"] = json!(crate::clock::rfc3339(*end));
+    }
+    if *once {
+        data["uses"] = json!("once");
+    }
+    about.entry(Kind::Bypass, &about.phase, data)
+}
+
+/// What a run begins with.
+pub(super) fn opened(about: &About<'_>, record: &Record) -> Vec<Entry> {
+    let data = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "workflow": about.definition.workflow.id(),
+        "definition": about.definition.digest,
+    });
+    vec![about.entry(Kind::Boot, "idle", numbered(data, record))]
+}
+
+/// What the log says of a record, in the order in which it came about.
+pub(super) fn entries(about: &About<'_>, before: &Run, record: &Record) -> Vec<Entry> {
+    let phase = super::phase(before);
+    let mut entries = Vec::new();
+    let mut reason = None;
+    for change in &record.changes {
+        match change {
+            Change::Settled { check, verdict, .. } => {
+                settled(about, (before, record), &phase, (check, verdict), &mut entries);
+                reason = Some(told(check, verdict));
+            }
+            Change::Moved { frame, place, .. } if frame.0.is_empty() => {
+                moved(about, (before, record), place, reason.take(), &mut entries);
+            }
+            _ => {}
+        }
+    }
+    entries
+}
+
+fn settled(
+    about: &About<'_>,
+    (before, record): (&Run, &Record),
+    phase: &str,
+    (check, verdict): (&CheckId, &Verdict),
+    entries: &mut Vec<Entry>,
+) {
+    let Place::Checking { node, .. } = &before.root.place else { return };
+    let checks = &about.node(node).accept;
+    let invariant = checks.iter().find(|known| known.id == *check).and_then(|check| check.invariant.as_deref());
+    let mut data = json!({ "invariant": invariant, "checkId": check, "reason": told(check, verdict) });
+    let kind = match verdict {
+        Verdict::Held | Verdict::Shown { .. } => Kind::AcceptancePassed,
+        Verdict::Broken { .. } => Kind::AcceptanceFailed,
+        Verdict::Unknown { .. } => {
+            data["code"] = json!("cannot_verify");
+            Kind::AcceptanceFailed
+        }
+        Verdict::Excused { bypass, reason } => {
+            let by = before.bypasses().iter().find(|known| known.id == *bypass);
+            data["bypassedBy"] = json!(by);
+            let applied = json!({
+                "source": by.map(|by| &by.source),
+                "identifier": by.map(|by| &by.identifier),
+                "invariant": invariant,
+                "phase": phase,
+                "reason": by.map(|by| &by.reason),
+                "checkId": check,
+                "found": reason,
+                "stage": "applied",
+            });
+            entries.push(about.entry(Kind::Bypass, phase, numbered(applied, record)));
+            Kind::AcceptancePassed
+        }
+    };
+    entries.push(about.entry(kind, phase, numbered(data, record)));
+}
+
+/// What is said of a check, whatever it came to: never nothing.
+pub(super) fn told(check: &CheckId, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Held => format!("`{check}` holds"),
+        Verdict::Shown { reason, .. }
+        | Verdict::Broken { reason, .. }
+        | Verdict::Unknown { reason }
+        | Verdict::Excused { reason, .. } => reason.clone(),
+    }
+}
+
+fn moved(
+    about: &About<'_>,
+    (before, record): (&Run, &Record),
+    place: &Place,
+    reason: Option<String>,
+    entries: &mut Vec<Entry>,
+) {
+    let from = before.root.place.node();
+    let phase = super::phase(before);
+    match place {
+        Place::Ready { node } if node != from && has_phases(&about.definition.workflow) => {
+            let is_begun = about.node(from).phase.is_some();
+            if is_begun {
+                entries.push(transition(about, record, (from, node.as_str()), reason));
+            }
+        }
+        Place::Waiting { on: WaitingFor::Budget, node, .. } => {
+            let limits = about.node(node).phase.as_ref();
+            let used = limits.map_or(0, |limits| before.root.used(&limits.counted_at));
+            let data = json!({ "iterations": used, "cap": limits.map_or(0, |limits| limits.cap) });
+            entries.push(about.entry(Kind::IterationCapHit, &phase, numbered(data, record)));
+        }
+        Place::Ended { .. } => ended(about, (before, record), from, reason, entries),
+        _ => {}
+    }
+}
+
+fn transition(about: &About<'_>, record: &Record, (from, to): (&NodeId, &str), reason: Option<String>) -> Entry {
+    let counted_here = about.node(from).phase.as_ref().is_some_and(|phase| phase.counted_at == *from);
+    let (kind, said) = match &record.event.what {
+        EventKind::Reported { outcome, note, .. } if outcome.is_failed() => {
+            (if counted_here { "iterate" } else { "rework" }, note.clone())
+        }
+        EventKind::Cancelled { reason, .. } => ("abort", Some(reason.clone())),
+        EventKind::Reported { .. } | EventKind::Settled { .. } => ("forward", reason),
+        _ => ("other", reason),
+    };
+    let said = said.unwrap_or_else(|| format!("No acceptance checks for phase \"{from}\"."));
+    let data = json!({ "from": from, "to": to, "reason": said, "kind": kind });
+    about.entry(Kind::Transition, from.as_str(), numbered(data, record))
+}
+
+fn ended(
+    about: &About<'_>,
+    (before, record): (&Run, &Record),
+    from: &NodeId,
+    reason: Option<String>,
+    entries: &mut Vec<Entry>,
+) {
+    if !has_phases(&about.definition.workflow) {
+        return;
+    }
+    entries.push(transition(about, record, (from, "idle"), reason));
+    let (kind, summary) = match &record.event.what {
+        EventKind::Cancelled { reason, outcome } => {
+            let scoped_down = outcome.as_deref() == Some("scoped-down");
+            (if scoped_down { Kind::TaskScopedDown } else { Kind::TaskEscalated }, reason.clone())
+        }
+        _ => (Kind::TaskCompleted, format!("`{}` is done", about.task)),
+    };
+    let data = json!({ "summary": summary, "iterations": iterations(before) });
+    entries.push(about.entry(kind, from.as_str(), numbered(data, record)));
+}
+
+/// How many times a run has gone back.
+pub(super) fn iterations(run: &Run) -> u32 {
+    run.root.spent.iter().map(|spent| spent.used).sum()
+}
+
+pub(super) fn who(by: &Actor) -> &str {
+    match by {
+        Actor::Agent(name) | Actor::Person { name, .. } => name,
+        Actor::Engine => "portolan",
+    }
+}

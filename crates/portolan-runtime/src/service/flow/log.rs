@@ -1,0 +1,150 @@
+//! The event log is kept up with what happens to runs that have gates.
+//!
+//! The journal of a run is what counts; the log is made of it, record by record, and each of its lines says which. So a
+//! process that dies between the two loses nothing: whoever moves the run next writes what is missing first. A bypass
+//! stands in the log before it stands anywhere else.
+
+use portolan_core::graph::{Step, Workflow};
+use portolan_core::run::{Event, EventKind, Run};
+use serde_json::{Value, json};
+
+use super::super::hold::{Carrier, Held, Refused, store_error};
+use super::super::{Service, ServiceError};
+use super::events::{self, About};
+use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
+use crate::store::{Record, RunId};
+use portolan_core::value::Timestamp;
+
+/// How many records are read at once.
+const PAGE: usize = 500;
+
+/// By how much the clocks of those that write may differ, in milliseconds: a day.
+const SKEW_MS: i64 = 86_400_000;
+
+/// Whether anything that happens to runs of a workflow belongs in the log.
+fn is_gated(workflow: &Workflow) -> bool {
+    let gated =
+        |step: &Step| step.node.phase.is_some() || step.node.accept.iter().any(|check| check.invariant.is_some());
+    workflow.flows().any(|(_, flow)| flow.steps.values().any(gated))
+}
+
+/// Whether a workflow is one of phases, and not of activities some of whose steps are held.
+pub(super) fn has_phases(workflow: &Workflow) -> bool {
+    workflow.root().steps.values().any(|step| step.node.phase.is_some() && step.node.seat.is_none())
+}
+
+impl Service {
+    /// Puts on record what has to be there before an event is kept: everything before it, and a bypass itself.
+    ///
+    /// # Errors
+    /// The log cannot be written. Nothing has happened then.
+    pub(in crate::service) async fn log_before(&self, held: &Held, event: &Event) -> Result<(), Refused> {
+        let Some(id) = logged(held) else { return Ok(()) };
+        self.log_missing(held, id).await.map_err(Refused::Failed)?;
+        if let EventKind::Bypassed { .. } = &event.what {
+            let about = About::of(held, id);
+            let entry = events::recorded(&about, event);
+            let log = self.log().and_then(|log| log.append(&[entry], Durability::Synced));
+            log.map_err(|error| Refused::Failed(error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Puts on record what has just been kept. `before` is the run as it was.
+    ///
+    /// # Errors
+    /// The log cannot be written. What was kept is kept; it is put on record before the run moves again.
+    pub(in crate::service) fn log_after(&self, held: &Held, before: &Run, record: &Record) -> Result<(), Refused> {
+        let Some(id) = logged(held) else { return Ok(()) };
+        let about = About::of(held, id);
+        let entries = events::entries(&about, before, record);
+        self.write_missing(&entries, id, record.event.at).map_err(|error| Refused::Failed(error.into()))
+    }
+
+    fn log(&self) -> Result<Log, AuditError> {
+        Ok(Log::of_project(self.project())?.with_clock(self.options.clock.clone()))
+    }
+
+    /// Puts on record what the log does not have of these: somebody else may have put it there meanwhile.
+    fn write_missing(&self, entries: &[Entry], id: &RunId, since: Timestamp) -> Result<(), AuditError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let is_missing = |entry: &Entry, newest: Option<&Line>| {
+            let known = newest.filter(|line| is_of(line, id)).and_then(|line| record_of(&line.data));
+            record_of(&entry.data) > known
+        };
+        let wanted = |line: &Line| is_of(line, id) || is_older(line, since);
+        self.log()?.append_missing(entries, Durability::Synced, wanted, is_missing).map(|_| ())
+    }
+
+    /// Writes what a process that died has not.
+    async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
+        let first = self.store().records(id, 0, 1).await.map_err(store_error)?;
+        let Some(first) = first.first() else { return Ok(()) };
+        let from = logged_up_to(self, id, first.event.at)?;
+        if from >= held.seq {
+            return Ok(());
+        }
+        let about = About::of(held, id);
+        let mut run: Option<Run> = None;
+        let (mut after, mut missing) = (0, Vec::new());
+        loop {
+            let page = self.store().records(id, after, PAGE).await.map_err(store_error)?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for record in &page {
+                if let (Some(before), true) = (&run, record.seq > from) {
+                    missing.extend(events::entries(&about, before, record));
+                } else if run.is_none() && record.seq > from {
+                    missing.extend(events::opened(&about, record));
+                }
+                fold(&mut run, record);
+            }
+        }
+        Ok(self.write_missing(&missing, id, first.event.at)?)
+    }
+}
+
+fn fold(run: &mut Option<Run>, record: &Record) {
+    match run {
+        Some(run) => record.changes.iter().for_each(|change| run.apply(change)),
+        None => *run = Run::fold(&record.changes),
+    }
+}
+
+/// The run, where it is one that belongs in the log.
+fn logged(held: &Held) -> Option<&RunId> {
+    match &held.carrier {
+        Carrier::Stored(id) if is_gated(&held.definition.workflow) => Some(id),
+        _ => None,
+    }
+}
+
+/// The last record of a run that the log has. Lines from before the run was opened need not be looked at.
+fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<u64, ServiceError> {
+    let path = audit::project_log(service.project());
+    let latest = audit::latest(&path, |line| is_of(line, id) || is_older(line, opened_at))?;
+    Ok(latest.filter(|line| is_of(line, id)).and_then(|line| record_of(&line.data)).unwrap_or(0))
+}
+
+/// Whether a line is made of a record of a run.
+fn is_of(line: &Line, id: &RunId) -> bool {
+    line.run.as_deref() == Some(id.as_str()) && record_of(&line.data).is_some()
+}
+
+fn is_older(line: &Line, than: Timestamp) -> bool {
+    line.at.0 < than.0.saturating_sub(SKEW_MS)
+}
+
+fn record_of(data: &Value) -> Option<u64> {
+    data.get("record").and_then(Value::as_u64)
+}
+
+/// With the number of the record that it is made of.
+pub(super) fn numbered(mut data: Value, record: &Record) -> Value {
+    if let Some(data) = data.as_object_mut() {
+        data.insert("record".to_owned(), json!(record.seq));
+    }
+    data
+}

@@ -1,0 +1,472 @@
+//! The task of a project, in its phases: begun, told what it claims, moved on when the repository shows it, got past by
+//! name, called off.
+//!
+//! A task is a run like every other, of a workflow of phases; what makes it the project's is a note of its handle in
+//! `.portolan/flow.json`. So a task can be ticked, or navigated by an agent, or both: the events are the same.
+//!
+//! ```text
+//! tick → the phase is claimed as done → its checks, on one look at the repository → on, or back to where it was
+//! ```
+
+mod active;
+mod events;
+mod log;
+mod state;
+
+use std::sync::Arc;
+
+use portolan_core::diagnostic::{clip, closest, list};
+use portolan_core::graph::Workflow;
+use portolan_core::run::{Branches, Event, EventKind, FramePath, Opening, Place, Rules, Run, WaitingFor};
+use portolan_core::value::{NodeId, Outcome, Timestamp};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::hold::{Carrier, Held, Refused};
+use super::moves::{MAX_CONFLICTS, too_busy};
+use super::report::{Report, bounded};
+use super::view::Checked;
+use super::{Caller, Service, ServiceError};
+use crate::carrier::Address;
+use crate::definition::Definition;
+use crate::store::{Record, RunId};
+
+pub use active::Active;
+pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
+
+/// The workflow of a task where nobody names another.
+pub const DEFAULT_WORKFLOW: &str = "delivery";
+
+/// The longest reason, in bytes.
+const MAX_REASON_BYTES: usize = 4 << 10;
+
+/// The tasks of a project.
+pub struct Flow<'s> {
+    service: &'s Service,
+}
+
+/// How a task begins.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Its name: a letter or digit, then up to 127 letters, digits, `.`, `_` and `-`.
+    pub task: String,
+    /// The phase to begin at. No phase before it may have a check.
+    pub at: Option<String>,
+    /// The workflow of phases; nothing means [`DEFAULT_WORKFLOW`].
+    pub workflow: Option<String>,
+}
+
+/// What a tick came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tick {
+    /// Whether the task is in the next phase.
+    pub advanced: bool,
+    /// The phase that it was in.
+    pub from: String,
+    /// The phase that it is in.
+    pub to: String,
+    /// Why: never empty.
+    pub reason: String,
+    /// The checks that do not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<Checked>,
+}
+
+/// A rule that is to be got past.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The rule: `I-3`.
+    pub invariant: String,
+    /// Why.
+    pub reason: String,
+    /// The phase; nothing means the present one.
+    pub phase: Option<String>,
+    /// By what way: `command`, `env`, `flag`, `config`, `code`.
+    pub source: String,
+    /// What was used.
+    pub identifier: String,
+    /// After that it does not count any more.
+    pub expires_at: Option<Timestamp>,
+    /// Whether it counts once only.
+    pub once: bool,
+}
+
+/// How a task can end early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Less was done than was asked for.
+    ScopedDown,
+    /// Somebody else has to see to it.
+    Escalated,
+}
+
+impl Ending {
+    /// Its name in the log.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ending::ScopedDown => "scoped-down",
+            Ending::Escalated => "escalated",
+        }
+    }
+}
+
+impl Service {
+    /// The tasks of the project.
+    pub fn flow(&self) -> Flow<'_> {
+        Flow { service: self }
+    }
+}
+
+impl Flow<'_> {
+    /// How the project's task stands; where there is none, that it is idle.
+    ///
+    /// # Errors
+    /// What is noted of the task cannot be read, or is none that is kept.
+    pub async fn status(&self) -> Result<FlowState, ServiceError> {
+        match self.active()? {
+            Some(active) => self.state(&self.held(&active.run).await?).await,
+            None => self.idle().await,
+        }
+    }
+
+    /// Begins a task. It begins at the first phase, or further on where nothing is skipped by it.
+    ///
+    /// # Errors
+    /// There is a task already, the name or the phase is none, or the workflow has no phases.
+    pub async fn start(&self, wanted: &Start, caller: &Caller) -> Result<FlowState, ServiceError> {
+        is_task(&wanted.task)?;
+        let turn = self.turn().await?;
+        if let Some(active) = self.active()? {
+            let message = format!("the task `{}` is under way", active.task);
+            let help = "finish it, or call it off with `portolan flow abort`";
+            return Err(ServiceError::refused("task_under_way", message, help));
+        }
+        let name = wanted.workflow.as_deref().unwrap_or(DEFAULT_WORKFLOW);
+        let definition = self.service.library.definition(name)?;
+        let steps = before(&definition.workflow, name, wanted.at.as_deref())?;
+        let mut held = self.opened(&definition, &wanted.task, caller).await?;
+        let Carrier::Stored(run) = &held.carrier else { return Err(not_stored()) };
+        let run = run.clone();
+        self.note_down(&Active { run: run.clone(), task: wanted.task.clone(), workflow: name.to_owned() })?;
+        drop(turn);
+        self.service.step(&mut held, EventKind::Begun { revision: None }, caller).await.map_err(failed)?;
+        for _ in steps {
+            self.report(&run, &Outcome::passed(), None, caller).await?;
+        }
+        self.state(&self.held(&run).await?).await
+    }
+
+    /// Says what the task claims. Nothing of it is verified before the phase is left that it belongs to.
+    ///
+    /// # Errors
+    /// There is no task; or a field is none, is of another type, or may not be given a value in this phase.
+    pub async fn patch(&self, values: &Map<String, Value>, caller: &Caller) -> Result<FlowState, ServiceError> {
+        let active = self.needed()?;
+        if let Some(own) = values.keys().find(|name| state::is_own(name)) {
+            let message = format!("`{own}` is the engine's own: nobody else gives it a value");
+            return Err(ServiceError::refused("field_out_of_phase", message, "leave it out"));
+        }
+        let values = Arc::new(Value::Object(values.clone()));
+        let what = EventKind::Noted { frame: FramePath::default(), values };
+        let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
+        self.state(&held).await
+    }
+
+    /// Moves the task on by one phase, if the repository is in the state that the phase claims.
+    ///
+    /// # Errors
+    /// The run or the log cannot be read or written. What does not hold is no error: it is the reason of the tick.
+    pub async fn tick(&self, caller: &Caller) -> Result<Tick, ServiceError> {
+        let Some(active) = self.active()? else {
+            let idle = "idle".to_owned();
+            let reason = "No active task.".to_owned();
+            return Ok(Tick { advanced: false, from: idle.clone(), to: idle, reason, failing: Vec::new() });
+        };
+        self.report(&active.run, &Outcome::passed(), None, caller).await
+    }
+
+    /// Goes back to the work, from tests that fail or from whoever looks at it. It counts against the cap.
+    ///
+    /// # Errors
+    /// The phase does not go back, or the reason is blank.
+    pub async fn back(&self, reason: &str, caller: &Caller) -> Result<Tick, ServiceError> {
+        let reason = said(reason)?;
+        let active = self.needed()?;
+        self.report(&active.run, &Outcome::failed(), Some(reason), caller).await
+    }
+
+    /// Calls the task off.
+    ///
+    /// # Errors
+    /// There is none, or the reason is blank.
+    pub async fn abort(&self, ending: Ending, reason: &str, caller: &Caller) -> Result<FlowState, ServiceError> {
+        let reason = said(reason)?;
+        let active = self.needed()?;
+        let what = EventKind::Cancelled { reason, outcome: Some(ending.word().to_owned()) };
+        let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
+        self.forget_if_over(&held).await?;
+        self.status().await
+    }
+
+    /// Has a rule not stop the task in one phase. It is on record before anything follows from it.
+    ///
+    /// # Errors
+    /// There is no task, the rule is not known or may not be got past by the caller, or it cannot be put on record.
+    pub async fn get_past(&self, wanted: &Override, caller: &Caller) -> Result<FlowState, ServiceError> {
+        let reason = said(&wanted.reason)?;
+        let active = self.needed()?;
+        let held = self.held(&active.run).await?;
+        is_rule(&held.definition.workflow, &wanted.invariant)?;
+        let what = |held: &Held| {
+            let here = held.run.root.place.node().clone();
+            Ok(EventKind::Bypassed {
+                invariant: wanted.invariant.clone(),
+                node: wanted.phase.as_deref().map_or(here, NodeId::from),
+                reason: reason.clone(),
+                source: wanted.source.clone(),
+                identifier: wanted.identifier.clone(),
+                expires_at: wanted.expires_at,
+                once: wanted.once,
+            })
+        };
+        let held = self.happen(&active.run, caller, what).await?;
+        self.state(&held).await
+    }
+
+    /// A run of its own for a task, at its start.
+    async fn opened(&self, definition: &Arc<Definition>, task: &str, caller: &Caller) -> Result<Held, ServiceError> {
+        let service = self.service;
+        let rules = Rules { human: service.options.human, branches: Branches::Inside, is_branch: false };
+        let opening =
+            Opening { description: Some(task.to_owned()), rules, ..Opening::of(definition.workflow.id().clone()) };
+        let (run, changes) = super::init::opened(definition, &opening)?;
+        let event = Event { at: service.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
+        let id = service.create(definition, &run, Record { seq: 1, event, changes }).await?;
+        Ok(Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) })
+    }
+
+    /// The task that is under way.
+    ///
+    /// # Errors
+    /// What is noted of it cannot be read.
+    pub fn active(&self) -> Result<Option<Active>, ServiceError> {
+        active::read(self.service.project())
+    }
+
+    fn needed(&self) -> Result<Active, ServiceError> {
+        self.active()?.ok_or_else(|| {
+            ServiceError::refused("no_task", "no task is under way", "begin one with `portolan flow start <task>`")
+        })
+    }
+
+    async fn held(&self, run: &RunId) -> Result<Held, ServiceError> {
+        self.service.hold(&Address::Stored(run.clone())).await
+    }
+
+    /// Has an event happen that nothing else follows from.
+    async fn happen(
+        &self,
+        run: &RunId,
+        caller: &Caller,
+        what: impl Fn(&Held) -> Result<EventKind, ServiceError>,
+    ) -> Result<Held, ServiceError> {
+        for _ in 0..MAX_CONFLICTS {
+            let mut held = self.held(run).await?;
+            let event = what(&held)?;
+            match self.service.step(&mut held, event, caller).await {
+                Ok(()) => return Ok(held),
+                Err(Refused::Conflict) => {}
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+        Err(too_busy())
+    }
+
+    /// Reports the present phase, and has it checked.
+    async fn report(
+        &self,
+        run: &RunId,
+        outcome: &Outcome,
+        note: Option<String>,
+        caller: &Caller,
+    ) -> Result<Tick, ServiceError> {
+        bounded(note.as_deref())?;
+        for _ in 0..MAX_CONFLICTS {
+            let mut held = self.held(run).await?;
+            let from = phase(&held.run);
+            if let Some(tick) = stuck(&held, &from) {
+                return Ok(tick);
+            }
+            let path = FramePath::default();
+            let revision = Some(held.run.root.since);
+            let report = Report { outcome: outcome.clone(), note: note.clone(), outputs: None, revision };
+            if let Err(error) = self.service.may_be_checked(&held, &path, &report) {
+                return Ok(refused(&from, format!("cannot verify: {}; {}", error.message, error.help)));
+            }
+            let (event, by) = self.service.claim(&held, &path, &report, caller)?;
+            match self.service.step(&mut held, event, &by).await {
+                Ok(()) => {}
+                Err(Refused::Conflict) => continue,
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+            let had_checks = matches!(held.run.root.place, Place::Checking { .. });
+            let led = self.service.settle(held, &path, outcome).await?;
+            self.forget_if_over(&led.held).await?;
+            if let Some(tick) = stuck(&led.held, &from) {
+                return Ok(tick);
+            }
+            return Ok(told(&from, &led.held, had_checks, led.claim.map(|claim| claim.checks), note));
+        }
+        Err(too_busy())
+    }
+
+    /// A task that is over is no longer the project's.
+    async fn forget_if_over(&self, held: &Held) -> Result<(), ServiceError> {
+        if !held.run.is_over() {
+            return Ok(());
+        }
+        let Carrier::Stored(id) = &held.carrier else { return Ok(()) };
+        let turn = self.turn().await?;
+        if self.active()?.is_some_and(|active| active.run == *id) {
+            active::forget(self.service.project())?;
+        }
+        drop(turn);
+        Ok(())
+    }
+}
+
+/// The phase that a run is in: `idle` when it is over.
+fn phase(run: &Run) -> String {
+    if run.is_over() { "idle".to_owned() } else { run.root.place.node().to_string() }
+}
+
+fn refused(from: &str, reason: String) -> Tick {
+    Tick { advanced: false, from: from.to_owned(), to: from.to_owned(), reason, failing: Vec::new() }
+}
+
+/// Why a task cannot be moved on at all.
+fn stuck(held: &Held, from: &str) -> Option<Tick> {
+    let Place::Waiting { node, on: WaitingFor::Budget, .. } = &held.run.root.place else { return None };
+    let step = held.definition.workflow.root().step(node);
+    let cap = step.node.phase.as_ref().map_or(0, |phase| phase.cap);
+    let Carrier::Stored(id) = &held.carrier else { return None };
+    let reason = format!(
+        "the task has gone back to its work {} already, which is all it may; a person decides: `portolan runs answer {id}`",
+        times(cap),
+    );
+    Some(refused(from, reason))
+}
+
+fn times(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// What a report came to.
+fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>, note: Option<String>) -> Tick {
+    let to = phase(&held.run);
+    let advanced = to != from;
+    let Some(checks) = checks else {
+        let reason = match (note, had_checks, advanced) {
+            (Some(note), ..) => note,
+            (None, true, _) => {
+                "stale revision: somebody else moved the task while its checks were performed".to_owned()
+            }
+            (None, false, _) => format!("No acceptance checks for phase \"{from}\"."),
+        };
+        let advanced = advanced && !had_checks;
+        return Tick { advanced, from: from.to_owned(), to, reason, failing: Vec::new() };
+    };
+    let failing: Vec<Checked> = checks.iter().filter(|check| !check.held).cloned().collect();
+    let told = |check: &Checked| check.reason.clone().unwrap_or_else(|| format!("`{}` holds", check.id));
+    let reason = if failing.is_empty() {
+        checks.last().map(told).unwrap_or_default()
+    } else {
+        failing.iter().map(told).collect::<Vec<_>>().join("; ")
+    };
+    Tick { advanced: failing.is_empty() && advanced, from: from.to_owned(), to, reason, failing }
+}
+
+/// The phases that are left at once when a task begins at `at`: none of them has a check.
+fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeId>, ServiceError> {
+    let flow = workflow.root();
+    let phases: Vec<&NodeId> =
+        flow.steps.iter().filter(|(_, step)| step.node.phase.is_some()).map(|(id, _)| id).collect();
+    if !log::has_phases(workflow) {
+        let message = format!("`{name}` has no phases");
+        let help = format!("name a workflow of phases, such as `{DEFAULT_WORKFLOW}`");
+        return Err(ServiceError::refused("no_phases", message, help));
+    }
+    let Some(at) = at else { return Ok(Vec::new()) };
+    let names: Vec<&str> = phases.iter().map(|id| id.as_str()).collect();
+    let mut left = Vec::new();
+    for id in &phases {
+        if id.as_str() == at {
+            return Ok(left);
+        }
+        if !flow.step(id).node.accept.is_empty() {
+            let message = format!("`{}` cannot be begun at: `{id}`, which comes before it, has checks", clip(at));
+            let help = format!("begin at `{id}` or before it");
+            return Err(ServiceError::refused("skips_checks", message, help));
+        }
+        left.push((*id).clone());
+    }
+    let near = closest(at, names.iter().copied()).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    let message = format!("`{}` is no phase of `{name}`", clip(at));
+    Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))))
+}
+
+fn is_task(task: &str) -> Result<(), ServiceError> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let begins = task.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+    if begins && task.len() <= 128 && task.chars().all(is_word) {
+        return Ok(());
+    }
+    Err(ServiceError::refused(
+        "bad_id",
+        format!("`{}` cannot be the name of a task", clip(task)),
+        "write a letter or digit, then up to 127 letters, digits, `.`, `_` and `-`",
+    ))
+}
+
+/// The rules that guards and the engine keep, besides those of checks.
+const RULES: [&str; 15] =
+    ["I-1", "I-2", "I-3", "I-4", "I-5", "I-6", "I-7", "I-8", "I-9", "I-10", "I-11", "I-12", "I-13", "I-14", "I-15"];
+
+fn is_rule(workflow: &Workflow, invariant: &str) -> Result<(), ServiceError> {
+    let own = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    let own = own.flat_map(|step| &step.node.accept).filter_map(|check| check.invariant.as_deref());
+    let known: Vec<&str> = RULES.into_iter().chain(own).collect();
+    if known.contains(&invariant) {
+        return Ok(());
+    }
+    let near = closest(invariant, known).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    let message = format!("there is no rule `{}`", clip(invariant));
+    let help = format!("{near}name exactly one, such as `I-3`; `portolan flow invariants` lists them");
+    Err(ServiceError::refused("bad_bypass", message, help))
+}
+
+fn said(reason: &str) -> Result<String, ServiceError> {
+    match reason.trim() {
+        "" => Err(ServiceError::refused("bad_input", "the reason is empty", "say why, in a sentence")),
+        reason if reason.len() > MAX_REASON_BYTES => {
+            let message = format!("the reason has more than {MAX_REASON_BYTES} bytes");
+            Err(ServiceError::refused("too_large", message, "say it shorter"))
+        }
+        reason => Ok(reason.to_owned()),
+    }
+}
+
+fn not_stored() -> ServiceError {
+    ServiceError::failed("not_stored", "a task needs a run that is kept in the store", "leave `--stateless` out")
+}
+
+fn failed(refused: Refused) -> ServiceError {
+    match refused {
+        Refused::Failed(error) => error,
+        Refused::Conflict => too_busy(),
+    }
+}

@@ -1,0 +1,396 @@
+//! How a task stands, with every field by the name that hosts know it by.
+
+use portolan_core::run::{Change, Place, Run, Verdict, WaitingFor};
+use portolan_core::value::{CheckId, Timestamp};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::super::ServiceError;
+use super::super::hold::{Carrier, Held};
+use super::events::{iterations, told, who};
+use super::{Flow, phase};
+use crate::audit::{self, Line};
+use crate::carrier::Address;
+use crate::clock::rfc3339;
+use crate::store::Record;
+
+/// How many of the latest events are shown.
+const RECENT: usize = 50;
+
+/// The state of a project's task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowState {
+    /// The version of this layout.
+    pub schema_version: u32,
+    /// The root of the repository: absolute.
+    pub cwd: String,
+    /// The branch that work is integrated into.
+    pub integration_branch: String,
+    /// The phase; `idle` where there is no task.
+    pub phase: String,
+    /// The task.
+    pub task_id: Option<String>,
+    /// The handle of its run.
+    pub run_id: Option<String>,
+    /// What a change has to quote.
+    pub revision: u64,
+    /// Whether anything can be done.
+    pub status: Status,
+    /// The issue that is claimed.
+    pub issue_number: Option<u64>,
+    /// The branch that is claimed.
+    pub branch: Option<String>,
+    /// What its name begins with.
+    pub branch_prefix: Option<String>,
+    /// The specification that is claimed.
+    pub spec_path: Option<String>,
+    /// The pull request: nothing before it was verified.
+    pub pr_number: Option<u64>,
+    /// What is claimed and not verified yet, and the fields of a workflow of the project's own.
+    pub claims: Map<String, Value>,
+    /// What was shown, phase by phase.
+    pub verified: Vec<Verified>,
+    /// What the task has taken.
+    pub metrics: Metrics,
+    /// Every check that was performed, in order.
+    pub acceptance_log: Vec<Acceptance>,
+    /// The latest events of the log.
+    pub recent_events: Vec<Value>,
+    /// What was got past.
+    pub bypasses: Vec<BypassRecord>,
+    /// Why the last tick did not move the task.
+    pub last_error: Option<String>,
+    /// How many times the task went back to its work.
+    pub iterations: u32,
+    /// How many times it may.
+    pub iteration_cap: u32,
+    /// What is worth looking at. Nobody interprets it.
+    pub context_refs: Vec<Value>,
+}
+
+/// Whether anything can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// There is no task.
+    Idle,
+    /// There is work to do.
+    Active,
+    /// A person is asked.
+    WaitingForReply,
+    /// A budget is used up.
+    Halted,
+    /// It is done.
+    Done,
+    /// It was called off.
+    Failed,
+}
+
+/// What a task has taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metrics {
+    /// When it began.
+    pub started_at: Option<String>,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// How long it has taken, in milliseconds.
+    pub duration_ms: u64,
+    /// Turns of the agent; nothing where nobody has said.
+    pub turns: Option<u64>,
+    /// What it has cost, in US dollars; nothing where nobody has said.
+    pub cost_usd: Option<f64>,
+    /// Tokens read by models; nothing where nobody has said.
+    pub tokens_in: Option<u64>,
+    /// Tokens written by models; nothing where nobody has said.
+    pub tokens_out: Option<u64>,
+}
+
+/// A check that was performed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Acceptance {
+    /// The phase that was to be left.
+    pub phase: String,
+    /// The rule that the check keeps.
+    pub invariant: Option<String>,
+    /// The check.
+    pub check_id: String,
+    /// Whether it counted as passed.
+    pub pass: bool,
+    /// Why: never empty.
+    pub reason: String,
+    /// When.
+    pub at: String,
+    /// What turned a failure into a pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypassed_by: Option<String>,
+}
+
+/// A rule that was got past.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BypassRecord {
+    /// Its name in the task.
+    pub id: String,
+    /// By what way it came.
+    pub source: String,
+    /// What was used.
+    pub identifier: String,
+    /// The rule.
+    pub invariant: String,
+    /// The phase in which it counts.
+    pub phase: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: String,
+    /// Who.
+    pub by: String,
+    /// After that it does not count any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// Whether it has counted.
+    pub used: bool,
+}
+
+/// A phase that was left because everything held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// The phase.
+    pub phase: String,
+    /// When.
+    pub at: String,
+    /// The checks that held.
+    pub checks: Vec<String>,
+}
+
+/// The fields that nobody but the engine gives values to.
+const OWN: [&str; 14] = [
+    "cwd",
+    "integrationBranch",
+    "phase",
+    "taskId",
+    "runId",
+    "revision",
+    "status",
+    "metrics",
+    "acceptanceLog",
+    "recentEvents",
+    "bypasses",
+    "lastError",
+    "iterations",
+    "iterationCap",
+];
+
+pub(super) fn is_own(name: &str) -> bool {
+    OWN.contains(&name)
+}
+
+impl Flow<'_> {
+    /// Without a task.
+    pub(super) async fn idle(&self) -> Result<FlowState, ServiceError> {
+        Ok(FlowState {
+            schema_version: 1,
+            cwd: self.service.project().display().to_string(),
+            integration_branch: self.integration_branch()?,
+            phase: "idle".to_owned(),
+            task_id: None,
+            run_id: None,
+            revision: 0,
+            status: Status::Idle,
+            issue_number: None,
+            branch: None,
+            branch_prefix: None,
+            spec_path: None,
+            pr_number: None,
+            claims: Map::new(),
+            verified: Vec::new(),
+            metrics: Metrics::default(),
+            acceptance_log: Vec::new(),
+            recent_events: self.recent()?,
+            bypasses: Vec::new(),
+            last_error: None,
+            iterations: 0,
+            iteration_cap: 0,
+            context_refs: Vec::new(),
+        })
+    }
+
+    pub(super) async fn state(&self, held: &Held) -> Result<FlowState, ServiceError> {
+        let Carrier::Stored(id) = &held.carrier else { return self.idle().await };
+        let records = self.service.records(&Address::Stored(id.clone())).await?;
+        let told = Told::of(&records);
+        let run = &held.run;
+        let mut claims: Map<String, Value> = run.root.data.iter().flat_map(|data| data.variables.clone()).collect();
+        let number = |claims: &mut Map<String, Value>, name: &str| claims.remove(name).and_then(|value| value.as_u64());
+        let text = |claims: &mut Map<String, Value>, name: &str| match claims.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let is_shown = |field: &str| told.has_left(field);
+        let pr_claimed = claims.get("prNumber").cloned();
+        let pr_number = number(&mut claims, "prNumber").filter(|_| is_shown("pr") || told.verified_pull_request());
+        if let (None, Some(claimed)) = (pr_number, pr_claimed) {
+            claims.insert("prNumber".to_owned(), claimed);
+        }
+        let caps = held.definition.workflow.root().steps.values().filter_map(|step| step.node.phase.as_ref());
+        Ok(FlowState {
+            run_id: Some(id.to_string()),
+            task_id: run.opening.description.clone(),
+            phase: phase(run),
+            revision: run.revision,
+            status: status(run),
+            issue_number: number(&mut claims, "issueNumber"),
+            branch: text(&mut claims, "branch"),
+            branch_prefix: text(&mut claims, "branchPrefix"),
+            spec_path: text(&mut claims, "specPath"),
+            pr_number,
+            context_refs: match claims.remove("contextRefs") {
+                Some(Value::Array(refs)) => refs,
+                _ => Vec::new(),
+            },
+            claims,
+            metrics: metrics(&records, run.is_over(), self.service.options.clock.now()),
+            verified: told.verified,
+            acceptance_log: told.log,
+            bypasses: told.bypasses,
+            last_error: last_error(run),
+            iterations: iterations(run),
+            iteration_cap: caps.map(|phase| phase.cap).max().unwrap_or(0),
+            ..self.idle().await?
+        })
+    }
+
+    fn recent(&self) -> Result<Vec<Value>, ServiceError> {
+        let lines = audit::tail(&audit::project_log(self.service.project()), RECENT)?;
+        let shown = |line: &Line| serde_json::from_str(&line.text).unwrap_or(Value::Null);
+        Ok(lines.iter().map(shown).collect())
+    }
+
+    fn integration_branch(&self) -> Result<String, ServiceError> {
+        Ok(portolan_core::gates::Guidelines::default().integration[0].clone())
+    }
+}
+
+/// What the records of a run tell.
+#[derive(Default)]
+struct Told {
+    log: Vec<Acceptance>,
+    verified: Vec<Verified>,
+    bypasses: Vec<BypassRecord>,
+}
+
+impl Told {
+    fn of(records: &[Record]) -> Told {
+        let mut told = Told::default();
+        let mut run: Option<Run> = None;
+        for record in records {
+            if let Some(before) = &run {
+                told.take(before, record);
+            }
+            match &mut run {
+                Some(run) => record.changes.iter().for_each(|change| run.apply(change)),
+                None => run = Run::fold(&record.changes),
+            }
+        }
+        for known in run.iter().flat_map(|run| run.bypasses()) {
+            if let Some(told) = told.bypasses.iter_mut().find(|told| told.id == known.id) {
+                told.used = known.used;
+            }
+        }
+        told
+    }
+
+    fn take(&mut self, before: &Run, record: &Record) {
+        let at = rfc3339(record.event.at);
+        let phase = phase(before);
+        for change in &record.changes {
+            match change {
+                Change::Settled { check, verdict, .. } => {
+                    self.log.push(acceptance(&phase, check, verdict, at.clone()));
+                }
+                Change::Bypassed { bypass } => self.bypasses.push(BypassRecord {
+                    id: bypass.id.clone(),
+                    source: bypass.source.clone(),
+                    identifier: bypass.identifier.clone(),
+                    invariant: bypass.invariant.clone(),
+                    phase: bypass.node.to_string(),
+                    reason: bypass.reason.clone(),
+                    at: at.clone(),
+                    by: who(&record.event.by).to_owned(),
+                    expires_at: bypass.expires_at.map(rfc3339),
+                    used: false,
+                }),
+                Change::Moved { place, frame, .. }
+                    if frame.0.is_empty() && place.node() != before.root.place.node() =>
+                {
+                    self.left(before, &phase, &at);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A phase was left; where it was being checked, everything has held.
+    fn left(&mut self, before: &Run, phase: &str, at: &str) {
+        let Place::Checking { settled, .. } = &before.root.place else { return };
+        let mut checks: Vec<String> = settled.iter().map(|(check, _)| check.to_string()).collect();
+        checks.extend(self.log.last().map(|last| last.check_id.clone()).filter(|last| !checks.contains(last)));
+        self.verified.push(Verified { phase: phase.to_owned(), at: at.to_owned(), checks });
+    }
+
+    fn has_left(&self, phase: &str) -> bool {
+        self.verified.iter().any(|verified| verified.phase == phase)
+    }
+
+    fn verified_pull_request(&self) -> bool {
+        self.log.iter().any(|check| check.pass && check.bypassed_by.is_none() && check.check_id == "prOpenedBeforeIdle")
+    }
+}
+
+fn acceptance(phase: &str, check: &CheckId, verdict: &Verdict, at: String) -> Acceptance {
+    let bypassed_by = match verdict {
+        Verdict::Excused { bypass, .. } => Some(bypass.clone()),
+        _ => None,
+    };
+    Acceptance {
+        phase: phase.to_owned(),
+        invariant: None,
+        check_id: check.to_string(),
+        pass: !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. }),
+        reason: told(check, verdict),
+        at,
+        bypassed_by,
+    }
+}
+
+fn status(run: &Run) -> Status {
+    match &run.root.place {
+        Place::Waiting { on: WaitingFor::Budget | WaitingFor::Answer | WaitingFor::Raised, .. } => {
+            Status::WaitingForReply
+        }
+        Place::Ended { result: portolan_core::graph::EndResult::Success, .. } => Status::Done,
+        Place::Ended { .. } => Status::Failed,
+        _ => Status::Active,
+    }
+}
+
+fn last_error(run: &Run) -> Option<String> {
+    let failures = run.root.feedback.iter().flat_map(|feedback| &feedback.failures);
+    let reasons: Vec<&str> = failures.map(|failure| failure.reason.as_str()).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+fn metrics(records: &[Record], is_over: bool, now: Timestamp) -> Metrics {
+    let Some((first, last)) = records.first().zip(records.last()) else { return Metrics::default() };
+    let end = if is_over { last.event.at } else { now };
+    Metrics {
+        started_at: Some(rfc3339(first.event.at)),
+        ended_at: is_over.then(|| rfc3339(end)),
+        duration_ms: u64::try_from(end.0.saturating_sub(first.event.at.0)).unwrap_or(0),
+        ..Metrics::default()
+    }
+}

@@ -1,0 +1,92 @@
+//! What a process that dies leaves behind, and files that are not as they were.
+
+use portolan_runtime::audit;
+use portolan_runtime::service::Override;
+
+use super::stand::{Stand, me};
+
+/// A crash between the journal and the log: the log is what a moment before, and the next move writes what is missing.
+#[tokio::test]
+async fn what_a_crash_kept_from_the_log_is_written_by_the_next_move() {
+    let whole = Stand::new();
+    let cut = Stand::new();
+    for stand in [&whole, &cut] {
+        stand.start("t", Some("begin")).await.expect("begun");
+        stand.tick().await;
+        stand.put("ready", "there");
+        stand.put("open", "there");
+    }
+    let log = audit::project_log(&cut.project());
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let shortened: String = text.lines().take(text.lines().count() - 2).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&log, shortened).expect("written");
+    for stand in [&whole, &cut] {
+        assert!(stand.tick().await.advanced);
+    }
+    assert_eq!(whole.log(), cut.log());
+    assert_eq!(audit::verify(&log).expect("it can be read").first_fault, None);
+}
+
+#[tokio::test]
+async fn a_bypass_that_cannot_be_put_on_record_is_none() {
+    let stand = Stand::new();
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let log = audit::project_log(&stand.project());
+    let kept = std::fs::read(&log).expect("a log");
+    std::fs::remove_file(&log).expect("removed");
+    std::fs::create_dir(&log).expect("something else in its place");
+    let past = Override {
+        invariant: "X-1".to_owned(),
+        reason: "a spike".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once: false,
+    };
+    let error = stand.service().flow().get_past(&past, &me()).await.expect_err("it is refused");
+    assert!(["log_refused", "log_unreadable"].contains(&error.code), "{}", error.code);
+    let error = stand.service().flow().tick(&me()).await.expect_err("nothing moves without a record");
+    assert!(["log_refused", "log_unreadable"].contains(&error.code), "{}", error.code);
+    std::fs::remove_dir(&log).expect("removed");
+    std::fs::write(&log, kept).expect("put back");
+    let state = stand.state().await;
+    assert!(state.bypasses.is_empty());
+    assert!(!stand.tick().await.advanced);
+}
+
+#[tokio::test]
+async fn a_note_that_is_damaged_is_told() {
+    let stand = Stand::new();
+    stand.start("t", None).await.expect("begun");
+    for text in [
+        "",
+        "{",
+        r#"{"run":"nothing","task":"t","workflow":"small"}"#,
+        r#"{"run":"22222222","task":"t","workflow":"small"}"#,
+    ] {
+        stand.put(".portolan/flow.json", text);
+        let error = stand.service().flow().status().await.expect_err("it is told");
+        assert!(["task_damaged", "unknown_run"].contains(&error.code), "{text}: {}", error.code);
+    }
+}
+
+#[tokio::test]
+async fn of_ticks_at_once_one_moves_the_task() {
+    let stand = Stand::new();
+    stand.put("ready", "there");
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let (one, two) = (stand.service(), stand.service());
+    let (caller, other) = (me(), me());
+    let (one, two) = (one.flow(), two.flow());
+    let (first, second) = tokio::join!(one.tick(&caller), two.tick(&other));
+    let ticks = [first.expect("a tick"), second.expect("a tick")];
+    let advanced = ticks.iter().filter(|tick| tick.advanced).count();
+    let phase = stand.state().await.phase;
+    // The second may have come after the first: then it has moved the next phase, which has no checks.
+    assert!((advanced == 1 && phase == "work") || (advanced == 2 && phase == "test"), "{ticks:?} {phase}");
+    let transitions = stand.log().lines().filter(|line| line.starts_with("flow.transition")).count();
+    assert_eq!(transitions, 1 + advanced);
+}

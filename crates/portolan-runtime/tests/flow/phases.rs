@@ -1,0 +1,198 @@
+//! What may be done with a task, and what is told of it.
+
+use expect_test::expect;
+use portolan_runtime::service::{Ending, Override, Start};
+use serde_json::json;
+
+use super::stand::{Stand, line, me, object};
+
+fn past(invariant: &str) -> Override {
+    Override {
+        invariant: invariant.to_owned(),
+        reason: "a spike".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once: false,
+    }
+}
+
+#[tokio::test]
+async fn a_tick_moves_one_phase_when_its_checks_hold() {
+    let stand = Stand::new();
+    let mut told = vec![line(&stand.tick().await)];
+    stand.start("build-auth", None).await.expect("begun");
+    for files in [&["ready", "open"][..], &[], &["tested"], &[]] {
+        told.push(line(&stand.tick().await));
+        told.push(line(&stand.tick().await));
+        files.iter().for_each(|file| stand.put(file, "there"));
+    }
+    expect![[r#"
+        no idle > idle: No active task.
+        on idle > begin: No acceptance checks for phase "idle".
+        no begin > begin: `ready` does not exist; `open` does not exist
+        on begin > work: `open` holds
+        on work > test: No acceptance checks for phase "work".
+        no test > test: `tested` does not exist
+        no test > test: `tested` does not exist
+        on test > ship: `tested` holds
+        on ship > idle: No acceptance checks for phase "ship"."#]]
+    .assert_eq(&told.join("\n"));
+    expect![[r#"
+        flow.boot idle build-auth workflow="small"
+        flow.transition idle build-auth from="idle" to="begin" reason="No acceptance checks for phase \"idle\"." kind="forward"
+        flow.acceptance.failed begin build-auth invariant="X-1" checkId="ready" reason="`ready` does not exist"
+        flow.acceptance.failed begin build-auth invariant="X-2" checkId="open" reason="`open` does not exist"
+        flow.acceptance.passed begin build-auth invariant="X-1" checkId="ready" reason="`ready` holds"
+        flow.acceptance.passed begin build-auth invariant="X-2" checkId="open" reason="`open` holds"
+        flow.transition begin build-auth from="begin" to="work" reason="`open` holds" kind="forward"
+        flow.transition work build-auth from="work" to="test" reason="No acceptance checks for phase \"work\"." kind="forward"
+        flow.acceptance.failed test build-auth invariant="X-3" checkId="tested" reason="`tested` does not exist"
+        flow.acceptance.failed test build-auth invariant="X-3" checkId="tested" reason="`tested` does not exist"
+        flow.acceptance.passed test build-auth invariant="X-3" checkId="tested" reason="`tested` holds"
+        flow.transition test build-auth from="test" to="ship" reason="`tested` holds" kind="forward"
+        flow.transition ship build-auth from="ship" to="idle" reason="No acceptance checks for phase \"ship\"." kind="forward"
+        task.completed ship build-auth summary="`build-auth` is done" iterations=0
+    "#]].assert_eq(&stand.log());
+    assert_eq!(stand.state().await.task_id, None);
+}
+
+#[tokio::test]
+async fn a_task_begins_further_on_only_where_nothing_is_skipped() {
+    let stand = Stand::new();
+    let refused =
+        |error: portolan_runtime::service::ServiceError| format!("{}: {}; {}", error.code, error.message, error.help);
+    for (task, at) in [("-x", None), ("a b", None), ("t", Some("work")), ("t", Some("begn"))] {
+        eprintln!("{}", refused(stand.start(task, at).await.expect_err("it is refused")));
+    }
+    assert_eq!(stand.start("t", Some("begin")).await.expect("begun").phase, "begin");
+    let again = refused(stand.start("u", None).await.expect_err("one task at a time"));
+    assert!(again.starts_with("task_under_way: the task `t` is under way"), "{again}");
+    let start = Start { task: "t".to_owned(), workflow: Some("quick-task".to_owned()), at: None };
+    let other = Stand::new();
+    let without = refused(other.service().flow().start(&start, &me()).await.expect_err("it has no phases"));
+    assert!(without.starts_with("no_phases: `quick-task` has no phases"), "{without}");
+}
+
+#[tokio::test]
+async fn claims_are_made_in_their_phases_and_nobody_writes_what_is_the_engines() {
+    let stand = Stand::new();
+    stand.start("t", Some("begin")).await.expect("begun");
+    let patch = async |values: serde_json::Value| {
+        let service = stand.service();
+        match service.flow().patch(&object(values), &me()).await {
+            Ok(state) => format!("branch={:?} pr={:?} claims={:?}", state.branch, state.pr_number, state.claims),
+            Err(error) => format!("{}: {}; {}", error.code, error.message, error.help),
+        }
+    };
+    let mut told = Vec::new();
+    for values in [
+        json!({ "branch": "feat/x" }),
+        json!({ "branch": 7 }),
+        json!({ "prNumber": 3 }),
+        json!({ "phase": "ship" }),
+        json!({ "nothing": 1 }),
+    ] {
+        told.push(patch(values).await);
+    }
+    expect![[r#"
+        branch=Some("feat/x") pr=None claims={}
+        bad_outputs: the outputs are no values of the variables: `branch` is a string, and not a number; give each as its type says, and leave out what is no variable
+        field_out_of_phase: `prNumber` cannot be given a value at `begin`; what can be given here is `branch`
+        field_out_of_phase: `phase` is the engine's own: nobody else gives it a value; leave it out
+        bad_outputs: the step does not give `nothing`; leave out what the step is not said to give"#]].assert_eq(&told.join("\n"));
+}
+
+#[tokio::test]
+async fn a_rule_is_got_past_by_name_and_the_log_has_it_first() {
+    let stand = Stand::new();
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let service = stand.service();
+    let flow = service.flow();
+    for wrong in ["X-9", "*", "I-13"] {
+        let error = flow.get_past(&past(wrong), &me()).await.expect_err("it is refused");
+        assert_eq!(error.code, "bad_bypass", "{wrong}: {}", error.message);
+    }
+    let blank = Override { reason: "  ".to_owned(), ..past("X-1") };
+    assert_eq!(flow.get_past(&blank, &me()).await.expect_err("it needs a reason").code, "bad_input");
+    let elsewhere = Override { phase: Some("test".to_owned()), ..past("X-1") };
+    flow.get_past(&elsewhere, &me()).await.expect("on record");
+    assert!(!stand.tick().await.advanced);
+    let state = flow.get_past(&past("X-1"), &me()).await.expect("on record");
+    assert_eq!(state.bypasses.len(), 2);
+    expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
+    expect![[r#"
+        flow.boot idle t workflow="small"
+        flow.transition idle t from="idle" to="begin" reason="No acceptance checks for phase \"idle\"." kind="forward"
+        flow.bypass begin t source="command" identifier="flow override" invariant="X-1" phase="test" reason="a spike" by="me" stage="recorded"
+        flow.acceptance.failed begin t invariant="X-1" checkId="ready" reason="`ready` does not exist"
+        flow.acceptance.passed begin t invariant="X-2" checkId="open" reason="`open` holds"
+        flow.bypass begin t source="command" identifier="flow override" invariant="X-1" phase="begin" reason="a spike" by="me" stage="recorded"
+        flow.bypass begin t source="command" identifier="flow override" invariant="X-1" phase="begin" reason="a spike" checkId="ready" found="`ready` does not exist" stage="applied"
+        flow.acceptance.passed begin t invariant="X-1" checkId="ready" reason="`ready` does not exist" bypassedBy={"id":"b2","invariant":"X-1","node":"begin","reason":"a spike","source":"command","identifier":"flow override","at":1700000000000}
+        flow.acceptance.passed begin t invariant="X-2" checkId="open" reason="`open` holds"
+        flow.transition begin t from="begin" to="work" reason="`open` holds" kind="forward"
+    "#]].assert_eq(&stand.log());
+}
+
+#[tokio::test]
+async fn going_back_is_counted_and_then_a_person_decides() {
+    let stand = Stand::new();
+    for file in ["ready", "open", "tested"] {
+        stand.put(file, "there");
+    }
+    stand.start("t", Some("begin")).await.expect("begun");
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        told.push(line(&stand.tick().await));
+    }
+    let service = stand.service();
+    told.push(line(&service.flow().back("the tests fail", &me()).await.expect("back")));
+    told.push(line(&stand.tick().await));
+    told.push(line(&stand.tick().await));
+    told.push(line(&service.flow().back("the reviewer wants more", &me()).await.expect("asked")));
+    told.push(line(&stand.tick().await));
+    let state = stand.state().await;
+    told.push(format!("{:?} {} of {}", state.status, state.iterations, state.iteration_cap));
+    expect![[r#"
+        on begin > work: `open` holds
+        on work > test: No acceptance checks for phase "work".
+        on test > work: the tests fail
+        on work > test: No acceptance checks for phase "work".
+        on test > ship: `tested` holds
+        no ship > ship: the task has gone back to its work once already, which is all it may; a person decides: `portolan 
+        no ship > ship: the task has gone back to its work once already, which is all it may; a person decides: `portolan 
+        WaitingForReply 1 of 1"#]].assert_eq(&told.join("\n"));
+    expect![[r#"
+        flow.boot idle t workflow="small"
+        flow.transition idle t from="idle" to="begin" reason="No acceptance checks for phase \"idle\"." kind="forward"
+        flow.acceptance.passed begin t invariant="X-1" checkId="ready" reason="`ready` holds"
+        flow.acceptance.passed begin t invariant="X-2" checkId="open" reason="`open` holds"
+        flow.transition begin t from="begin" to="work" reason="`open` holds" kind="forward"
+        flow.transition work t from="work" to="test" reason="No acceptance checks for phase \"work\"." kind="forward"
+        flow.transition test t from="test" to="work" reason="the tests fail" kind="iterate"
+        flow.transition work t from="work" to="test" reason="No acceptance checks for phase \"work\"." kind="forward"
+        flow.acceptance.passed test t invariant="X-3" checkId="tested" reason="`tested` holds"
+        flow.transition test t from="test" to="ship" reason="`tested` holds" kind="forward"
+        iteration.cap.hit ship t iterations=1 cap=1
+    "#]]
+    .assert_eq(&stand.log());
+}
+
+#[tokio::test]
+async fn a_task_is_called_off() {
+    let stand = Stand::new();
+    stand.start("t", None).await.expect("begun");
+    let service = stand.service();
+    let state = service.flow().abort(Ending::Escalated, "nobody knows how", &me()).await.expect("called off");
+    assert_eq!((state.phase.as_str(), state.task_id), ("idle", None));
+    assert_eq!(service.flow().abort(Ending::Escalated, "again", &me()).await.expect_err("it is over").code, "no_task");
+    expect![[r#"
+        flow.boot idle t workflow="small"
+        flow.transition idle t from="idle" to="idle" reason="nobody knows how" kind="abort"
+        task.failed.escalated idle t summary="nobody knows how" iterations=0
+    "#]]
+    .assert_eq(&stand.log());
+}
