@@ -22,3 +22,8 @@ pub use removal::{Removal, What};
 pub use ruling::{Evidence, Finding, POLICY, Reason, Review, Ruling, Verdict, ZoneReport, gate};
 pub use shape::Shape;
 pub use zone::{Require, Zone};
+
+/// Whether files of this name are looked into.
+pub fn reads(path: &str) -> bool {
+    facts::knows(path)
+}

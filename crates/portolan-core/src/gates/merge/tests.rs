@@ -76,21 +76,33 @@ fn what_nothing_announces_blocks() {
         .file("src/a.rs", "pub fn kept() {}\npub fn gone() {}\npub(crate) fn inner() {}\n", "pub async fn kept() {}\n")
         .file("src/old.rs", "pub fn old() {}\n", "-")
         .file("docs/new.md", "-", "words\n");
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 0
         Block src/a.rs:2 unannounced: the public name `gone` is removed, which nothing announces
         Block src/old.rs:1 unannounced: `src/old.rs` is deleted, which nothing announces
-    "#]]);
-    check(&branch("feat!: less").file("a.rs", "pub struct Gone;\n", ""), &expect![[r#"
+    "#]],
+    );
+    check(
+        &branch("feat!: less").file("a.rs", "pub struct Gone;\n", ""),
+        &expect![[r#"
         Pass 1
-    "#]]);
-    check(&branch("feat: less\n\nBREAKING CHANGE: it is gone").file("a.rs", "pub struct Gone;\n", ""), &expect![[r#"
+    "#]],
+    );
+    check(
+        &branch("feat: less\n\nBREAKING CHANGE: it is gone").file("a.rs", "pub struct Gone;\n", ""),
+        &expect![[r#"
         Pass 1
-    "#]]);
-    check(&branch("feat!: less").file("a.rs", "pub struct Gone;\n", "-"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &branch("feat!: less").file("a.rs", "pub struct Gone;\n", "-"),
+        &expect![[r#"
         Block 0
         Block a.rs:1 unannounced: `a.rs` is deleted, which nothing announces
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -100,12 +112,15 @@ fn what_is_announced_passes_and_what_is_not_there_is_told() {
         .file("src/old/a.rs", "pub fn a() {}\n", "-")
         .file("src/a.rs", "pub fn gone() {}\npub fn other() {}\n", "")
         .file("src/b.rs", "pub fn other() {}\n", "");
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 0.75
         Block src/a.rs:2 unannounced: the public name `other` is removed, which nothing announces
         Pass commit 0a3b87a:5 unmatched: `nothing` was announced to go, and nothing of that name does
         Pass commit 0a3b87a:6 blanket: `**` would announce anything, and announces nothing
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -114,48 +129,63 @@ fn a_list_of_removals_in_a_specification_announces() {
         branch("fix: less").file("src/a.go", "package a\nfunc Gone() {}\ntype Old struct {}\n", "package a\n");
     case.declared.specs =
         vec![("specs/1.md".into(), "# One\n- Old\n## Removals\n- the function `Gone`\n## Else\n- Old\n".into())];
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 0.5
         Block src/a.go:3 unannounced: the public name `Old` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn tests_assertions_and_skips_count() {
     let before = "#[test]\nfn one() {\n    assert!(a);\n    assert_eq!(a, b);\n}\n#[tokio::test]\nasync fn two() {\n    assert!(b);\n}\n#[test]\nfn three() {}\n";
     let after = "#[test]\nfn one() {\n    assert!(a);\n}\n#[ignore]\n#[test]\nfn three() {}\n";
-    check(&branch("fix: x").file("src/a.rs", before, after), &expect![[r#"
+    check(
+        &branch("fix: x").file("src/a.rs", before, after),
+        &expect![[r#"
         Block 0
         Block src/a.rs:4 unannounced: 1 of the assertions of the test `one` are removed, which nothing announces
         Block src/a.rs:5 unannounced: the test `three` is skipped, which nothing announces
         Block src/a.rs:7 unannounced: the test `two` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
     let (before, after) = (
         "describe('d', () => {\n  it('adds', () => {\n    expect(1).toBe(1);\n  });\n  test(`multiplies`, f);\n});\nexport const x = 1, y = 2;\nexport { a, b as c };\n",
         "describe('d', () => {\n  it.skip('adds', () => {\n    expect(1).toBe(1);\n  });\n  // test(`multiplies`, f);\n});\nexport const x = 1;\nexport { a };\n",
     );
-    check(&branch("fix: x").file("src/a.test.ts", before, after), &expect![[r#"
+    check(
+        &branch("fix: x").file("src/a.test.ts", before, after),
+        &expect![[r#"
         Block 0
         Block src/a.test.ts:2 unannounced: the test `adds` is skipped, which nothing announces
         Block src/a.test.ts:5 unannounced: the test `multiplies` is removed, which nothing announces
         Block src/a.test.ts:8 unannounced: the public name `c` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
     let before = "class Api:\n    def get(self):\n        pass\n    def _own(self):\n        pass\ndef test_it():\n    assert 1\n";
     let after = "class Api:\n    pass\n@pytest.mark.skip\ndef test_it():\n    pass  # noqa\n";
-    check(&branch("fix: x").file("test_a.py", before, after), &expect![[r#"
+    check(
+        &branch("fix: x").file("test_a.py", before, after),
+        &expect![[r#"
         Block 0
         Block test_a.py:2 unannounced: the public name `get` is removed, which nothing announces
         Block test_a.py:3 unannounced: the test `test_it` is skipped, which nothing announces
         Block test_a.py:5 unannounced: a rule is loosened with `noqa`, which nothing announces
         Block test_a.py:7 unannounced: 1 of the assertions of the test `test_it` are removed, which nothing announces
-    "#]]);
+    "#]],
+    );
     let before = "func TestA(t *testing.T) {\n\tt.Fatal(1)\n}\nfunc (s *S) Close() {}\nfunc inner() {}\n";
-    check(&branch("fix: x").file("a_test.go", before, "func TestA(t *testing.T) {\n\tt.Skip()\n}\n"), &expect![[r#"
+    check(
+        &branch("fix: x").file("a_test.go", before, "func TestA(t *testing.T) {\n\tt.Skip()\n}\n"),
+        &expect![[r#"
         Block 0
         Block a_test.go:2 unannounced: 1 of the assertions of the test `TestA` are removed, which nothing announces
         Block a_test.go:2 unannounced: the test `TestA` is skipped, which nothing announces
         Block a_test.go:4 unannounced: the public name `Close` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -163,11 +193,14 @@ fn jobs_dependencies_and_strictness_count() {
     let jobs = "on: push\njobs:\n  test:\n    runs-on: x\n    steps:\n      - run: make\n  lint:\n    runs-on: x\n";
     let fewer = "on: push\njobs:\n  test:\n    runs-on: x\n    continue-on-error: true\n";
     let case = branch("chore: x").file(".github/workflows/ci.yml", jobs, fewer).reviewed("bob", "0a3b87a2d6be", true);
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 0
         Block .github/workflows/ci.yml:5 unannounced: a rule is loosened with `continue-on-error`, which nothing announces
         Block .github/workflows/ci.yml:7 unannounced: the job `lint` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
     let case = branch("chore: x")
         .file(
             "Cargo.toml",
@@ -186,7 +219,9 @@ fn jobs_dependencies_and_strictness_count() {
             "{\n  \"strict\": true,\n  \"noEmit\": true\n}\n",
             "{\n  \"strict\": false,\n  \"noEmit\": true\n}\n",
         );
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 0
         Block Cargo.toml:3 unannounced: the dependency `old` is removed, which nothing announces
         Block Cargo.toml:5 unannounced: the rule `all` is removed, which nothing announces
@@ -196,7 +231,8 @@ fn jobs_dependencies_and_strictness_count() {
         Block requirements.txt:2 unannounced: the dependency `old` is removed, which nothing announces
         Block tsconfig.json:2 unannounced: a rule is loosened with `strict`, which nothing announces
         Block tsconfig.json:2 unannounced: the rule `strict` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -208,23 +244,32 @@ fn what_moves_is_not_gone_where_the_change_only_moves_things() {
             .file("src/c.rs", "pub fn three() {}\n", "-")
             .file("src/d.rs", "-", "pub fn three() {}\n")
     };
-    check(&moved("refactor: apart"), &expect![[r#"
+    check(
+        &moved("refactor: apart"),
+        &expect![[r#"
         Pass 1
-    "#]]);
-    check(&moved("feat: apart"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &moved("feat: apart"),
+        &expect![[r#"
         Block 0
         Block src/a.rs:1 unannounced: the public name `one` is removed, which nothing announces
         Block src/c.rs:1 unannounced: `src/c.rs` is deleted, which nothing announces
-    "#]]);
+    "#]],
+    );
     let twice = branch("refactor: x").file("a.rs", "pub fn new() {}\n", "").file("b.rs", "pub fn new() {}\n", "").file(
         "c.rs",
         "",
         "pub fn new() {}\n",
     );
-    check(&twice, &expect![[r#"
+    check(
+        &twice,
+        &expect![[r#"
         Block 0.5
         Block b.rs:1 unannounced: the public name `new` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
 }
 
 const ZONES: &str = "zones:
@@ -249,14 +294,20 @@ verdicts:
 fn zones_need_what_they_need() {
     let kernel =
         branch("fix: x").policy(ZONES).file("src/engine/a.rs", "", "one\n").file("src/a.rs", "", "1\n2\n3\n4\n");
-    check(&kernel, &expect![[r#"
+    check(
+        &kernel,
+        &expect![[r#"
         HumanReview 1
         HumanReview src/a.rs:1 zone-lines: 4 lines of the zone `rest` change, more than 3
         HumanReview src/engine/a.rs:1 kernel: `src/engine/a.rs` belongs to the zone `kernel`, and nobody else has approved of this commit
-    "#]]);
-    check(&kernel.clone().reviewed("bob", "0a3b87a2d6be", true), &expect![[r#"
+    "#]],
+    );
+    check(
+        &kernel.clone().reviewed("bob", "0a3b87a2d6be", true),
+        &expect![[r#"
         Pass 1
-    "#]]);
+    "#]],
+    );
     for (by, commit, approves) in
         [("Ann", "0a3b87a2d6be", true), ("bob", "1111111", true), ("bob", "0a3b87a2d6be", false)]
     {
@@ -273,41 +324,56 @@ fn zones_need_what_they_need() {
         "",
         "1\n",
     );
-    check(&other, &expect![[r#"
+    check(
+        &other,
+        &expect![[r#"
         HumanReview 0
         HumanReview elsewhere:1 kernel: `elsewhere` belongs to the zone `unmatched`, and nobody else has approved of this commit
         HumanReview src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which nothing announces
-    "#]]);
-    check(&other.reviewed("bob", "0a3b87a2d6be", true), &expect![[r#"
+    "#]],
+    );
+    check(
+        &other.reviewed("bob", "0a3b87a2d6be", true),
+        &expect![[r#"
         Pass 0
         Pass src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which nothing announces
-    "#]]);
+    "#]],
+    );
     let own = branch("fix: x").file(".portolan/merge-policy.yaml", ZONES, "").renamed(
         ".github/workflows/a.yml",
         "a.yml",
         "jobs:\n  a:\n",
         "jobs:\n  a:\n",
     );
-    check(&own, &expect![[r#"
+    check(
+        &own,
+        &expect![[r#"
         Block 0
         Block .github/workflows/a.yml:2 unannounced: the job `a` is removed, which nothing announces
         HumanReview .github/workflows/a.yml:1 kernel: `.github/workflows/a.yml` belongs to the zone `guards`, and nobody else has approved of this commit
         HumanReview .portolan/merge-policy.yaml:1 kernel: `.portolan/merge-policy.yaml` belongs to the zone `guards`, and nobody else has approved of this commit
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn evidence_that_is_missing_is_missing() {
     let mut case = branch("feat: x").policy(ZONES).file("src/a.rs", "", "1\n");
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         HumanReview 1
         HumanReview .portolan/merge-policy.yaml:13 evidence: the evidence `owasp` is missing
-    "#]]);
+    "#]],
+    );
     case.evidence.findings.insert("owasp".into(), Finding { is_ok: false, summary: "an injection".into() });
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         Block 1
         Block .portolan/merge-policy.yaml:13 evidence: `owasp` failed: an injection
-    "#]]);
+    "#]],
+    );
     case.evidence.findings.insert("owasp".into(), Finding { is_ok: true, summary: String::new() });
     assert_eq!((case.ruling().verdict, case.ruling().auto_merge), (Verdict::Pass, true));
 }
@@ -318,10 +384,13 @@ fn what_cannot_be_compared_is_looked_at() {
     for change in &mut case.diff.files {
         change.after = Text::Unread;
     }
-    check(&case, &expect![[r#"
+    check(
+        &case,
+        &expect![[r#"
         HumanReview 1
         HumanReview src/a.rs:1 unread: `src/a.rs` cannot be compared: it is no text, or too long
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -350,10 +419,12 @@ fn a_policy_says_where_it_is_wrong() {
         9: `minScopeMatch` must be a number from 0 to 1; 
         9: `maxFindings` must be a whole number, 0 or more; 
         10: `enabled` must be true or false; 
-    "#]].assert_eq(&faults(wrong));
+    "#]]
+    .assert_eq(&faults(wrong));
     expect![[r#"
         1: a merge policy must be an object, but is an array; 
-    "#]].assert_eq(&faults("[]"));
+    "#]]
+    .assert_eq(&faults("[]"));
     assert!(Policy::read(&Source::new("merge-policy.yaml", ZONES)).1.is_empty());
 }
 
