@@ -52,6 +52,7 @@ pub mod drive;
 pub mod graphs;
 mod keys;
 pub mod library;
+pub mod merge_gate;
 mod nested;
 mod project_folder;
 pub mod runner;

@@ -10,3 +10,5 @@ mod judgement;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
+
+pub mod merge;

@@ -246,7 +246,7 @@ fn what_is_appended_is_followed_from_file_to_file() {
     let home = home.with(10);
     assert_eq!(looks(), (3..=12).collect::<Vec<_>>());
     let whole = home.text();
-    home.write(format!("{whole}{}", &whole.lines().next().unwrap()[..40]));
+    home.write(format!("{whole}{}", &whole[..40]));
     assert!(looks().is_empty(), "half a line is none");
     home.append(Kind::Boot, json!({}));
     assert_eq!(looks(), [14], "the one before tells that it was mended");

@@ -9,6 +9,7 @@ mod demo;
 mod eval;
 mod flow;
 mod kept;
+mod merge_gate;
 mod output;
 mod resume;
 mod run;
@@ -67,6 +68,7 @@ enum Verb {
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Flow(flow::Flow),
+    MergeGate(merge_gate::MergeGate),
     Trust(trust::TrustArgs),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
@@ -82,6 +84,11 @@ pub(crate) enum Exit {
     Refused = 2,
     InvalidDefinition = 3,
     Waiting = 4,
+}
+
+impl Exit {
+    /// The merge gate leaves it to a person. Its codes are those that scripts know of merge gates.
+    pub(crate) const HUMAN_REVIEW: Exit = Exit::InvalidDefinition;
 }
 
 /// Whether definitions are held to their format, or read as their original program would.
@@ -173,6 +180,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
+        Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),

@@ -42,11 +42,56 @@ fn append(project: &Project, kind: Kind, data: Value) {
 #[test]
 fn events_are_told_in_words() {
     let project = recorded();
-    expect![[r#""#]].assert_eq(&project.says("flow events"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --type flow.guard.* --limit 1"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --limit 1"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --type flow.bypass --format json"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --task T-2"));
+    expect![[r#"
+        <time>  flow.transition    commit  T-1  test → commit: Tests pass.
+        <time>  flow.guard.block   commit  T-1  no-edit-on-integration stopped it: `main` is an\u{1b}[31m integration branch
+        <time>  flow.bypass        commit  T-1  I-3 got past (recorded) with override: there is no tracker
+        <time>  flow.tool.invoked  commit  T-1  toolInputKeys: ["command"]
+        exit: 0
+    "#]].assert_eq(&project.says("flow events"));
+    expect![[r#"
+        <time>  flow.guard.block  commit  T-1  no-edit-on-integration stopped it: `main` is an\u{1b}[31m integration branch
+        exit: 0
+    "#]].assert_eq(&project.says("flow events --type flow.guard.* --limit 1"));
+    expect![[r#"
+        <time>  flow.tool.invoked  commit  T-1  toolInputKeys: ["command"]
+        stderr: there are more than 1: `--limit` shows them
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("flow events --limit 1"));
+    expect![[r#"
+        {
+          "events": [
+            {
+              "v": 1,
+              "seq": 3,
+              "id": "03a36fbd12c7776ec662",
+              "type": "flow.bypass",
+              "at": "2023-11-14T22:13:20.000Z",
+              "phase": "commit",
+              "taskId": "T-1",
+              "runId": null,
+              "data": {
+                "source": "command",
+                "identifier": "override",
+                "invariant": "I-3",
+                "phase": "branch",
+                "reason": "there is no tracker",
+                "stage": "recorded"
+              },
+              "prev": "270ab606317eb22fae2bddf79a810ee0532dc6abf60e1a59301939ad2d6fce0b"
+            }
+          ],
+          "more": false
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("flow events --type flow.bypass --format json"));
+    expect![[r#"
+        stderr: nothing of that sort is on record
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("flow events --task T-2"));
 }
 
 #[test]
@@ -67,17 +112,51 @@ fn a_log_is_verified() {
     let path = project.path().join(".portolan/flow-events.jsonl");
     let log = std::fs::read_to_string(&path).expect("it is there");
     std::fs::write(&path, log.replace("no tracker", "a tracker")).expect("it is ours");
-    expect![[r#""#]].assert_eq(&project.says("flow events --verify"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --verify --format json"));
+    expect![[r#"
+        stderr: error: the event log is not whole: `<project>/.portolan/flow-events.jsonl`, line 3: the line is not as it was written
+        stderr: help: the 2 lines before are; keep a copy, and find out who changed the file
+        exit: 1
+    "#]].assert_eq(&project.says("flow events --verify"));
+    expect![[r#"
+        {
+          "lines": 2,
+          "head": "270ab606317eb22fae2bddf79a810ee0532dc6abf60e1a59301939ad2d6fce0b",
+          "fault": {
+            "file": "<project>/.portolan/flow-events.jsonl",
+            "line": 3,
+            "what": "the line is not as it was written"
+          }
+        }
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("flow events --verify --format json"));
 }
 
 #[test]
 fn what_is_asked_for_must_be_there() {
     let project = Project::new();
-    expect![[r#""#]].assert_eq(&project.says("flow events"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --verify"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --type flow.bypas"));
-    expect![[r#""#]].assert_eq(&project.says("flow events --since yesterday"));
+    expect![[r#"
+        stderr: nothing of that sort is on record
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("flow events"));
+    expect![[r#"
+        stderr: nothing is on record in this project
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("flow events --verify"));
+    expect![[r#"
+        stderr: error: invalid value 'flow.bypas' for '--type <TYPE>': `flow.bypas` is no type of event; did you mean `flow.bypass`?
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]].assert_eq(&project.says("flow events --type flow.bypas"));
+    expect![[r#"
+        stderr: error: invalid value 'yesterday' for '--since <TIME>': `yesterday` is no time; write `<time>`, `2026-11-22`, or `12h` for how long ago
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]].assert_eq(&project.says("flow events --since yesterday"));
     assert!(!project.path().join(".portolan").exists(), "looking leaves nothing behind");
 }
 

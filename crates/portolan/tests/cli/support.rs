@@ -106,6 +106,7 @@ impl Project {
         let mut command = Command::new(env!("CARGO_BIN_EXE_portolan"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.env("PORTOLAN_DATA_DIR", self.person()).env("USER", "ada");
+        command.env_remove("FLOW_EVENTS_PATH").env_remove("XCODER_EVENTS_PATH");
         command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command
     }

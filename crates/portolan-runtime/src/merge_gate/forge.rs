@@ -1,0 +1,95 @@
+//! What people said of a pull request, asked with `gh`.
+
+use std::path::Path;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::gates::merge::Review;
+use serde::Deserialize;
+
+use super::program::ask;
+use crate::service::ServiceError;
+
+/// The most that `gh` may say, in bytes.
+const MAX_ANSWER: u64 = 16 << 20;
+
+/// A pull request.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Title and body.
+    pub(super) text: String,
+    pub(super) author: String,
+    pub(super) reviews: Vec<Review>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    number: u64,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: String,
+    author: Person,
+    head_ref_oid: String,
+    #[serde(default)]
+    reviews: Vec<ToldReview>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    login: String,
+}
+
+#[derive(Deserialize)]
+struct ToldReview {
+    author: Option<Person>,
+    state: String,
+    commit: Option<Commit>,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    oid: String,
+}
+
+/// Asks for a pull request, which must be of this commit.
+pub(super) async fn request(project: &Path, number: u64, head: &str) -> Result<Request, ServiceError> {
+    let unverified = |why: String| {
+        ServiceError::refused(
+            "forge_unreachable",
+            format!("what people said of the pull request {number} cannot be verified: {why}"),
+            "install `gh` and log in with `gh auth login`, or leave `--pr` out",
+        )
+    };
+    let text = number.to_string();
+    let arguments = ["pr", "view", &text, "--json", "number,title,body,author,headRefOid,reviews"];
+    let answer = ask("gh", &arguments, project, Vec::new(), MAX_ANSWER).await;
+    let answer = answer.map_err(|error| unverified(format!("`gh` cannot be asked ({error})")))?;
+    if !answer.status.success() {
+        return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint))));
+    }
+    let told: Told =
+        serde_json::from_slice(&answer.output).map_err(|error| unverified(format!("`gh` answers no JSON: {error}")))?;
+    if told.number != number || told.head_ref_oid != head {
+        return Err(ServiceError::refused(
+            "other_head",
+            format!("the pull request {number} is of the commit {}, not of {head}", clip(&told.head_ref_oid)),
+            "push first, or name its commit with `--head`",
+        ));
+    }
+    Ok(Request {
+        text: format!("{}\n\n{}", told.title, told.body),
+        author: told.author.login,
+        reviews: told.reviews.into_iter().filter_map(review).collect(),
+    })
+}
+
+/// A review that says something: a comment approves of nothing and asks for nothing.
+fn review(told: ToldReview) -> Option<Review> {
+    let approves = match told.state.as_str() {
+        "APPROVED" => true,
+        "CHANGES_REQUESTED" => false,
+        _ => return None,
+    };
+    Some(Review { by: told.author?.login, approves, commit: told.commit.map(|commit| commit.oid).unwrap_or_default() })
+}

@@ -1,0 +1,201 @@
+//! What git knows of two commits.
+
+use std::path::Path;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::gates::merge::{Change, Commit, Diff};
+
+use super::objects::{self, Wanted};
+use super::program::{Answer, ask};
+use crate::service::ServiceError;
+
+/// The most that git may say of a branch, in bytes.
+const MAX_ANSWER: u64 = 64 << 20;
+/// The most files that a branch may change.
+const MAX_FILES: usize = 50_000;
+
+/// A repository.
+pub(super) struct Repository<'p> {
+    folder: &'p Path,
+}
+
+/// A file that differs, as git tells it.
+#[derive(Default)]
+struct Raw {
+    from: Option<String>,
+    path: String,
+    before: Wanted,
+    after: Wanted,
+    added: u64,
+    deleted: u64,
+}
+
+impl<'p> Repository<'p> {
+    pub(super) fn at(folder: &'p Path) -> Repository<'p> {
+        Repository { folder }
+    }
+
+    /// Asks git, whatever the repository's own settings would have it run.
+    pub(super) async fn git(&self, arguments: &[&str], input: Vec<u8>) -> Result<Answer, ServiceError> {
+        let always = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"];
+        let mut all = vec!["--no-pager"];
+        all.extend(always);
+        all.extend(arguments);
+        ask("git", &all, self.folder, input, MAX_ANSWER).await.map_err(|error| {
+            let verb = arguments.first().copied().unwrap_or_default();
+            ServiceError::refused(
+                "git_failed",
+                format!("`git {verb}` cannot be asked: {error}"),
+                "look whether git is installed",
+            )
+        })
+    }
+
+    /// The same, when it succeeds.
+    async fn said(&self, arguments: &[&str]) -> Result<Vec<u8>, ServiceError> {
+        let answer = self.git(arguments, Vec::new()).await?;
+        match answer.status.success() {
+            true => Ok(answer.output),
+            false => Err(ServiceError::refused(
+                "git_failed",
+                format!("`git {}` failed: {}", arguments.first().copied().unwrap_or_default(), clip(&answer.complaint)),
+                "look whether this is a repository that has both commits and what lies between them",
+            )),
+        }
+    }
+
+    /// The commit that a word means.
+    pub(super) async fn commit(&self, word: &str) -> Result<String, ServiceError> {
+        let unknown = || {
+            ServiceError::refused(
+                "unknown_commit",
+                format!("`{}` is no commit of this repository", clip(word)),
+                "name a commit or a branch; `git fetch` brings those of others",
+            )
+        };
+        if word.is_empty() || word.starts_with('-') {
+            return Err(unknown());
+        }
+        let named = format!("{word}^{{commit}}");
+        let answer = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named], Vec::new()).await?;
+        let text = String::from_utf8_lossy(&answer.output);
+        let id = text.lines().next_back().unwrap_or_default().trim();
+        let is_id = id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if answer.status.success() && is_id { Ok(id.to_owned()) } else { Err(unknown()) }
+    }
+
+    /// A file of a commit; nothing when it has none there, or none that is a text.
+    pub(super) async fn text_at(&self, commit: &str, path: &str) -> Result<Option<String>, ServiceError> {
+        let listed = self.said(&["ls-tree", "-z", "--full-tree", commit, "--", path]).await?;
+        let listed = String::from_utf8_lossy(&listed);
+        let Some((entry, _)) = listed.split_once('\t') else { return Ok(None) };
+        let mut words = entry.split(' ');
+        let (mode, kind, id) = (words.next().unwrap_or_default(), words.next(), words.next().unwrap_or_default());
+        if kind != Some("blob") || mode == "120000" {
+            return Ok(None);
+        }
+        let wanted = Wanted::Blob(id.to_owned());
+        let mut texts = objects::texts(self, &[&wanted]).await?;
+        match texts.remove(id) {
+            Some(text) => Ok(Some(text)),
+            None => Err(ServiceError::refused(
+                "unreadable",
+                format!("`{}` of the commit {commit} is no text, or too long", clip(path)),
+                "mend it there first",
+            )),
+        }
+    }
+
+    /// The messages of the commits that would be merged.
+    pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<Commit>, ServiceError> {
+        let range = format!("{base}..{head}");
+        let said =
+            self.said(&["log", "-z", "--no-show-signature", "--no-color", "--format=%H%n%B", &range, "--"]).await?;
+        let text = String::from_utf8_lossy(&said);
+        let commits = text.split('\0').filter_map(|commit| commit.split_once('\n'));
+        Ok(commits.map(|(id, message)| Commit { id: id.to_owned(), message: message.to_owned() }).collect())
+    }
+
+    /// What changed since `head` left `base`.
+    pub(super) async fn diff(&self, base: &str, head: &str) -> Result<Diff, ServiceError> {
+        let range = format!("{base}...{head}");
+        let arguments = [
+            "diff",
+            "--raw",
+            "--numstat",
+            "-z",
+            "-M",
+            "--no-abbrev",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-relative",
+            "--ignore-submodules=none",
+            &range,
+            "--",
+        ];
+        let said = self.said(&arguments).await?;
+        let raw = parsed(&said).ok_or_else(|| {
+            ServiceError::refused(
+                "git_failed",
+                "what `git diff` says cannot be read",
+                "look whether git is 2.30 or newer",
+            )
+        })?;
+        if raw.len() > MAX_FILES {
+            let message = format!("the branch changes {} files, more than {MAX_FILES}", raw.len());
+            return Err(ServiceError::refused("too_large", message, "merge it in parts"));
+        }
+        let wanted: Vec<&Wanted> = raw.iter().flat_map(|file| [&file.before, &file.after]).collect();
+        let texts = objects::texts(self, &wanted).await?;
+        let change = |file: Raw| Change {
+            before: file.before.text(&texts),
+            after: file.after.text(&texts),
+            path: file.path,
+            from: file.from,
+            added: file.added,
+            deleted: file.deleted,
+        };
+        Ok(Diff { files: raw.into_iter().map(change).collect() })
+    }
+}
+
+/// Reads `--raw --numstat -z`: first a record a file that begins with a colon, then one with its numbers of lines.
+fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
+    let text = String::from_utf8_lossy(said);
+    let mut parts = text.split('\0').peekable();
+    let mut files: Vec<Raw> = Vec::new();
+    while let Some(meta) = parts.next_if(|part| part.starts_with(':')) {
+        let words: Vec<&str> = meta[1..].split(' ').collect();
+        let &[mode_before, mode_after, before, after, status] = words.as_slice() else { return None };
+        let path = parts.next()?.to_owned();
+        let mut file = Raw { path, ..Raw::default() };
+        if status.starts_with(['R', 'C']) {
+            let to = parts.next()?.to_owned();
+            // What is copied is still there.
+            file.from = Some(std::mem::replace(&mut file.path, to)).filter(|_| status.starts_with('R'));
+        }
+        let is_copy = status.starts_with('C');
+        file.before = if is_copy {
+            Wanted::Nothing
+        } else {
+            Wanted::of(mode_before, before, file.from.as_deref().unwrap_or(&file.path))
+        };
+        file.after = Wanted::of(mode_after, after, &file.path);
+        files.push(file);
+    }
+    let at: std::collections::BTreeMap<String, usize> =
+        files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
+    while let Some(numbers) = parts.next().filter(|part| !part.is_empty()) {
+        let mut words = numbers.splitn(3, '\t');
+        let (added, deleted, mut path) = (words.next()?, words.next()?, words.next()?);
+        if path.is_empty() {
+            parts.next()?;
+            path = parts.next()?;
+        }
+        let file = &mut files[*at.get(path)?];
+        // Of what is no text there is `-`.
+        (file.added, file.deleted) = (added.parse().unwrap_or(0), deleted.parse().unwrap_or(0));
+    }
+    Some(files)
+}

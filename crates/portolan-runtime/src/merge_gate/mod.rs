@@ -1,0 +1,169 @@
+//! The merge gate over a real repository: what a branch changes is read with git, what people said of it with `gh`, and
+//! the policy from the commit that it is merged into. What it comes to is [`portolan_core::gates::merge`]'s to say, and
+//! is put on record.
+
+mod forge;
+mod git;
+mod objects;
+mod program;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::gates::merge::{Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, gate};
+use portolan_core::source::Source;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::audit::{Durability, Entry, Kind, Log};
+use crate::library::read_text;
+use crate::service::ServiceError;
+use forge::Request;
+use git::Repository;
+
+/// What is to be ruled on.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The commit that is merged into: anything that git takes for one.
+    pub base: String,
+    /// The commit that would be merged.
+    pub head: String,
+    /// Its pull request, where it has one.
+    pub request: Option<u64>,
+    /// A text that says what is meant to go: `Removes:` lines, and lists below a heading with `Removals` in it.
+    pub intent: Option<PathBuf>,
+    /// A JSON object from a name of evidence to `{"ok": true, "summary": "…"}`.
+    pub evidence: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Ruled {
+    /// The ruling.
+    pub ruling: Ruling,
+    /// The commits, whole.
+    pub base: String,
+    /// The commit that would be merged.
+    pub head: String,
+    /// What the policy warns of.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Why nothing was ruled.
+#[derive(Debug)]
+pub enum Unruled {
+    /// The policy of the base commit has faults: its source and them.
+    Policy(Source, Vec<Diagnostic>),
+    /// Something else went wrong.
+    Failed(ServiceError),
+}
+
+impl From<ServiceError> for Unruled {
+    fn from(error: ServiceError) -> Unruled {
+        Unruled::Failed(error)
+    }
+}
+
+/// Rules on a merge, and puts the verdict on record.
+///
+/// # Errors
+/// What must be known to rule cannot be known, or the verdict cannot be put on record.
+pub async fn rule(project: &Path, question: &Question) -> Result<Ruled, Unruled> {
+    let repository = Repository::at(project);
+    let base = repository.commit(&question.base).await?;
+    let head = repository.commit(&question.head).await?;
+    let (policy, warnings) = policy(&repository, &base).await?;
+    let diff = repository.diff(&base, &head).await?;
+    let request = match question.request {
+        Some(number) => Some(forge::request(project, number, &head).await?),
+        None => None,
+    };
+    let declared = declared(&repository, question, &request, &diff, (&base, &head)).await?;
+    let evidence = evidence(question, request, &head)?;
+    let ruling = gate(&diff, &declared, &policy, &evidence);
+    let ruled = Ruled { ruling, base, head, warnings };
+    record(project, question, &ruled)?;
+    Ok(ruled)
+}
+
+/// The policy of the base commit: the branch's own could let anything pass.
+async fn policy(repository: &Repository<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), Unruled> {
+    let Some(text) = repository.text_at(base, POLICY).await? else { return Ok((Policy::default(), Vec::new())) };
+    let source = Source::new(POLICY, text);
+    match Policy::read(&source) {
+        (Some(policy), warnings) => Ok((policy, warnings)),
+        (None, faults) => Err(Unruled::Policy(source, faults)),
+    }
+}
+
+async fn declared(
+    repository: &Repository<'_>,
+    question: &Question,
+    request: &Option<Request>,
+    diff: &Diff,
+    (base, head): (&str, &str),
+) -> Result<Declared, ServiceError> {
+    let mut declared = Declared { commits: repository.commits(base, head).await?, ..Declared::default() };
+    declared.request = request.as_ref().map(|request| request.text.clone());
+    for change in &diff.files {
+        let is_spec = change.path.ends_with(".md") && change.path.split('/').any(|name| name.contains("spec"));
+        if is_spec && let Some(text) = repository.text_at(head, &change.path).await? {
+            declared.specs.push((change.path.clone(), text));
+        }
+    }
+    if let Some(path) = &question.intent {
+        let text = read_text(path)?;
+        let request = declared.request.get_or_insert_default();
+        // Its first line is no title: what sort of change it is, the commits say.
+        request.push_str("\n\n");
+        request.push_str(&text);
+        declared.specs.push((path.to_string_lossy().into_owned(), text));
+    }
+    Ok(declared)
+}
+
+/// A piece of evidence as a file tells it.
+#[derive(Deserialize)]
+struct Told {
+    ok: bool,
+    #[serde(default)]
+    summary: String,
+}
+
+fn evidence(question: &Question, request: Option<Request>, head: &str) -> Result<Evidence, ServiceError> {
+    let mut evidence = Evidence { head: head.to_owned(), ..Evidence::default() };
+    if let Some(request) = request {
+        evidence.author = Some(request.author);
+        evidence.reviews = request.reviews;
+    }
+    if let Some(path) = &question.evidence {
+        let text = read_text(path)?;
+        let told: BTreeMap<String, Told> = serde_json::from_str(&text).map_err(|error| {
+            ServiceError::refused(
+                "bad_evidence",
+                format!("`{}` is no evidence: {error}", path.display()),
+                "write `{\"owasp\": {\"ok\": true, \"summary\": \"…\"}}`",
+            )
+        })?;
+        let findings = told.into_iter().map(|(name, told)| (name, Finding { is_ok: told.ok, summary: told.summary }));
+        evidence.findings = findings.collect();
+    }
+    Ok(evidence)
+}
+
+/// The most reasons that are put on record; all of them are in the answer.
+const MAX_RECORDED: usize = 50;
+
+fn record(project: &Path, question: &Question, ruled: &Ruled) -> Result<(), ServiceError> {
+    let Ruled { ruling, base, head, .. } = ruled;
+    let told = ruling.reasons.iter().take(MAX_RECORDED);
+    let reasons: Vec<String> =
+        told.map(|reason| format!("{}:{}: {}", reason.path, reason.line, reason.message)).collect();
+    let data = json!({
+        "verdict": ruling.verdict, "score": ruling.score, "base": base, "head": head, "pr": question.request,
+        "shape": ruling.shape, "count": ruling.reasons.len(), "reasons": reasons,
+    });
+    Log::of_project(project)?.append(&[Entry::of(Kind::MergeGateVerdict, data)], Durability::Synced)?;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The contents of files, read in two questions however many they are: how long each is, then those that are not too long.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use portolan_core::gates::merge::{Text, reads};
+
+use super::git::Repository;
+use crate::service::ServiceError;
+
+/// The longest file that is looked into.
+const MAX_FILE: u64 = 1 << 20;
+/// How much is looked into in all; the rest counts as not read.
+const MAX_ALL: u64 = 32 << 20;
+
+/// What is wanted of one side of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// There is no file.
+    #[default]
+    Nothing,
+    /// There is one that nobody looks into.
+    Unread,
+    /// This one.
+    Blob(String),
+}
+
+impl Wanted {
+    /// What is wanted of a file with this mode.
+    pub(super) fn of(mode: &str, id: &str, path: &str) -> Wanted {
+        match mode {
+            "000000" => Wanted::Nothing,
+            "100644" | "100755" if reads(path) => Wanted::Blob(id.to_owned()),
+            _ => Wanted::Unread,
+        }
+    }
+
+    /// What was read of it.
+    pub(super) fn text(&self, texts: &BTreeMap<String, String>) -> Text {
+        match self {
+            Wanted::Nothing => Text::Absent,
+            Wanted::Unread => Text::Unread,
+            Wanted::Blob(id) => texts.get(id).cloned().map_or(Text::Unread, Text::Of),
+        }
+    }
+}
+
+/// The texts that are wanted, by their ids; what is no text, too long or not there is missing.
+pub(super) async fn texts(
+    repository: &Repository<'_>,
+    wanted: &[&Wanted],
+) -> Result<BTreeMap<String, String>, ServiceError> {
+    let ids: BTreeSet<&str> = wanted
+        .iter()
+        .filter_map(|wanted| match wanted {
+            Wanted::Blob(id) => Some(id.as_str()),
+            Wanted::Nothing | Wanted::Unread => None,
+        })
+        .collect();
+    let list = |ids: &mut dyn Iterator<Item = &str>| ids.flat_map(|id| [id, "\n"]).collect::<String>().into_bytes();
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let sizes = repository.git(&["cat-file", "--batch-check"], list(&mut ids.into_iter())).await?.output;
+    let sizes = String::from_utf8_lossy(&sizes).into_owned();
+    let mut all = 0;
+    let small: Vec<&str> = sizes
+        .lines()
+        .filter_map(|line| {
+            let (id, rest) = line.split_once(' ')?;
+            let size: u64 = rest.strip_prefix("blob ")?.parse().ok()?;
+            all += if size <= MAX_FILE { size } else { 0 };
+            (size <= MAX_FILE && all <= MAX_ALL).then_some(id)
+        })
+        .collect();
+    let output = repository.git(&["cat-file", "--batch"], list(&mut small.into_iter())).await?.output;
+    Ok(split(&output))
+}
+
+/// Reads the answers of `cat-file --batch`: a line with id, type and length, the content, and the end of a line.
+fn split(mut output: &[u8]) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    while let Some(end) = output.iter().position(|byte| *byte == b'\n') {
+        let head = String::from_utf8_lossy(&output[..end]).into_owned();
+        let words: Vec<&str> = head.split(' ').collect();
+        let &[id, "blob", size] = words.as_slice() else { break };
+        let Some(size) = size.parse::<usize>().ok().filter(|size| end + 1 + size < output.len()) else { break };
+        let content = &output[end + 1..end + 1 + size];
+        if let Ok(text) = std::str::from_utf8(content)
+            && !text.contains('\0')
+        {
+            texts.insert(id.to_owned(), text.to_owned());
+        }
+        output = &output[end + 2 + size..];
+    }
+    texts
+}

@@ -1,0 +1,113 @@
+//! `portolan merge-gate`: whether a branch may be merged.
+
+mod report;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::gates::merge::Verdict;
+use portolan_core::source::Source;
+use portolan_runtime::merge_gate::{Question, Ruled, Unruled, rule};
+
+use super::check::drawn;
+use super::output::{Output, table};
+use super::{Common, Exit, block_on};
+
+/// Rule whether a branch may be merged: what it removes was announced, and somebody looked at what needs it.
+///
+/// Example: portolan merge-gate --base origin/main --head HEAD
+#[derive(Args)]
+#[command(
+    after_help = "The policy is `.portolan/merge-policy.yaml` of the base commit, never of the branch. Exit code 0 when it \
+                  may be merged, 1 when it may not, 3 when a person decides, 2 when nothing could be ruled."
+)]
+pub(super) struct MergeGate {
+    /// The commit or branch that is merged into.
+    #[arg(long, value_name = "COMMIT")]
+    base: String,
+    /// The commit or branch that would be merged.
+    #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+    head: String,
+    /// Its pull request: `gh` is asked what people said of it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pr: Option<u64>,
+    /// A text with `Removes:` lines, or with lists below a heading `Removals`.
+    #[arg(long, value_name = "FILE")]
+    intent: Option<PathBuf>,
+    /// What was looked at elsewhere: JSON such as `{"owasp": {"ok": true, "summary": "…"}}`.
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// Print a report in this form; `--format json` prints the ruling as it is.
+    #[arg(long, value_enum, value_name = "FORM")]
+    report: Option<Form>,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Markdown, for a comment on the pull request.
+    Md,
+    /// SARIF 2.1.0, for tools that show findings beside the code.
+    Sarif,
+}
+
+pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let project = common.project()?;
+    let question = Question {
+        base: args.base.clone(),
+        head: args.head.clone(),
+        request: args.pr,
+        intent: args.intent.clone(),
+        evidence: args.evidence.clone(),
+    };
+    let ruled = match block_on(rule(&project, &question)).context("the commits cannot be looked at")? {
+        Ok(ruled) => ruled,
+        Err(Unruled::Failed(error)) => {
+            // 1 and 3 are verdicts: what could not be ruled has another code.
+            output.error(error.code, &error.message, &error.help);
+            return Ok(Exit::Refused);
+        }
+        Err(Unruled::Policy(source, faults)) => {
+            tell(output, &source, &faults);
+            return Ok(Exit::Refused);
+        }
+    };
+    match args.report {
+        Some(Form::Md) => output.line(report::markdown(&ruled))?,
+        Some(Form::Sarif) => output.json(&report::sarif(&ruled))?,
+        None if output.is_json() => output.json(&report::json(&ruled))?,
+        None => text(output, &ruled)?,
+    }
+    Ok(match ruled.ruling.verdict {
+        Verdict::Pass => Exit::Done,
+        Verdict::HumanReview => Exit::HUMAN_REVIEW,
+        Verdict::Block => Exit::Failed,
+    })
+}
+
+/// What is wrong with the policy.
+fn tell(output: Output, source: &Source, faults: &[Diagnostic]) {
+    let message = "the merge policy of the base commit has faults";
+    let help = "mend it there first: the policy of a branch is not asked";
+    if output.is_json() {
+        let told = faults
+            .iter()
+            .map(|fault| format!("{}: {}", source.place(fault.span.map_or(0, |span| span.start)), fault.message));
+        let told: Vec<String> = told.collect();
+        return output.error("bad_policy", &format!("{message}: {}", told.join("; ")), help);
+    }
+    for fault in faults {
+        output.remark(drawn(source, fault, output.has_error_colour()));
+        output.remark("");
+    }
+    output.error("bad_policy", message, help);
+}
+
+fn text(output: Output, ruled: &Ruled) -> anyhow::Result<()> {
+    output.line(report::headline(ruled))?;
+    let rows = report::rows(ruled);
+    if rows.is_empty() { Ok(()) } else { output.line(table(&rows)) }
+}
