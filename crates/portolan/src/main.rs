@@ -1,6 +1,8 @@
 //! `portolan`: the command line, and the MCP server behind `portolan serve`.
 
 mod cli;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that calls it is wired on top"))]
+mod hook;
 mod mcp;
 #[cfg(test)]
 mod reference;
