@@ -6,7 +6,9 @@ mod catalog;
 mod check;
 mod completions;
 mod demo;
+mod doctor;
 mod eval;
+mod install;
 mod kept;
 mod output;
 mod resume;
@@ -66,6 +68,8 @@ enum Verb {
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Trust(trust::TrustArgs),
+    Install(install::Install),
+    Doctor(doctor::Doctor),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
     Demo(demo::Demo),
@@ -171,6 +175,8 @@ fn perform(cli: Cli) -> Exit {
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
+        Verb::Install(args) => install::run(&args, &cli.common),
+        Verb::Doctor(args) => doctor::run(&args, &cli.common),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),

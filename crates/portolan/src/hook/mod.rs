@@ -24,6 +24,7 @@ use portolan_core::gates::Intent;
 
 pub(crate) use answer::{Answer, Reply, answer, is_denial, refuse};
 pub(crate) use read::read;
+pub(crate) use tools::quoted;
 
 /// The most bytes that are read of one announcement; a longer one is unreadable.
 pub(crate) const MAX_INPUT: usize = 4 << 20;

@@ -273,7 +273,8 @@ fn tools_are_known_by_their_names_and_else_by_their_arguments() {
         copilot github-mcp-server-list_issues: mcp github-mcp-server / list_issues
         copilot multi_replace_string_in_file: edits /p/a /p/b
         copilot editFiles: edits a b
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod demo;
 mod eval;
 mod examples;
 mod help;
+mod install;
 mod misuse;
 mod output;
 mod resume;
