@@ -1,15 +1,16 @@
 //! `portolan install`: a coding agent, or git, is made to ask before it acts.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
-use super::output::safe;
+use super::output::{one_line, safe};
 use super::{Common, Exit};
 use crate::hook::Host;
-use crate::install::{Direction, Plan, Target, program};
+use crate::install::{Direction, Plan, Target, plugin, program};
 
 /// Put hooks into a coding agent's own configuration of this project, or into git.
 ///
@@ -31,6 +32,9 @@ pub(super) struct Install {
     /// Show what would be done, and do nothing.
     #[arg(long, conflicts_with = "yes")]
     print: bool,
+    /// Write a plug-in for Claude Code into a folder of its own instead, with the manifest of a marketplace.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "print"])]
+    plugin: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,6 +68,9 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
     let target = args.target.target();
+    if let Some(folder) = &args.plugin {
+        return write_plugin(target, folder, common);
+    }
     let direction = if args.uninstall { Direction::Uninstall } else { Direction::Install };
     let (program, note) = program()?;
     let mut plan = Plan::of(target, direction, &project, &program)?;
@@ -95,6 +102,25 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         output.remark(safe(note));
     }
     Ok(if changed && !done && !args.print { Exit::Refused } else { Exit::Done })
+}
+
+/// A folder that is named on the command line is consent enough: nothing else is written.
+fn write_plugin(target: Target, folder: &Path, common: &Common) -> anyhow::Result<Exit> {
+    if target != Target::Host(Host::ClaudeCode) {
+        let message = format!("there is no plug-in for `{}`", target.name());
+        return Err(ServiceError::refused("no_plugin", message, "leave `--plugin` away").into());
+    }
+    let output = common.output();
+    let written: Vec<String> = plugin::write(folder)?.iter().map(|path| path.display().to_string()).collect();
+    if output.is_json() {
+        output.json(&json!({ "for": target.name(), "files": written, "done": true, "notes": [] }))?;
+        return Ok(Exit::Done);
+    }
+    for path in &written {
+        output.line(one_line(path))?;
+    }
+    output.remark(format!("in Claude Code: /plugin marketplace add {}", one_line(&folder.display().to_string())));
+    Ok(Exit::Done)
 }
 
 /// Whether the person wants it.

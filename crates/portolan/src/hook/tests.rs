@@ -287,3 +287,14 @@ fn a_shell_runs_where_it_is_told_to() {
     assert_eq!(folder(r#"{"command":"ls","workdir":"sub"}"#), "/p/sub");
     assert_eq!(folder(r#"{"command":"ls","workdir":"/q"}"#), "/q");
 }
+
+#[test]
+fn every_host_is_found_by_its_name_and_answers_before_it_is_given_up() {
+    for host in Host::ALL {
+        assert_eq!(Host::named(host.name()), Some(host));
+        for event in host.events() {
+            assert!(event.stage.deadline() < event.stage.host_timeout(), "{host} {}", event.name);
+        }
+    }
+    assert_eq!(Host::named("git"), None);
+}

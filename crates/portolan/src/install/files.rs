@@ -131,7 +131,8 @@ pub(super) fn missing_folders(project: &Path, path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
+/// A file is there as a whole, or as it was.
+pub(super) fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
     let folder = path.parent().context("it has no folder")?;
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -93,7 +93,8 @@ fn entry(within: &[&str], key: &str, value: Value) -> Part {
     Part { within: within.iter().map(|&key| key.to_owned()).collect(), key: Some(key.to_owned()), value }
 }
 
-fn hooks(host: Host, program: &str) -> Vec<Part> {
+/// The hooks of a host that reads them among its settings.
+pub(super) fn hooks(host: Host, program: &str) -> Vec<Part> {
     let events = host.events().iter().filter(|event| event.installed);
     events
         .map(|event| Part {

@@ -5,6 +5,7 @@ mod examine;
 mod files;
 mod git;
 mod hosts;
+pub(crate) mod plugin;
 mod program;
 mod record;
 mod splice;

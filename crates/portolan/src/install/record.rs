@@ -43,7 +43,6 @@ pub(crate) struct Installed {
     pub(super) chained: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

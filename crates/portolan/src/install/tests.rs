@@ -356,3 +356,20 @@ fn git_hooks_that_git_passes_over_are_found() {
     assert!(project.git(&["config", "core.hooksPath", "/dev/null"]));
     assert_eq!(wrong().len(), 6, "{:?}", wrong());
 }
+
+#[test]
+fn the_plug_in_of_claude_code_is_as_it_was_read() {
+    let mut told = String::new();
+    for (name, text) in plugin::files() {
+        told += &format!("=== {name}\n{text}");
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hook/plugin.txt");
+    expect_test::expect_file![golden].assert_eq(&told);
+    let project = Project::new();
+    let folder = project.path().join("plugin");
+    assert_eq!(plugin::write(&folder).expect("it is written").len(), plugin::files().len());
+    plugin::write(&folder).expect("an earlier one is replaced");
+    project.write("other/mine.txt", "mine");
+    let why = plugin::write(&project.path().join("other")).expect_err("it is refused");
+    assert!(why.to_string().contains("has other things in it"), "{why}");
+}
