@@ -6,9 +6,11 @@
 pub mod guidelines;
 mod intent;
 mod judgement;
+mod protected;
 
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
 
 pub mod merge;
+pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};

@@ -6,8 +6,10 @@ mod catalog;
 mod check;
 mod completions;
 mod demo;
+mod doctor;
 mod eval;
 mod flow;
+mod install;
 mod kept;
 mod merge_gate;
 mod output;
@@ -70,6 +72,8 @@ enum Verb {
     Flow(flow::Flow),
     MergeGate(merge_gate::MergeGate),
     Trust(trust::TrustArgs),
+    Install(install::Install),
+    Doctor(doctor::Doctor),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
     Demo(demo::Demo),
@@ -182,6 +186,8 @@ fn perform(cli: Cli) -> Exit {
         Verb::Flow(args) => flow::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
+        Verb::Install(args) => install::run(&args, &cli.common),
+        Verb::Doctor(args) => doctor::run(&args, &cli.common),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),

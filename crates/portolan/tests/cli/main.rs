@@ -11,6 +11,7 @@ mod eval;
 mod examples;
 mod flow;
 mod help;
+mod install;
 mod merge_gate;
 mod misuse;
 mod output;

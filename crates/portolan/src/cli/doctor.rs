@@ -1,0 +1,47 @@
+//! `portolan doctor`: whether the hooks that were installed still hold.
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{Paint, one_line};
+use super::{Common, Exit, block_on};
+use crate::install::{Finding, Record, State, examine};
+
+/// Look whether the installed hooks are there, switched on, and refuse what they must.
+///
+/// Example: portolan doctor
+#[derive(Args)]
+#[command(
+    after_help = "Each hook is run as its host would run it, with a forbidden call. The exit code is 1 when something is wrong."
+)]
+pub(super) struct Doctor {
+    /// Print JSON, as with `--format json`.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let project = common.project()?;
+    let record = Record::load(&project)?;
+    let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    environment.sort();
+    let findings = block_on(examine(&project, &record, &environment))?;
+    let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
+    if args.json || output.is_json() {
+        output.json(&json!({ "good": !wrong, "findings": findings }))?;
+    } else {
+        for Finding { about, state, message } in &findings {
+            let word = match state {
+                State::Good => output.paint(Paint::Good, "good"),
+                State::Doubtful => output.paint(Paint::Warn, "doubtful"),
+                State::Wrong => output.paint(Paint::Bad, "wrong"),
+            };
+            output.line(format!("{word}  {about}: {}", one_line(message)))?;
+        }
+        if record.files.is_empty() {
+            output.remark("nothing is installed in this project: see `portolan install --help`");
+        }
+    }
+    Ok(if wrong { Exit::Failed } else { Exit::Done })
+}

@@ -1,0 +1,142 @@
+//! `portolan install`: a coding agent, or git, is made to ask before it acts.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use portolan_runtime::service::ServiceError;
+use serde_json::json;
+
+use super::output::{one_line, safe};
+use super::{Common, Exit};
+use crate::hook::Host;
+use crate::install::{Direction, Plan, Target, plugin, program};
+
+/// Put hooks into a coding agent's own configuration of this project, or into git.
+///
+/// Example: portolan install claude-code
+#[derive(Args)]
+#[command(
+    after_help = "Nothing of yours in these files is changed. What was put in is recorded in .portolan/installed.json; `portolan doctor` looks whether it still works."
+)]
+pub(super) struct Install {
+    /// Whose hooks.
+    #[arg(value_enum, value_name = "FOR")]
+    target: Name,
+    /// Do it without asking.
+    #[arg(long)]
+    yes: bool,
+    /// Take out what was put in.
+    #[arg(long)]
+    uninstall: bool,
+    /// Show what would be done, and do nothing.
+    #[arg(long, conflicts_with = "yes")]
+    print: bool,
+    /// Write a plug-in for Claude Code into a folder of its own instead, with the manifest of a marketplace.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "print"])]
+    plugin: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    ClaudeCode,
+    Codex,
+    Cursor,
+    Gemini,
+    #[value(name = "opencode")]
+    OpenCode,
+    Copilot,
+    /// Git's own hooks, which hold whoever commits.
+    Git,
+}
+
+impl Name {
+    fn target(self) -> Target {
+        match self {
+            Name::ClaudeCode => Target::Host(Host::ClaudeCode),
+            Name::Codex => Target::Host(Host::Codex),
+            Name::Cursor => Target::Host(Host::Cursor),
+            Name::Gemini => Target::Host(Host::Gemini),
+            Name::OpenCode => Target::Host(Host::OpenCode),
+            Name::Copilot => Target::Host(Host::Copilot),
+            Name::Git => Target::Git,
+        }
+    }
+}
+
+pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let project = common.project()?;
+    let target = args.target.target();
+    if let Some(folder) = &args.plugin {
+        return write_plugin(target, folder, common);
+    }
+    let direction = if args.uninstall { Direction::Uninstall } else { Direction::Install };
+    let (program, note) = program()?;
+    let mut plan = Plan::of(target, direction, &project, &program)?;
+    if direction == Direction::Install {
+        plan.notes.splice(0..0, note);
+    }
+    let notes = std::mem::take(&mut plan.notes);
+    let changed = !plan.is_empty();
+    let files: Vec<String> = plan.files().iter().map(|file| file.display().to_string()).collect();
+    if !output.is_json() && changed {
+        output.line(safe(&plan.diff()).trim_end())?;
+    }
+    let done = !args.print && consented(args, changed)?;
+    if done {
+        plan.perform()?;
+    }
+    if output.is_json() {
+        output.json(&json!({ "for": target.name(), "files": files, "done": done && changed, "notes": notes }))?;
+        return Ok(Exit::Done);
+    }
+    let said = match (changed, done, direction) {
+        (false, ..) => "there is nothing to do",
+        (true, false, _) => "nothing was changed",
+        (true, true, Direction::Install) => "installed; see that it works with `portolan doctor`",
+        (true, true, Direction::Uninstall) => "uninstalled",
+    };
+    output.remark(said);
+    for note in notes.iter().filter(|_| changed || args.print) {
+        output.remark(safe(note));
+    }
+    Ok(if changed && !done && !args.print { Exit::Refused } else { Exit::Done })
+}
+
+/// A folder that is named on the command line is consent enough: nothing else is written.
+fn write_plugin(target: Target, folder: &Path, common: &Common) -> anyhow::Result<Exit> {
+    if target != Target::Host(Host::ClaudeCode) {
+        let message = format!("there is no plug-in for `{}`", target.name());
+        return Err(ServiceError::refused("no_plugin", message, "leave `--plugin` away").into());
+    }
+    let output = common.output();
+    let written: Vec<String> = plugin::write(folder)?.iter().map(|path| path.display().to_string()).collect();
+    if output.is_json() {
+        output.json(&json!({ "for": target.name(), "files": written, "done": true, "notes": [] }))?;
+        return Ok(Exit::Done);
+    }
+    for path in &written {
+        output.line(one_line(path))?;
+    }
+    output.remark(format!("in Claude Code: /plugin marketplace add {}", one_line(&folder.display().to_string())));
+    Ok(Exit::Done)
+}
+
+/// Whether the person wants it.
+fn consented(args: &Install, changed: bool) -> anyhow::Result<bool> {
+    if args.yes || !changed {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        let (message, help) =
+            ("nobody can be asked here whether these changes are wanted", "give `--yes`, or run it in a terminal");
+        return Err(ServiceError::refused("nobody_to_ask", message, help).into());
+    }
+    let mut err = std::io::stderr().lock();
+    write!(err, "Make these changes? [y/N] ")?;
+    err.flush()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

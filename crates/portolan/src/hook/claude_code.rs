@@ -1,0 +1,80 @@
+//! Claude Code. What it is told of a call must stand beneath `hookSpecificOutput`, with status 0: at any other depth, or
+//! beside another exit code, it is not read and the call goes through.
+
+use portolan_core::gates::Decision;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Reply, specific};
+use super::tools::{Names, two_underscores};
+use super::{Event, Stage};
+
+pub(super) const EVENTS: &[Event] = &[
+    Event::installed("PreToolUse", Stage::BeforeTool),
+    Event::installed("PostToolUse", Stage::AfterTool),
+    Event::understood("PostToolUseFailure", Stage::AfterTool),
+    Event::installed("SessionStart", Stage::SessionStart),
+    Event::installed("Stop", Stage::Stop),
+    Event::installed("SubagentStop", Stage::SubagentStop),
+    Event::understood("UserPromptSubmit", Stage::PromptSubmitted),
+    Event::installed("TaskCompleted", Stage::TaskCompleted),
+];
+
+pub(super) const NAMES: Names = Names {
+    shell: &["Bash", "PowerShell", "Monitor"],
+    edit: &["Edit", "Write", "MultiEdit", "NotebookEdit"],
+    reads: &["Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "LSP", "ToolSearch"],
+    other: &["Task", "Agent", "TaskCreate", "TaskUpdate", "TodoWrite", "Skill", "BashOutput", "TaskOutput", "TaskStop"],
+    mcp: two_underscores,
+};
+
+pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
+    match stage {
+        Stage::BeforeTool => before_tool(event, answer),
+        Stage::AfterTool => match answer.decision {
+            Decision::Block | Decision::Ask => {
+                with_context(event, answer, json!({ "decision": "block", "reason": answer.message() }))
+            }
+            Decision::Allow => with_context(event, answer, json!({})),
+        },
+        Stage::SessionStart => with_context(event, answer, json!({})),
+        Stage::PromptSubmitted => match answer.decision {
+            Decision::Block => Reply::json(&json!({ "decision": "block", "reason": answer.message() })),
+            Decision::Ask | Decision::Allow => with_context(event, answer, json!({})),
+        },
+        Stage::Stop | Stage::SubagentStop => match answer.decision {
+            Decision::Block => Reply::json(&json!({ "decision": "block", "reason": answer.message() })),
+            // Nobody can be asked at the end of a turn, but the person can be told.
+            Decision::Ask => Reply::json(&json!({ "systemMessage": answer.message() })),
+            Decision::Allow => Reply::silent(),
+        },
+        // Of this event it reads the exit code alone.
+        Stage::TaskCompleted => match answer.decision {
+            Decision::Block | Decision::Ask => Reply::exit_two(&answer.message()),
+            Decision::Allow => Reply::silent(),
+        },
+        Stage::BeforeToolSelection | Stage::Other => Reply::silent(),
+    }
+}
+
+fn before_tool(event: &str, answer: &Answer) -> Reply {
+    let decision = match answer.decision {
+        // To say `allow` would answer the host's own question to the person as well.
+        Decision::Allow => return with_context(event, answer, json!({})),
+        Decision::Ask => "ask",
+        Decision::Block => "deny",
+    };
+    let mut fields = json!({ "permissionDecision": decision, "permissionDecisionReason": answer.message() });
+    if let Some(context) = answer.context() {
+        fields["additionalContext"] = context.into();
+    }
+    Reply::json(&specific(event, fields))
+}
+
+/// `said`, and the context where it is looked for; nothing at all when there is neither.
+fn with_context(event: &str, answer: &Answer, mut said: Value) -> Reply {
+    if let Some(context) = answer.context() {
+        said["hookSpecificOutput"] =
+            specific(event, json!({ "additionalContext": context }))["hookSpecificOutput"].take();
+    }
+    if said == json!({}) { Reply::silent() } else { Reply::json(&said) }
+}

@@ -1,0 +1,72 @@
+//! Gemini CLI. Its standard output must be JSON and nothing else. It is the one host where the tools that the model sees
+//! can be chosen for each turn.
+
+use portolan_core::gates::Decision;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Reply, specific};
+use super::tools::Names;
+use super::{Event, Stage};
+
+pub(super) const EVENTS: &[Event] = &[
+    Event::installed("BeforeTool", Stage::BeforeTool),
+    Event::installed("AfterTool", Stage::AfterTool),
+    Event::installed("BeforeToolSelection", Stage::BeforeToolSelection),
+    Event::installed("SessionStart", Stage::SessionStart),
+    Event::understood("BeforeAgent", Stage::PromptSubmitted),
+    Event::installed("AfterAgent", Stage::Stop),
+];
+
+pub(super) const NAMES: Names = Names {
+    shell: &["run_shell_command"],
+    edit: &["write_file", "replace", "edit"],
+    reads: &[
+        "read_file",
+        "read_many_files",
+        "list_directory",
+        "glob",
+        "search_file_content",
+        "grep_search",
+        "google_web_search",
+        "web_fetch",
+    ],
+    other: &["save_memory", "write_todos", "activate_skill", "ask_user"],
+    mcp,
+};
+
+/// `mcp_server_tool`: where the host does not tell them apart, the server is taken to have no underscore.
+fn mcp(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix("mcp_")?;
+    Some(rest.split_once('_').unwrap_or((rest, "")))
+}
+
+pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
+    let said = match stage {
+        // No hook can ask here: the policy engine alone does.
+        Stage::BeforeTool if answer.decision != Decision::Allow => {
+            json!({ "decision": "deny", "reason": answer.message_unasked() })
+        }
+        Stage::Stop | Stage::PromptSubmitted if answer.decision == Decision::Block => {
+            json!({ "decision": "deny", "reason": answer.message() })
+        }
+        // To deny it now would only hide from the model what the tool said.
+        Stage::AfterTool => added(event, answer.feedback()),
+        Stage::SessionStart | Stage::PromptSubmitted => added(event, answer.context()),
+        Stage::BeforeToolSelection => selection(event, answer),
+        Stage::BeforeTool | Stage::Stop | Stage::SubagentStop | Stage::TaskCompleted | Stage::Other => json!({}),
+    };
+    Reply::json(&said)
+}
+
+fn added(event: &str, text: Option<String>) -> Value {
+    text.map_or_else(|| json!({}), |text| specific(event, json!({ "additionalContext": text })))
+}
+
+/// A list of names counts in the mode `ANY` only; with an empty one there, every tool would be shown.
+fn selection(event: &str, answer: &Answer) -> Value {
+    match &answer.allowed_tools {
+        None => json!({}),
+        Some(names) if names.is_empty() => specific(event, json!({ "toolConfig": { "mode": "NONE" } })),
+        Some(names) => specific(event, json!({ "toolConfig": { "mode": "ANY", "allowedFunctionNames": names } })),
+    }
+}

@@ -1,0 +1,52 @@
+//! OpenCode. It has no hooks that are programs, but plug-ins: ours is a few lines that forward each call to the program
+//! in the form of Claude Code and throw unless the answer says `allow`. So the answer is ours as well, and always there.
+
+use portolan_core::gates::Decision;
+use serde_json::json;
+
+use super::answer::{Answer, Reply};
+use super::tools::Names;
+use super::{Event, Stage};
+
+pub(super) const EVENTS: &[Event] = &[
+    Event::installed("tool.execute.before", Stage::BeforeTool),
+    Event::installed("tool.execute.after", Stage::AfterTool),
+];
+
+pub(super) const NAMES: Names = Names {
+    shell: &["bash", "shell"],
+    edit: &["edit", "write", "patch", "apply_patch", "multiedit"],
+    reads: &[
+        "read",
+        "grep",
+        "glob",
+        "list",
+        "webfetch",
+        "websearch",
+        "codesearch",
+        "lsp",
+        "lsp_diagnostics",
+        "lsp_hover",
+    ],
+    other: &["task", "todowrite", "todoread", "skill", "question", "batch", "plan_enter", "plan_exit", "invalid"],
+    mcp,
+};
+
+/// `server_tool`: none of its own tools that are not listed has an underscore.
+fn mcp(name: &str) -> Option<(&str, &str)> {
+    name.split_once('_')
+}
+
+pub(super) fn answer(stage: Stage, answer: &Answer) -> Reply {
+    let said = match (stage, answer.decision) {
+        (Stage::BeforeTool, Decision::Ask | Decision::Block) => {
+            json!({ "decision": "deny", "reason": answer.message_unasked() })
+        }
+        (Stage::AfterTool, _) => match answer.feedback() {
+            Some(context) => json!({ "decision": "allow", "context": context }),
+            None => json!({ "decision": "allow" }),
+        },
+        _ => json!({ "decision": "allow" }),
+    };
+    Reply::json(&said)
+}

@@ -1,0 +1,161 @@
+//! What a host says, read into words of our own. What is not known is passed over, because hosts add fields; what is
+//! missing is said, because a gate that guesses is none.
+
+use portolan_core::gates::Intent;
+use serde_json::{Map, Value};
+
+use super::tools::{self, Names};
+use super::{Call, Host, MAX_INPUT, Stage, StopFacts, Unreadable};
+use super::{claude_code, codex, copilot, cursor, gemini, opencode};
+
+/// Reads what `host` writes to the standard input of a hook that is registered for `event`.
+///
+/// It is bounded: more than [`MAX_INPUT`] bytes, or values nested deeper than JSON parsers go, are unreadable.
+pub(crate) fn read(host: Host, event: &str, stdin: &[u8]) -> Result<Call, Unreadable> {
+    let stage = host.stage(event);
+    let unreadable = |message: String| Unreadable { stage, message };
+    let announcement = parsed(stdin).map_err(unreadable)?;
+    let fields = Fields(&announcement);
+    same_event(host, stage, &fields).map_err(unreadable)?;
+    let folder = folder(&fields);
+    let session = fields.text(&["session_id", "sessionId", "sessionID", "conversation_id"]);
+    let intent = match stage {
+        Stage::BeforeTool | Stage::AfterTool => {
+            Some(intent(host, event, &fields, session, folder).map_err(unreadable)?)
+        }
+        _ => None,
+    };
+    let stop = matches!(stage, Stage::Stop | Stage::SubagentStop).then(|| StopFacts { again: again(&fields) });
+    let task = (stage == Stage::TaskCompleted).then(|| fields.text(&["task_id", "taskId"])).flatten();
+    Ok(Call {
+        stage,
+        event: host.event(event).map_or(event, |event| event.name).to_owned(),
+        session: session.map(str::to_owned),
+        folder: folder.map(str::to_owned),
+        intent,
+        stop,
+        task: task.map(str::to_owned),
+        source: fields.text(&["source"]).map(str::to_owned),
+    })
+}
+
+fn parsed(stdin: &[u8]) -> Result<Map<String, Value>, String> {
+    if stdin.len() > MAX_INPUT {
+        return Err(format!("what the host says is longer than {} MiB", MAX_INPUT >> 20));
+    }
+    // PowerShell puts a byte order mark before what it pipes.
+    let text = stdin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stdin);
+    match serde_json::from_slice(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err("what the host says is no JSON object".to_owned()),
+        Err(error) => Err(format!("what the host says is not JSON: {error}")),
+    }
+}
+
+/// The fields of an announcement; each has several names among the hosts.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    fn value(&self, names: &[&str]) -> Option<&'a Value> {
+        names.iter().find_map(|name| self.0.get(*name)).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, names: &[&str]) -> Option<&'a str> {
+        names.iter().find_map(|name| self.0.get(*name)?.as_str()).filter(|text| !text.is_empty())
+    }
+}
+
+/// A hook that is registered for one event and told of another is not understood: the answer would be in the form of the
+/// wrong one, which hosts let pass.
+fn same_event(host: Host, stage: Stage, fields: &Fields<'_>) -> Result<(), String> {
+    let Some(told) = fields.text(&["hook_event_name", "hookEventName"]) else { return Ok(()) };
+    match host.event(told) {
+        Some(event) if event.stage != stage => {
+            Err(format!("the host tells of `{told}` where another event is expected"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn folder<'a>(fields: &Fields<'a>) -> Option<&'a str> {
+    let first_root = || fields.value(&["workspace_roots", "workspaceRoots"])?.get(0)?.as_str();
+    fields.text(&["cwd"]).or_else(first_root)
+}
+
+fn again(fields: &Fields<'_>) -> bool {
+    let flag = fields.value(&["stop_hook_active", "stopHookActive"]).and_then(Value::as_bool);
+    let count = fields.value(&["loop_count", "loopCount"]).and_then(Value::as_u64);
+    flag.unwrap_or_default() || count.unwrap_or_default() > 0
+}
+
+fn intent(
+    host: Host,
+    event: &str,
+    fields: &Fields<'_>,
+    session: Option<&str>,
+    folder: Option<&str>,
+) -> Result<Intent, String> {
+    let folder = folder.ok_or("the host does not say which folder the agent works in")?;
+    if !is_absolute(folder) {
+        return Err(format!("the agent's folder `{folder}` is not absolute"));
+    }
+    let (name, input) = call(host, event, fields)?;
+    let tool = tools::tool(names(host), &name, &input, fields.0)?;
+    Ok(Intent {
+        session: session.map(str::to_owned),
+        call: fields.text(&["tool_use_id", "toolUseId", "toolCallId", "callID"]).map(str::to_owned),
+        agent: fields.text(&["agent_id", "agentId", "subagent_id"]).map(str::to_owned),
+        folder: workdir(folder, &input),
+        name,
+        tool,
+        arguments: input.keys().cloned().collect(),
+    })
+}
+
+fn names(host: Host) -> &'static Names {
+    match host {
+        Host::ClaudeCode => &claude_code::NAMES,
+        Host::Codex => &codex::NAMES,
+        Host::Cursor => &cursor::NAMES,
+        Host::Gemini => &gemini::NAMES,
+        Host::OpenCode => &opencode::NAMES,
+        Host::Copilot => &copilot::NAMES,
+    }
+}
+
+/// The tool and its arguments.
+fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<String, Value>), String> {
+    if host == Host::Cursor
+        && let Some((name, input)) = cursor::unnamed(event, fields.0)
+    {
+        return Ok((name.to_owned(), input));
+    }
+    let name = fields.text(&["tool_name", "toolName"]).ok_or("the host does not name the tool")?;
+    let input = match fields.value(&["tool_input", "toolInput", "toolArgs", "tool_args"]) {
+        Some(Value::Object(input)) => input.clone(),
+        // Copilot and Cursor write the arguments as a text that holds JSON.
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(input)) => input,
+            _ => return Err(format!("the arguments of `{name}` are no JSON object")),
+        },
+        Some(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
+        None => return Err(format!("the host does not give the arguments of `{name}`")),
+    };
+    Ok((name.to_owned(), input))
+}
+
+/// Where the tool runs, when it is told to run elsewhere than the agent does.
+fn workdir(folder: &str, input: &Map<String, Value>) -> String {
+    let keys = ["working_directory", "workdir", "dir_path", "directory"];
+    let runs = input.contains_key("command") || input.contains_key("cmd");
+    match keys.iter().find_map(|key| input.get(*key)?.as_str()).filter(|inner| runs && !inner.is_empty()) {
+        Some(inner) if is_absolute(inner) => inner.to_owned(),
+        Some(inner) => format!("{}/{inner}", folder.trim_end_matches('/')),
+        None => folder.to_owned(),
+    }
+}
+
+fn is_absolute(folder: &str) -> bool {
+    let drive = |bytes: &[u8]| bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
+    folder.starts_with(['/', '\\']) || drive(folder.as_bytes())
+}

@@ -1,0 +1,300 @@
+//! Hosts × events × decisions, as files: `<case>@<event>.json` is what a host writes, `<case>@<event>.txt` what is read in
+//! it and what the host is answered. `UPDATE_EXPECT=1` writes the answers anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use expect_test::{expect, expect_file};
+use portolan_core::gates::{Decision, Tool};
+
+use super::*;
+
+fn cases(host: Host) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hook").join(host.name())
+}
+
+#[test]
+fn what_hosts_write_is_read_and_answered_in_their_own_bytes() {
+    for host in Host::ALL {
+        let mut covered = BTreeSet::new();
+        for entry in fs::read_dir(cases(host)).expect("cases") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let (_, event) = name.split_once('@').expect("a case names its event");
+            covered.insert(event.to_owned());
+            let story = story(host, event, &fs::read(&path).expect("a case"));
+            expect_file![path.with_extension("txt")].assert_eq(&story);
+        }
+        for event in host.events() {
+            assert!(covered.contains(event.name), "{} has no case for `{}`", host.name(), event.name);
+        }
+    }
+}
+
+fn story(host: Host, event: &str, stdin: &[u8]) -> String {
+    let mut story = String::new();
+    match read(host, event, stdin) {
+        Ok(call) => {
+            let _ = writeln!(story, "{}\n", told(&call));
+            for (title, answer) in answers(call.stage) {
+                let _ = write!(story, "## {title}\n{}\n", drawn(&super::answer(host, event, &answer)));
+            }
+        }
+        Err(unreadable) => {
+            let _ = write!(story, "unreadable: {}\n\n", unreadable.message);
+            let reply = refuse(host, event, &unreadable);
+            assert_eq!(is_denial(host, event, &reply), unreadable.stage == Stage::BeforeTool, "{host} {event}");
+            let _ = write!(story, "## answer\n{}", drawn(&reply));
+        }
+    }
+    story.trim_end().to_owned() + "\n"
+}
+
+fn told(call: &Call) -> String {
+    let mut told = format!("{:?} {}", call.stage, call.event);
+    let mut field = |name: &str, value: &Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(told, "\n{name}: {value}");
+        }
+    };
+    field("session", &call.session);
+    field("folder", &call.folder);
+    field("source", &call.source);
+    field("task", &call.task);
+    if let Some(stop) = call.stop {
+        let _ = write!(told, "\nstop: {stop:?}");
+    }
+    if let Some(intent) = &call.intent {
+        assert_eq!(intent.session, call.session);
+        let _ = write!(told, "\ntool: {} = {:?}\nin: {}", intent.name, intent.tool, intent.folder);
+        let _ = write!(
+            told,
+            "\ncall: {:?}, agent: {:?}\narguments: {}",
+            intent.call,
+            intent.agent,
+            intent.arguments.join(", ")
+        );
+    }
+    told
+}
+
+fn answers(stage: Stage) -> Vec<(&'static str, Answer)> {
+    let full = |decision| Answer {
+        decision,
+        reason: "I-2: `main` is the integration branch".to_owned(),
+        remedies: vec!["git switch -c feat/42-login".to_owned(), "commit again".to_owned()],
+        ..Answer::allowed()
+    };
+    let context = Some("phase: branch".to_owned());
+    let mut answers = vec![
+        ("allow", Answer::allowed()),
+        ("allow, with context", Answer { context: context.clone(), ..Answer::allowed() }),
+        ("ask", full(Decision::Ask)),
+        ("block", full(Decision::Block)),
+        ("block, with context", Answer { context, ..full(Decision::Block) }),
+    ];
+    if stage == Stage::BeforeToolSelection {
+        let some = Some(vec!["read_file".to_owned(), "mcp_portolan_next".to_owned()]);
+        answers.push(("two tools", Answer { allowed_tools: some, ..Answer::allowed() }));
+        answers.push(("no tools", Answer { allowed_tools: Some(Vec::new()), ..Answer::allowed() }));
+    }
+    answers
+}
+
+fn drawn(reply: &Reply) -> String {
+    let mut drawn = String::new();
+    for line in reply.stdout.lines() {
+        let _ = writeln!(drawn, "stdout: {line}");
+    }
+    for line in reply.stderr.lines() {
+        let _ = writeln!(drawn, "stderr: {line}");
+    }
+    let _ = writeln!(drawn, "status: {}", reply.status);
+    drawn
+}
+
+/// The trap of each host that lets a call through without being asked for it.
+#[test]
+fn what_is_not_allowed_is_refused_by_every_host() {
+    for host in Host::ALL {
+        for event in host.events().iter().filter(|event| event.stage == Stage::BeforeTool) {
+            for (title, given) in answers(Stage::BeforeTool) {
+                let reply = answer(host, event.name, &given);
+                let denied = is_denial(host, event.name, &reply);
+                let asks = matches!(host, Host::ClaudeCode | Host::Copilot) && given.decision == Decision::Ask;
+                let expected = given.decision != Decision::Allow && !asks;
+                assert_eq!(denied, expected, "{host} {} {title}: {reply:?}", event.name);
+                assert!(!asks || reply.stdout.contains(r#""permissionDecision":"ask""#));
+            }
+            let unsaid = answer(host, event.name, &Answer::blocked(" "));
+            assert!(is_denial(host, event.name, &unsaid), "{host} without a reason: {unsaid:?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_only_look_like_a_refusal_are_none() {
+    let reply =
+        |stdout: &str, stderr: &str, status| Reply { stdout: stdout.to_owned(), stderr: stderr.to_owned(), status };
+    let flat = r#"{"permissionDecision":"deny","permissionDecisionReason":"no"}"#;
+    let nested = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
+    let more = r#"{"suppressOutput":true,"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
+    let before = |host: Host| host.events()[0].name;
+    for (host, reply, expected) in [
+        (Host::ClaudeCode, reply(flat, "", 0), false),
+        (Host::ClaudeCode, reply(nested, "", 0), true),
+        (Host::ClaudeCode, reply(nested, "", 1), false),
+        (Host::ClaudeCode, reply("", "no", 127), false),
+        (Host::Codex, reply(nested, "", 0), true),
+        (Host::Codex, reply(more, "", 0), false),
+        (Host::Codex, reply("", "", 2), false),
+        (Host::Codex, reply("", "no", 2), true),
+        (Host::Cursor, reply(r#"{"permission":"ask"}"#, "", 0), false),
+        (Host::Gemini, reply("log line\n{\"decision\":\"deny\"}", "", 0), false),
+        (Host::Gemini, reply(r#"{"decision":"deny"}"#, "", 0), true),
+        (Host::OpenCode, reply("", "", 0), true),
+        (Host::OpenCode, reply(r#"{"decision":"allow"}"#, "", 0), false),
+    ] {
+        assert_eq!(is_denial(host, before(host), &reply), expected, "{host}: {reply:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_before_a_tool_and_passes_elsewhere() {
+    let deep = format!("{{\"tool_input\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let large = format!(r#"{{"tool_name":"x","cwd":"/","tool_input":{{"a":"{}"}}}}"#, "a".repeat(10 << 20));
+    let inputs: [&[u8]; 9] = [
+        b"",
+        b"oops",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\xff\xfe{}",
+        br#"{"tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"here"}"#,
+        deep.as_bytes(),
+        large.as_bytes(),
+    ];
+    for host in Host::ALL {
+        for event in host.events() {
+            for input in inputs {
+                let found = read(host, event.name, input);
+                let Err(unreadable) = found else {
+                    assert!(!matches!(event.stage, Stage::BeforeTool | Stage::AfterTool), "{host} {}", event.name);
+                    continue;
+                };
+                let reply = refuse(host, event.name, &unreadable);
+                let denied = is_denial(host, event.name, &reply);
+                assert_eq!(denied, event.stage == Stage::BeforeTool, "{host} {}: {reply:?}", event.name);
+                assert!(reply.stdout.len() + reply.stderr.len() < 2_000, "{reply:?}");
+                let vetoes = event.stage == Stage::TaskCompleted;
+                assert_eq!(reply.status, if vetoes { 2 } else { 0 }, "{host} {}", event.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_steer_no_terminal_and_are_bounded() {
+    let reason = format!("branch `\u{1b}[2Jx\u{202e}` {}", "é".repeat(50_000));
+    let reply = answer(Host::Codex, "PreToolUse", &Answer::blocked(reason));
+    assert!(reply.stdout.contains(r"\\u{1b}[2Jx\\u{202e}"), "{}", &reply.stdout[..300]);
+    assert!(reply.stdout.len() < 20_000 && is_denial(Host::Codex, "PreToolUse", &reply));
+}
+
+fn tool_of(host: Host, name: &str, input: &str) -> String {
+    let event = host.events()[0].name;
+    let text = format!(r#"{{"cwd":"/p","tool_name":"{name}","tool_input":{input}}}"#);
+    match read(host, event, text.as_bytes()) {
+        Ok(call) => match call.intent.expect("a tool").tool {
+            Tool::Edit { paths } => format!("edits {}", paths.join(" ")),
+            Tool::Shell { command } => format!("runs {command}"),
+            Tool::Mcp { server, tool } => format!("mcp {server} / {tool}"),
+            Tool::Reads => "reads".to_owned(),
+            Tool::Other => "other".to_owned(),
+        },
+        Err(unreadable) => unreadable.message,
+    }
+}
+
+#[test]
+fn tools_are_known_by_their_names_and_else_by_their_arguments() {
+    let mut told = String::new();
+    for (host, name, input) in [
+        (Host::ClaudeCode, "mcp__git__commit", "{}"),
+        (Host::ClaudeCode, "mcp__git", "{}"),
+        (Host::ClaudeCode, "Shiny", r#"{"command":"git commit"}"#),
+        (Host::ClaudeCode, "Rewrite", r#"{"file_path":"a","content":"b"}"#),
+        (Host::ClaudeCode, "Look", r#"{"file_path":"a"}"#),
+        (Host::ClaudeCode, "Task", r#"{"prompt":"do it"}"#),
+        (Host::ClaudeCode, "Bash", r#"{"command":7}"#),
+        (Host::ClaudeCode, "Edit", r#"{"old_string":"a"}"#),
+        (Host::Codex, "shell", r#"{"command":["git","commit","-m","it's"]}"#),
+        (
+            Host::Codex,
+            "apply_patch",
+            r#"{"command":"*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: c\n*** Move to: d\n*** Delete File: e\n*** End Patch"}"#,
+        ),
+        (Host::Codex, "apply_patch", r#"{"command":"nothing"}"#),
+        (Host::Cursor, "MCP:create_issue", "{}"),
+        (Host::Gemini, "mcp_git_hub_create", "{}"),
+        (Host::OpenCode, "github_create_issue", "{}"),
+        (Host::OpenCode, "apply_patch", r#"{"patchText":"*** Update File: a"}"#),
+        (Host::Copilot, "github-mcp-server-list_issues", "{}"),
+        (
+            Host::Copilot,
+            "multi_replace_string_in_file",
+            r#"{"replacements":[{"filePath":"/p/a"},{"filePath":"/p/b"},{"filePath":"/p/a"}]}"#,
+        ),
+        (Host::Copilot, "editFiles", r#"{"files":["a","b"]}"#),
+    ] {
+        let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
+    }
+    expect![[r#"
+        claude-code mcp__git__commit: mcp git / commit
+        claude-code mcp__git: mcp git / 
+        claude-code Shiny: runs git commit
+        claude-code Rewrite: edits a
+        claude-code Look: other
+        claude-code Task: other
+        claude-code Bash: the tool `Bash` comes without its command
+        claude-code Edit: the tool `Edit` comes without the path of its file
+        codex shell: runs git commit -m 'it'\''s'
+        codex apply_patch: edits a b.txt c d e
+        codex apply_patch: the tool `apply_patch` comes without the path of its file
+        cursor MCP:create_issue: mcp  / create_issue
+        gemini mcp_git_hub_create: mcp git / hub_create
+        opencode github_create_issue: mcp github / create_issue
+        opencode apply_patch: edits a
+        copilot github-mcp-server-list_issues: mcp github-mcp-server / list_issues
+        copilot multi_replace_string_in_file: edits /p/a /p/b
+        copilot editFiles: edits a b
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn a_shell_runs_where_it_is_told_to() {
+    let folder = |input: &str| {
+        let text = format!(r#"{{"cwd":"/p","tool_name":"bash","tool_input":{input}}}"#);
+        read(Host::OpenCode, "tool.execute.before", text.as_bytes()).expect("it is read").intent.expect("a tool").folder
+    };
+    assert_eq!(folder(r#"{"command":"ls"}"#), "/p");
+    assert_eq!(folder(r#"{"command":"ls","workdir":"sub"}"#), "/p/sub");
+    assert_eq!(folder(r#"{"command":"ls","workdir":"/q"}"#), "/q");
+}
+
+#[test]
+fn every_host_is_found_by_its_name_and_answers_before_it_is_given_up() {
+    for host in Host::ALL {
+        assert_eq!(Host::named(host.name()), Some(host));
+        for event in host.events() {
+            assert!(event.stage.deadline() < event.stage.host_timeout(), "{host} {}", event.name);
+        }
+    }
+    assert_eq!(Host::named("git"), None);
+}

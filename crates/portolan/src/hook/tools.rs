@@ -1,0 +1,154 @@
+//! What a host's tool does, by its name and its arguments.
+
+use portolan_core::gates::Tool;
+use serde_json::{Map, Value};
+
+/// The tools of a host whose names say what they do.
+pub(super) struct Names {
+    pub(super) shell: &'static [&'static str],
+    pub(super) edit: &'static [&'static str],
+    pub(super) reads: &'static [&'static str],
+    /// What is neither, and no tool of a server either.
+    pub(super) other: &'static [&'static str],
+    /// The server and its tool that a name stands for.
+    pub(super) mcp: fn(name: &str) -> Option<(&str, &str)>,
+}
+
+/// `mcp__server__tool`.
+pub(super) fn two_underscores(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix("mcp__")?;
+    Some(rest.split_once("__").unwrap_or((rest, "")))
+}
+
+/// What a call does. A name that is not known is taken for what its arguments look like: a tool that was renamed must not
+/// escape the gates.
+pub(super) fn tool(
+    names: &Names,
+    name: &str,
+    input: &Map<String, Value>,
+    announcement: &Map<String, Value>,
+) -> Result<Tool, String> {
+    let is = |known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if is(names.shell) {
+        let command = command(input).ok_or_else(|| format!("the tool `{name}` comes without its command"))?;
+        return Ok(Tool::Shell { command });
+    }
+    if is(names.edit) {
+        let paths = edited(input);
+        let unnamed = || format!("the tool `{name}` comes without the path of its file");
+        return if paths.is_empty() { Err(unnamed()) } else { Ok(Tool::Edit { paths }) };
+    }
+    if is(names.reads) {
+        return Ok(Tool::Reads);
+    }
+    if is(names.other) {
+        return Ok(Tool::Other);
+    }
+    if let Some((server, tool)) = told_server(announcement).or_else(|| owned((names.mcp)(name)?)) {
+        return Ok(Tool::Mcp { server, tool });
+    }
+    Ok(by_arguments(input))
+}
+
+fn owned((server, tool): (&str, &str)) -> Option<(String, String)> {
+    Some((server.to_owned(), tool.to_owned()))
+}
+
+/// The server and its tool where the host spells them out: in a tool's name the border may be anywhere.
+fn told_server(announcement: &Map<String, Value>) -> Option<(String, String)> {
+    if let Some(context) = announcement.get("mcp_context") {
+        return Some((context["server_name"].as_str()?.to_owned(), context["tool_name"].as_str()?.to_owned()));
+    }
+    let server = announcement.get("mcp_server")?["name"].as_str()?;
+    let name = announcement.get("tool_name")?.as_str()?;
+    let tool = name.strip_prefix("mcp__")?.strip_prefix(server)?.strip_prefix("__")?;
+    Some((server.to_owned(), tool.to_owned()))
+}
+
+fn by_arguments(input: &Map<String, Value>) -> Tool {
+    const WRITTEN: [&str; 8] =
+        ["content", "contents", "new_string", "newString", "new_str", "file_text", "edits", "replacements"];
+    if let Some(command) = command(input) {
+        return Tool::Shell { command };
+    }
+    let paths = edited(input);
+    if !paths.is_empty() && WRITTEN.iter().any(|key| input.contains_key(*key)) {
+        return Tool::Edit { paths };
+    }
+    Tool::Other
+}
+
+/// The text that a shell runs. Words are quoted, so that the shell's grammar finds the same words again.
+fn command(input: &Map<String, Value>) -> Option<String> {
+    match input.get("command").or_else(|| input.get("cmd"))? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quoted)).collect();
+            words.map(|words| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// A word as a POSIX shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The files that a call writes: those that its arguments name, and those of a patch.
+fn edited(input: &Map<String, Value>) -> Vec<String> {
+    const PATCHES: [&str; 5] = ["command", "input", "patch", "patchText", "patch_text"];
+    let mut paths = named(input, 0);
+    for key in PATCHES {
+        if let Some(patch) = input.get(key).and_then(Value::as_str) {
+            paths.extend(patched(patch));
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    paths.retain(|path| !path.is_empty() && seen.insert(path.clone()));
+    paths
+}
+
+/// How deep lists of edits are looked into.
+const MAX_DEPTH: usize = 4;
+
+fn named(input: &Map<String, Value>, depth: usize) -> Vec<String> {
+    const PATHS: [&str; 12] = [
+        "file_path",
+        "filePath",
+        "path",
+        "notebook_path",
+        "target_file",
+        "target_notebook",
+        "filename",
+        "old_path",
+        "new_path",
+        "oldPath",
+        "newPath",
+        "destination",
+    ];
+    const LISTS: [&str; 5] = ["edits", "replacements", "files", "paths", "changes"];
+    let mut paths: Vec<String> = PATHS.iter().filter_map(|key| input.get(*key)?.as_str()).map(str::to_owned).collect();
+    for item in LISTS.iter().filter_map(|key| input.get(*key)?.as_array()).flatten() {
+        match item {
+            Value::String(path) => paths.push(path.clone()),
+            Value::Object(inner) if depth < MAX_DEPTH => paths.extend(named(inner, depth + 1)),
+            _ => {}
+        }
+    }
+    paths
+}
+
+/// The files of a patch in the form of `apply_patch`.
+fn patched(patch: &str) -> impl Iterator<Item = String> {
+    const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+    patch.lines().filter_map(|line| {
+        let line = line.trim();
+        HEADERS.iter().find_map(|header| line.strip_prefix(header)).map(|path| path.trim().to_owned())
+    })
+}

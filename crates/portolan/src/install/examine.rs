@@ -1,0 +1,340 @@
+//! Whether what was installed is still there, is switched on, and refuses what must be refused. The last is found out by
+//! running each hook as the host would, over a call that is always refused: an edit of the hook's own configuration.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use super::record::{Installed, digest};
+use super::{Record, files, git, splice};
+use crate::hook::{Event, Host, Reply, Stage, is_denial};
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    /// A host, `git` or `environment`.
+    pub(crate) about: String,
+    pub(crate) state: State,
+    pub(crate) message: String,
+}
+
+/// How it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    Good,
+    /// It may be meant so.
+    Doubtful,
+    Wrong,
+}
+
+impl Finding {
+    fn new(about: &str, state: State, message: impl Into<String>) -> Finding {
+        Finding { about: about.to_owned(), state, message: message.into() }
+    }
+}
+
+/// Looks at everything that was installed in a project; `environment` holds the names of its variables.
+pub(crate) async fn examine(project: &Path, record: &Record, environment: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for host in Host::ALL {
+        if record.of(host.name()).next().is_none() {
+            continue;
+        }
+        findings.extend(record.of(host.name()).map(|installed| unchanged(project, installed)));
+        findings.extend(switched_off(project, host));
+        findings.push(refuses(project, record, host).await);
+    }
+    if record.of("git").next().is_some() {
+        findings.extend(git_hooks(project, record));
+    }
+    findings.extend(variables(environment));
+    findings
+}
+
+fn unchanged(project: &Path, installed: &Installed) -> Finding {
+    let shown = installed.file.display();
+    let wrong = |message: String| Finding::new(&installed.host, State::Wrong, message);
+    let again = format!("run `portolan install {}` again", installed.host);
+    let text = match files::read(&project.join(&installed.file)) {
+        Ok(Some(text)) => text,
+        Ok(None) => return wrong(format!("`{shown}` is gone: {again}")),
+        Err(error) => return wrong(format!("`{shown}` cannot be read: {error}")),
+    };
+    if digest(text.as_bytes()) == installed.digest {
+        return Finding::new(&installed.host, State::Good, format!("`{shown}` is as it was installed"));
+    }
+    let whole = installed.parts.is_empty();
+    if !whole && installed.parts.iter().all(|part| splice::holds(&text, part)) {
+        let said = format!("`{shown}` was changed since, and all that was installed is still in it");
+        return Finding::new(&installed.host, State::Good, said);
+    }
+    wrong(format!("`{shown}` is not what was installed any more: look at it, then {again}"))
+}
+
+/// The switches of the hosts that turn every hook off.
+fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
+    let wrong = |message: String| Finding::new(host.name(), State::Wrong, message);
+    let mut found = Vec::new();
+    match host {
+        Host::ClaudeCode => {
+            for file in [".claude/settings.json", ".claude/settings.local.json"] {
+                let settings =
+                    files::read(&project.join(file)).ok().flatten().and_then(|text| splice::parsed(&text).ok());
+                for switch in ["disableAllHooks", "allowManagedHooksOnly"] {
+                    if settings.as_ref().is_some_and(|settings| settings[switch] == true) {
+                        found.push(wrong(format!("`{switch}` in `{file}` switches every hook off: take it out")));
+                    }
+                }
+            }
+        }
+        Host::Codex => {
+            let own = std::env::var_os("CODEX_HOME").map(std::path::PathBuf::from);
+            let own = own.or_else(|| Some(std::env::home_dir()?.join(".codex"))).map(|home| home.join("config.toml"));
+            let places = [Some(project.join(".codex/config.toml")), own.clone()];
+            for place in places.into_iter().flatten() {
+                let text = files::read(&place).ok().flatten().unwrap_or_default();
+                if toml_switch(&text, "features", "hooks").is_some_and(|value| value == "false") {
+                    found.push(wrong(format!(
+                        "`hooks = false` in `{}` switches every hook off: take it out",
+                        place.display()
+                    )));
+                }
+            }
+            let trusted = own.and_then(|own| files::read(&own).ok().flatten()).is_some_and(|text| {
+                text.contains(&format!("[hooks.state.\"{}:", project.join(".codex/hooks.json").display()))
+            });
+            if !trusted {
+                let said = "the hooks are installed but not trusted, so that Codex skips them: run `/hooks` in Codex";
+                found.push(wrong(said.to_owned()));
+            }
+        }
+        Host::Cursor | Host::Gemini | Host::OpenCode | Host::Copilot => {}
+    }
+    found
+}
+
+/// The value of a key in a table of a TOML file, as it is written.
+fn toml_switch<'a>(text: &'a str, table: &str, key: &str) -> Option<&'a str> {
+    let mut inside = false;
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
+        if let Some(name) = line.strip_prefix('[') {
+            inside = name.trim_end_matches(']').trim() == table;
+        } else if let Some((name, value)) = line.split_once('=') {
+            let name = name.trim();
+            let is_meant = if inside { name == key } else { name == format!("{table}.{key}") };
+            if is_meant {
+                return Some(value.trim());
+            }
+        }
+    }
+    None
+}
+
+/// How a host runs a hook.
+enum Runs {
+    /// A program and its arguments.
+    Exec(Vec<String>),
+    /// A line for the shell.
+    Shell(String),
+}
+
+async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
+    let Some(event) = host.events().iter().find(|event| event.stage == Stage::BeforeTool && event.installed) else {
+        return Finding::new(host.name(), State::Wrong, "no hook of this host comes before a tool");
+    };
+    let Some((runs, file)) = runs(project, record, host, event) else {
+        return Finding::new(host.name(), State::Wrong, format!("there is no hook for `{}`", event.name));
+    };
+    let call = forbidden(host, event, project, &file);
+    match run(project, &runs, &call.to_string(), event.stage.host_timeout()).await {
+        Ok(reply) if is_denial(host, event.name, &reply) => {
+            Finding::new(host.name(), State::Good, format!("a forbidden edit of `{file}` is refused by the hook"))
+        }
+        Ok(reply) => {
+            let said = reply.stderr.lines().next().unwrap_or_default().to_owned();
+            let why = if said.is_empty() { String::new() } else { format!(", saying: {said}") };
+            let message = format!(
+                "a forbidden edit of `{file}` is not refused: the hook for `{}` ends with status {}{why}",
+                event.name, reply.status
+            );
+            Finding::new(host.name(), State::Wrong, message)
+        }
+        Err(why) => Finding::new(host.name(), State::Wrong, format!("the hook for `{}` {why}", event.name)),
+    }
+}
+
+/// The command that the host's own file holds now, and that file.
+fn runs(project: &Path, record: &Record, host: Host, event: &Event) -> Option<(Runs, String)> {
+    for installed in record.of(host.name()) {
+        let file = installed.file.to_string_lossy().into_owned();
+        let Ok(Some(text)) = files::read(&project.join(&installed.file)) else { continue };
+        if host == Host::OpenCode && file.ends_with(".js") {
+            let line = text.lines().find_map(|line| line.strip_prefix("const PROGRAM = "))?;
+            let program: String = serde_json::from_str(line).ok()?;
+            let words = [&program, "hook", host.name(), event.name];
+            return Some((Runs::Exec(words.map(str::to_owned).to_vec()), file));
+        }
+        let Ok(settings) = splice::parsed(&text) else { continue };
+        let entries = settings["hooks"][event.name].as_array().cloned().unwrap_or_default();
+        if let Some(entry) = entries.iter().find(|entry| super::hosts::is_ours(host, entry)) {
+            return Some((command(entry)?, file));
+        }
+    }
+    None
+}
+
+fn command(entry: &Value) -> Option<Runs> {
+    let handler = entry["hooks"].get(0).unwrap_or(entry);
+    let line = handler["command"].as_str().or_else(|| handler["bash"].as_str())?.to_owned();
+    match handler["args"].as_array() {
+        Some(args) => {
+            let args = args.iter().map(|word| word.as_str().map(str::to_owned));
+            std::iter::once(Some(line)).chain(args).collect::<Option<Vec<String>>>().map(Runs::Exec)
+        }
+        None => Some(Runs::Shell(line)),
+    }
+}
+
+/// A call that is refused whatever the project's rules are, in the words of the host.
+fn forbidden(host: Host, event: &Event, project: &Path, file: &str) -> Value {
+    let path = project.join(file);
+    let (name, input) = match host {
+        Host::ClaudeCode | Host::Cursor => ("Write", json!({ "file_path": path, "content": "{}" })),
+        Host::Codex => {
+            let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", path.display());
+            ("apply_patch", json!({ "command": patch }))
+        }
+        Host::Gemini => ("write_file", json!({ "file_path": path, "content": "{}" })),
+        Host::OpenCode => ("write", json!({ "filePath": path, "content": "" })),
+        Host::Copilot => ("create", json!({ "path": path, "file_text": "{}" })),
+    };
+    json!({
+        "session_id": "portolan-doctor",
+        "tool_use_id": "portolan-doctor",
+        "hook_event_name": event.name,
+        "cwd": project,
+        "tool_name": name,
+        "tool_input": input,
+    })
+}
+
+async fn run(project: &Path, runs: &Runs, input: &str, limit: Duration) -> Result<Reply, String> {
+    let mut command = match runs {
+        Runs::Exec(words) => {
+            let (program, arguments) = words.split_first().ok_or("names no program")?;
+            let mut command = Command::new(program);
+            command.args(arguments);
+            command
+        }
+        Runs::Shell(line) => {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command
+        }
+    };
+    command.current_dir(project).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let mut stdin = child.stdin.take();
+    let answered = async {
+        if let Some(stdin) = &mut stdin {
+            // One that does not read its input answers all the same.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        drop(stdin);
+        child.wait_with_output().await
+    };
+    let output = tokio::time::timeout(limit, answered).await.map_err(|_| {
+        format!("does not answer within {} s, after which the host lets the call through", limit.as_secs())
+    })?;
+    let output = output.map_err(|error| format!("cannot be run: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let status = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+    Ok(Reply { stdout: text(&output.stdout), stderr: text(&output.stderr), status })
+}
+
+fn git_hooks(project: &Path, record: &Record) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let folder = git::folder(project);
+    for installed in record.of("git") {
+        let finding = unchanged(project, installed);
+        let elsewhere = match &folder {
+            Ok(folder) => installed.file.parent() != Some(folder),
+            Err(_) => true,
+        };
+        findings.push(if finding.state != State::Good {
+            finding
+        } else if elsewhere {
+            let why = "git looks for hooks elsewhere now: see `git config --show-origin core.hooksPath`";
+            Finding::new("git", State::Wrong, format!("`{}` is not run, because {why}", installed.file.display()))
+        } else if !files::is_executable(&installed.file) {
+            let shown = installed.file.display();
+            Finding::new(
+                "git",
+                State::Wrong,
+                format!("`{shown}` is not executable, so that git passes it over: run `chmod +x {shown}`"),
+            )
+        } else {
+            finding
+        });
+    }
+    findings
+}
+
+/// The variables that this program knows.
+const VARIABLES: [&str; 6] = [
+    "PORTOLAN_ALLOW_INTEGRATION_EDIT",
+    "PORTOLAN_BYPASS_REASON",
+    "PORTOLAN_DATA_DIR",
+    "PORTOLAN_EVENTS_PATH",
+    "PORTOLAN_SKIP_ISSUE_REF",
+    "PORTOLAN_SKIP_QA_GATE",
+];
+
+/// What is set; a misspelt bypass would be believed to hold and does not.
+fn variables(environment: &[String]) -> Vec<Finding> {
+    let ours = environment.iter().filter(|name| name.starts_with("PORTOLAN_"));
+    ours.map(|name| {
+        if VARIABLES.contains(&name.as_str()) {
+            return Finding::new("environment", State::Good, format!("`{name}` is set"));
+        }
+        let near = |known: &&str| strsim::damerau_levenshtein(known, name);
+        let closest = VARIABLES.into_iter().min_by_key(near).filter(|known| near(known) <= name.len() / 3);
+        let meant = closest.map(|known| format!(": did you mean `{known}`?")).unwrap_or_default();
+        Finding::new("environment", State::Doubtful, format!("`{name}` is set and means nothing{meant}"))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_told_from_a_known_one() {
+        let names =
+            ["PORTOLAN_SKIP_QA_GATE", "PORTOLAN_ALLOW_INTEGRRATION_EDIT", "PORTOLAN_X", "PATH"].map(str::to_owned);
+        let said: Vec<String> = variables(&names).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(
+            said,
+            [
+                "`PORTOLAN_SKIP_QA_GATE` is set",
+                "`PORTOLAN_ALLOW_INTEGRRATION_EDIT` is set and means nothing: did you mean `PORTOLAN_ALLOW_INTEGRATION_EDIT`?",
+                "`PORTOLAN_X` is set and means nothing"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_switch_counts_in_its_own_table_only() {
+        assert_eq!(toml_switch("[features]\nhooks = false # no\n", "features", "hooks"), Some("false"));
+        assert_eq!(toml_switch("features.hooks = false\n", "features", "hooks"), Some("false"));
+        assert_eq!(toml_switch("[other]\nhooks = false\n", "features", "hooks"), None);
+        assert_eq!(toml_switch("# [features]\n# hooks = false\n", "features", "hooks"), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! The changes of files, one by one: shown as a diff, written whole or not at all.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use similar::TextDiff;
+
+use super::git::chained;
+use super::record::{PLACE, Record};
+
+/// The largest configuration file that is read.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// What becomes of a hook that was there before ours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chain {
+    /// It is kept beside ours.
+    Aside,
+    /// It is put back.
+    Back,
+}
+
+/// One file before and after.
+pub(super) struct Step {
+    path: PathBuf,
+    /// As the user knows it.
+    pub(super) shown: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+    executable: bool,
+    chain: Option<Chain>,
+    /// Folders that go too when they are empty.
+    folders: Vec<PathBuf>,
+}
+
+impl Step {
+    pub(super) fn new(project: &Path, file: &Path, before: Option<String>, after: Option<String>) -> Step {
+        let path = project.join(file);
+        let shown = path.strip_prefix(project).unwrap_or(file).to_owned();
+        Step { path, shown, before, after, executable: false, chain: None, folders: Vec::new() }
+    }
+
+    pub(super) fn executable(self) -> Step {
+        Step { executable: true, ..self }
+    }
+
+    pub(super) fn chaining(self, chain: Chain) -> Step {
+        Step { chain: Some(chain), ..self }
+    }
+
+    pub(super) fn leaving(self, folders: Vec<PathBuf>) -> Step {
+        Step { folders, ..self }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.before == self.after && (!self.executable || is_executable(&self.path))
+    }
+
+    pub(super) fn diff(&self) -> String {
+        let shown = self.shown.display();
+        // The hook that was there stays what it is, under another name.
+        let before = if self.chain == Some(Chain::Aside) { None } else { self.before.as_deref() };
+        let name = |text: Option<&str>, side: &str| match text {
+            Some(_) => format!("{side}/{shown}"),
+            None => "/dev/null".to_owned(),
+        };
+        let moved = match self.chain {
+            Some(Chain::Aside) => format!("{shown} becomes {}\n", chained(&self.shown).display()),
+            Some(Chain::Back) => format!("{} becomes {shown} again\n", chained(&self.shown).display()),
+            None => String::new(),
+        };
+        let diff = TextDiff::from_lines(before.unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let mut unified = diff.unified_diff();
+        let unified = unified.header(&name(before, "a"), &name(self.after.as_deref(), "b"));
+        format!("{moved}{unified}")
+    }
+
+    pub(super) fn perform(&self) -> anyhow::Result<()> {
+        if self.chain == Some(Chain::Aside) {
+            fs::rename(&self.path, chained(&self.path))?;
+        }
+        match &self.after {
+            Some(text) => write(&self.path, text, self.executable)?,
+            None => match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            },
+        }
+        if self.chain == Some(Chain::Back) {
+            fs::rename(chained(&self.path), &self.path)?;
+        }
+        if self.after.is_none() {
+            for folder in self.folders.iter().rev() {
+                // One that has something in it stays.
+                let _ = fs::remove_dir(folder);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file; nothing where there is none.
+pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    let about = match fs::symlink_metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    ensure!(!about.is_symlink(), "it is a symbolic link: install where it leads to, or replace it by a file");
+    ensure!(about.is_file(), "it is no file");
+    ensure!(about.len() <= MAX_BYTES, "it is larger than {} MiB", MAX_BYTES >> 20);
+    let bytes = fs::read(path)?;
+    String::from_utf8(bytes).map(Some).map_err(|_| anyhow::anyhow!("it is not UTF-8 text"))
+}
+
+/// No folder on the way may lead out of the project: a repository could bring such a link along.
+pub(super) fn stays_inside(project: &Path, path: &Path) -> anyhow::Result<()> {
+    let there = path.ancestors().skip(1).find(|folder| folder.exists()).context("it has no folder")?;
+    ensure!(there.canonicalize()?.starts_with(project), "`{}` leads out of the project", there.display());
+    Ok(())
+}
+
+/// The folders that will have to be made, the outermost first.
+pub(super) fn missing_folders(project: &Path, path: &Path) -> Vec<PathBuf> {
+    let path = project.join(path);
+    let mut missing: Vec<PathBuf> =
+        path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+/// A file is there as a whole, or as it was.
+pub(super) fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
+    let folder = path.parent().context("it has no folder")?;
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    permit(path, file.path(), executable)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The permissions of the file that is replaced, or those of a new one.
+#[cfg(unix)]
+fn permit(path: &Path, file: &Path, executable: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let known = fs::metadata(path).ok().map(|about| about.permissions().mode());
+    let mode = known.unwrap_or(0o644) | if executable { 0o111 } else { 0 };
+    fs::set_permissions(file, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn permit(_: &Path, _: &Path, _: bool) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+pub(super) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Writes down what was installed; where that is nothing, there is no record.
+pub(super) fn keep_record(project: &Path, record: &Record) -> anyhow::Result<()> {
+    let path = project.join(PLACE);
+    if record.files.is_empty() {
+        if path.exists() {
+            fs::remove_file(&path)?;
+        }
+        // Runs and issues may be in it.
+        let _ = path.parent().map(fs::remove_dir);
+        return Ok(());
+    }
+    let text = record.text()?;
+    if fs::read_to_string(&path).is_ok_and(|known| known == text) { Ok(()) } else { write(&path, &text, false) }
+}

@@ -1,0 +1,171 @@
+//! What each host is given: its hooks, and the MCP server, in the files where it looks for them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::splice::Part;
+use crate::hook::{Event, Host, Stage, quoted};
+
+/// A file that is to be there.
+pub(super) struct Wanted {
+    /// Relative to the project.
+    pub(super) file: PathBuf,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    /// Among what the user has in it.
+    Parts(Vec<Part>),
+    /// It is ours alone.
+    Whole(String),
+}
+
+/// The lines that make OpenCode ask the program.
+const SHIM: &str = include_str!("templates/opencode.js");
+
+/// The files of a host, with hooks that run `program`.
+pub(super) fn wanted(host: Host, project: &Path, program: &str) -> Vec<Wanted> {
+    let parts = |file: &str, parts: Vec<Part>| Wanted { file: PathBuf::from(file), content: Content::Parts(parts) };
+    let whole = |file: &str, text: String| Wanted { file: PathBuf::from(file), content: Content::Whole(text) };
+    let server = json!({ "command": program, "args": ["serve"] });
+    match host {
+        Host::ClaudeCode => vec![
+            parts(".claude/settings.json", hooks(host, program)),
+            parts(".mcp.json", vec![entry(&["mcpServers"], "portolan", server)]),
+        ],
+        Host::Codex => vec![parts(".codex/hooks.json", hooks(host, program))],
+        Host::Cursor => {
+            let mut all = vec![entry(&[], "version", json!(1))];
+            all.extend(hooks(host, program));
+            vec![
+                parts(".cursor/hooks.json", all),
+                parts(".cursor/mcp.json", vec![entry(&["mcpServers"], "portolan", server)]),
+            ]
+        }
+        Host::Gemini => {
+            let mut all = hooks(host, program);
+            all.push(entry(&["mcpServers"], "portolan", server));
+            vec![parts(".gemini/settings.json", all)]
+        }
+        Host::OpenCode => {
+            let jsonc = project.join("opencode.jsonc").exists();
+            let local = json!({ "type": "local", "command": [program, "serve"], "enabled": true });
+            vec![
+                whole(".opencode/plugins/portolan.js", shim(program)),
+                parts(if jsonc { "opencode.jsonc" } else { "opencode.json" }, vec![entry(&["mcp"], "portolan", local)]),
+            ]
+        }
+        Host::Copilot => {
+            let local = json!({ "type": "stdio", "command": program, "args": ["serve"] });
+            vec![
+                whole(".github/hooks/portolan.json", format!("{:#}\n", copilot(program))),
+                parts(".vscode/mcp.json", vec![entry(&["servers"], "portolan", local)]),
+            ]
+        }
+    }
+}
+
+/// What a person must still do.
+pub(super) fn notes(host: Host, program: &str) -> Vec<String> {
+    let notes: &[&str] = match host {
+        Host::ClaudeCode => &["Claude Code asks once whether the MCP server of this project may be used."],
+        Host::Codex => &[
+            "Codex skips these hooks without a word until you have reviewed and trusted them: run `/hooks` in Codex.",
+            "For the MCP server add to `.codex/config.toml`:",
+        ],
+        Host::Cursor => &["Restart Cursor, and see in its settings under Hooks that they are listed."],
+        Host::Gemini => &[],
+        Host::OpenCode => &["Restart OpenCode: plug-ins are read when it starts."],
+        Host::Copilot => {
+            &["Copilot's cloud agent reads hooks on the default branch only, and needs `portolan` where it runs."]
+        }
+    };
+    let mut notes: Vec<String> = notes.iter().map(|note| (*note).to_owned()).collect();
+    if host == Host::Codex {
+        let quoted = Value::from(program);
+        notes.push(format!("  [mcp_servers.portolan]\n  command = {quoted}\n  args = [\"serve\"]"));
+    }
+    notes
+}
+
+fn entry(within: &[&str], key: &str, value: Value) -> Part {
+    Part { within: within.iter().map(|&key| key.to_owned()).collect(), key: Some(key.to_owned()), value }
+}
+
+/// The hooks of a host that reads them among its settings.
+pub(super) fn hooks(host: Host, program: &str) -> Vec<Part> {
+    let events = host.events().iter().filter(|event| event.installed);
+    events
+        .map(|event| Part {
+            within: vec!["hooks".to_owned(), event.name.to_owned()],
+            key: None,
+            value: hook(host, event, program),
+        })
+        .collect()
+}
+
+fn hook(host: Host, event: &Event, program: &str) -> Value {
+    let seconds = event.stage.host_timeout().as_secs();
+    let line = line(host, event, program);
+    let gating = event.stage == Stage::BeforeTool;
+    match host {
+        // Without a shell: what is not found or not executable would count as leave.
+        Host::ClaudeCode => {
+            let args = json!(["hook", host.name(), event.name]);
+            let mut handler = json!({ "type": "command", "command": program, "args": args, "timeout": seconds });
+            if gating {
+                handler["onFailure"] = "block".into();
+            }
+            json!({ "hooks": [handler] })
+        }
+        Host::Cursor if gating => json!({ "command": line, "timeout": seconds, "failClosed": true }),
+        Host::Cursor => json!({ "command": line, "timeout": seconds }),
+        Host::Gemini => {
+            json!({ "hooks": [{ "type": "command", "name": "portolan", "command": line, "timeout": seconds * 1000 }] })
+        }
+        Host::Codex | Host::OpenCode | Host::Copilot => {
+            json!({ "hooks": [{ "type": "command", "command": line, "timeout": seconds }] })
+        }
+    }
+}
+
+/// The command as a shell reads it.
+fn line(host: Host, event: &Event, program: &str) -> String {
+    format!("{} hook {} {}", quoted(program), host.name(), event.name)
+}
+
+fn copilot(program: &str) -> Value {
+    let host = Host::Copilot;
+    let mut hooks = json!({});
+    for event in host.events().iter().filter(|event| event.installed) {
+        let quoted = program.replace('\'', "''");
+        let powershell = format!("& '{quoted}' hook {} {}", host.name(), event.name);
+        let bash = line(host, event, program);
+        let seconds = event.stage.host_timeout().as_secs();
+        hooks[event.name] =
+            json!([{ "type": "command", "bash": bash, "powershell": powershell, "cwd": ".", "timeoutSec": seconds }]);
+    }
+    json!({ "version": 1, "hooks": hooks })
+}
+
+pub(super) fn shim(program: &str) -> String {
+    SHIM.replace("\"@PROGRAM@\"", &Value::from(program).to_string())
+}
+
+/// Whether an entry of a list of hooks is one of ours, whichever program it names.
+pub(super) fn is_ours(host: Host, value: &Value) -> bool {
+    let mut words = Vec::new();
+    collect(value, &mut words);
+    let text = words.join(" ");
+    text.contains("portolan") && text.contains(&format!("hook {} ", host.name()))
+}
+
+fn collect<'a>(value: &'a Value, words: &mut Vec<&'a str>) {
+    match value {
+        Value::String(word) => words.push(word),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, words)),
+        Value::Object(fields) => fields.values().for_each(|item| collect(item, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

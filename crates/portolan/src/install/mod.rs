@@ -1,0 +1,294 @@
+//! Hooks are put into the files where the coding agents and git look for them, and taken out again, with nothing of the
+//! user's changed. What will be done is a [`Plan`] first, which can be shown; performing it decides nothing more.
+
+mod examine;
+mod files;
+mod git;
+mod hosts;
+pub(crate) mod plugin;
+mod program;
+mod record;
+mod splice;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+use crate::hook::Host;
+use files::{Chain, Step};
+use hosts::{Content, Wanted};
+use record::Installed;
+
+pub(crate) use examine::{Finding, State, examine};
+pub(crate) use program::program;
+pub(crate) use record::Record;
+
+/// What hooks are installed into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Host(Host),
+    Git,
+}
+
+impl Target {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Target::Host(host) => host.name(),
+            Target::Git => "git",
+        }
+    }
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Install,
+    Uninstall,
+}
+
+/// What will be done.
+pub(crate) struct Plan {
+    project: PathBuf,
+    direction: Direction,
+    steps: Vec<Step>,
+    record: Record,
+    /// What the person should know or do.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Plan {
+    /// What is to be done in a project so that hooks run `program`.
+    pub(crate) fn of(target: Target, direction: Direction, project: &Path, program: &str) -> anyhow::Result<Plan> {
+        let record = Record::load(project)?;
+        let mut plan = Plan { project: project.to_owned(), direction, steps: Vec::new(), record, notes: Vec::new() };
+        match target {
+            Target::Host(host) => {
+                for wanted in hosts::wanted(host, project, program) {
+                    plan.host_file(host, direction, &wanted)
+                        .with_context(|| format!("`{}` stays as it is", wanted.file.display()))?;
+                }
+                if direction == Direction::Install {
+                    plan.notes.extend(hosts::notes(host, program));
+                }
+            }
+            Target::Git => plan.git(direction, program)?,
+        }
+        Ok(plan)
+    }
+
+    /// Nothing would change.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.iter().all(Step::is_empty)
+    }
+
+    /// The files that change.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        self.steps.iter().filter(|step| !step.is_empty()).map(|step| step.shown.as_path()).collect()
+    }
+
+    /// What changes, as a unified diff.
+    pub(crate) fn diff(&self) -> String {
+        self.steps.iter().filter(|step| !step.is_empty()).map(Step::diff).collect()
+    }
+
+    /// Does it. The record is written before anything is put in and after anything is taken out, so that nothing that
+    /// was put in is ever unknown.
+    pub(crate) fn perform(self) -> anyhow::Result<()> {
+        let keep = || files::keep_record(&self.project, &self.record).context("what was installed cannot be recorded");
+        if self.direction == Direction::Install {
+            keep()?;
+        }
+        for step in self.steps.iter().filter(|step| !step.is_empty()) {
+            step.perform().with_context(|| format!("`{}` cannot be changed", step.shown.display()))?;
+        }
+        if self.direction == Direction::Uninstall { keep() } else { Ok(()) }
+    }
+
+    fn settle(&mut self, target: &str, file: &Path, installed: Option<Installed>) {
+        self.record.files.retain(|known| known.host != target || known.file != file);
+        self.record.files.extend(installed);
+    }
+
+    fn host_file(&mut self, host: Host, direction: Direction, wanted: &Wanted) -> anyhow::Result<()> {
+        let path = self.project.join(&wanted.file);
+        files::stays_inside(&self.project, &path)?;
+        let current = files::read(&path)?;
+        let known = self.record.found(host.name(), &wanted.file).cloned();
+        match &wanted.content {
+            Content::Whole(text) => self.whole(host.name(), direction, wanted, text, current, known.as_ref()),
+            Content::Parts(parts) => self.parts(host, direction, wanted, parts, current, known.as_ref()),
+        }
+    }
+
+    fn whole(
+        &mut self,
+        target: &str,
+        direction: Direction,
+        wanted: &Wanted,
+        text: &str,
+        current: Option<String>,
+        known: Option<&Installed>,
+    ) -> anyhow::Result<()> {
+        let ours = |current: &String| {
+            current == text || known.is_some_and(|known| record::digest(current.as_bytes()) == known.digest)
+        };
+        let touched = current.as_ref().is_some_and(|current| !ours(current));
+        let path = self.project.join(&wanted.file);
+        if direction == Direction::Uninstall {
+            ensure!(
+                !touched || known.is_none(),
+                "it was changed since it was installed: look at it, and delete it yourself"
+            );
+            if !touched {
+                let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
+                self.steps.push(Step::new(&self.project, &wanted.file, current, None).leaving(folders));
+            }
+            self.settle(target, &wanted.file, None);
+            return Ok(());
+        }
+        ensure!(!touched || known.is_some(), "there is a file already that portolan did not make: move it away first");
+        let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
+        let installed = Installed {
+            host: target.to_owned(),
+            file: wanted.file.clone(),
+            digest: record::digest(text.as_bytes()),
+            created: true,
+            folders,
+            parts: Vec::new(),
+            inserted: Vec::new(),
+            chained: false,
+        };
+        self.steps.push(Step::new(&self.project, &wanted.file, current, Some(text.to_owned())));
+        self.settle(target, &wanted.file, Some(installed));
+        Ok(())
+    }
+
+    fn parts(
+        &mut self,
+        host: Host,
+        direction: Direction,
+        wanted: &Wanted,
+        parts: &[splice::Part],
+        current: Option<String>,
+        known: Option<&Installed>,
+    ) -> anyhow::Result<()> {
+        let base = base(host, parts, current.as_deref(), known).map_err(anyhow::Error::msg)?;
+        let path = self.project.join(&wanted.file);
+        if direction == Direction::Uninstall {
+            let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
+            self.steps.push(Step::new(&self.project, &wanted.file, current, base).leaving(folders));
+            self.settle(host.name(), &wanted.file, None);
+            return Ok(());
+        }
+        let spliced = splice::put(base.as_deref().unwrap_or_default(), parts).map_err(anyhow::Error::msg)?;
+        for taken in spliced.present.iter().filter(|part| part.key.as_deref() == Some("portolan")) {
+            if !splice::holds(&spliced.text, taken) {
+                self.notes
+                    .push(format!("`{}` has an entry `portolan` of your own, which stays.", wanted.file.display()));
+            }
+        }
+        let kept = parts.iter().filter(|part| !spliced.present.contains(part)).cloned().collect();
+        let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
+        let installed = Installed {
+            host: host.name().to_owned(),
+            file: wanted.file.clone(),
+            digest: record::digest(spliced.text.as_bytes()),
+            created: base.is_none(),
+            folders,
+            parts: kept,
+            inserted: spliced.inserted,
+            chained: false,
+        };
+        self.steps.push(Step::new(&self.project, &wanted.file, current, Some(spliced.text)));
+        self.settle(host.name(), &wanted.file, Some(installed));
+        Ok(())
+    }
+
+    fn git(&mut self, direction: Direction, program: &str) -> anyhow::Result<()> {
+        let folder = git::folder(&self.project)?;
+        // The hooks that were installed are taken from where they were put, wherever git looks now.
+        let known: Vec<Installed> = self.record.of("git").cloned().collect();
+        for (name, kind) in git::HOOKS {
+            let installed = known.iter().find(|known| known.file.file_name().is_some_and(|file| file == name));
+            let path = match (direction, installed) {
+                (Direction::Uninstall, Some(installed)) => installed.file.clone(),
+                _ => folder.join(name),
+            };
+            self.git_hook(direction, &path, &git::script(name, kind, program), installed)
+                .with_context(|| format!("`{}` stays as it is", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn git_hook(
+        &mut self,
+        direction: Direction,
+        path: &Path,
+        script: &str,
+        known: Option<&Installed>,
+    ) -> anyhow::Result<()> {
+        let current = files::read(path)?;
+        let ours = current.as_ref().is_some_and(|text| text.contains(git::MARK));
+        let chained = git::chained(path).exists();
+        if direction == Direction::Uninstall {
+            if ours {
+                let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
+                let step = Step::new(&self.project, path, current, None).leaving(folders);
+                self.steps.push(if chained { step.chaining(Chain::Back) } else { step });
+            }
+            self.settle("git", path, None);
+            return Ok(());
+        }
+        ensure!(
+            current.is_none() || ours || !chained,
+            "another hook was put in its place, and the earlier one is kept as `{}`: delete one of the two",
+            git::chained(path).display()
+        );
+        let aside = current.is_some() && !ours;
+        let folders = known.map_or_else(|| files::missing_folders(&self.project, path), |known| known.folders.clone());
+        let installed = Installed {
+            host: "git".to_owned(),
+            file: path.to_owned(),
+            digest: record::digest(script.as_bytes()),
+            created: true,
+            folders,
+            parts: Vec::new(),
+            inserted: Vec::new(),
+            chained: aside || chained,
+        };
+        let step = Step::new(&self.project, path, current, Some(script.to_owned())).executable();
+        self.steps.push(if aside { step.chaining(Chain::Aside) } else { step });
+        self.settle("git", path, Some(installed));
+        Ok(())
+    }
+}
+
+/// A file as it would be without what portolan put in; nothing where there would be no file.
+fn base(
+    host: Host,
+    parts: &[splice::Part],
+    current: Option<&str>,
+    known: Option<&Installed>,
+) -> Result<Option<String>, String> {
+    let Some(current) = current else { return Ok(None) };
+    let Some(known) = known else {
+        let lists: Vec<splice::Part> = parts.iter().filter(|part| part.key.is_none()).cloned().collect();
+        return splice::cut(current, &lists, |_, value| hosts::is_ours(host, value)).map(Some);
+    };
+    if record::digest(current.as_bytes()) == known.digest {
+        if known.created {
+            return Ok(None);
+        }
+        if let Some(before) = splice::undo(current, &known.inserted) {
+            return Ok(Some(before));
+        }
+    }
+    let ours = |part: &splice::Part, value: &serde_json::Value| {
+        *value == part.value || part.key.is_none() && hosts::is_ours(host, value)
+    };
+    let left = splice::cut(current, &known.parts, ours)?;
+    let nothing = known.created && splice::parsed(&left)? == serde_json::json!({}) && !left.contains('/');
+    Ok(if nothing { None } else { Some(left) })
+}

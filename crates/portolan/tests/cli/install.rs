@@ -1,0 +1,104 @@
+//! `portolan install` and `portolan doctor`.
+
+use expect_test::expect;
+
+use crate::support::Project;
+
+/// What is said, with the path of the program replaced.
+fn says(project: &Project, line: &str) -> String {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_portolan")).canonicalize().expect("the program");
+    let said = project.says(line).replace(&*program.to_string_lossy(), "<program>");
+    let kept = said.lines().filter(|line| !line.contains("`<program>` "));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn changes_are_shown_and_nobody_is_taken_to_agree() {
+    let project = Project::new();
+    project.write(".codex/hooks.json", "{\n  \"hooks\": { \"Stop\": [] }\n}\n");
+    expect![[r#"
+        --- a/.codex/hooks.json
+        +++ b/.codex/hooks.json
+        @@ -1,3 +1,13 @@
+         {
+        -  "hooks": { "Stop": [] }
+        +  "hooks": { "Stop": [
+        +    {
+        +      "hooks": [
+        +        {
+        +          "type": "command",
+        +          "command": "<program> hook codex Stop",
+        +          "timeout": 30
+        +        }
+        +      ]
+        +    }
+        +  ], "PreToolUse": [{"hooks":[{"type":"command","command":"<program> hook codex PreToolUse","timeout":60}]}], "PostToolUse": [{"hooks":[{"type":"command","command":"<program> hook codex PostToolUse","timeout":10}]}], "SessionStart": [{"hooks":[{"type":"command","command":"<program> hook codex SessionStart","timeout":10}]}] }
+         }
+        stderr: nothing was changed
+        stderr: Codex skips these hooks without a word until you have reviewed and trusted them: run `/hooks` in Codex.
+        stderr: For the MCP server add to `.codex/config.toml`:
+        stderr:   [mcp_servers.portolan]
+        stderr:   command = "<program>"
+        stderr:   args = ["serve"]
+        exit: 0
+    "#]].assert_eq(&says(&project, "install codex --print"));
+    let refused = says(&project, "install codex");
+    assert!(refused.ends_with("stderr: error: nobody can be asked here whether these changes are wanted\nstderr: help: give `--yes`, or run it in a terminal\nexit: 2\n"), "{refused}");
+    assert!(!project.path().join(".portolan/installed.json").exists());
+}
+
+#[test]
+fn an_installation_is_done_once_and_taken_back() {
+    let project = Project::new();
+    let done = says(&project, "install gemini --yes");
+    assert!(done.contains("+++ b/.gemini/settings.json"), "{done}");
+    expect![[r#"
+        stderr: there is nothing to do
+        exit: 0
+    "#]]
+    .assert_eq(&says(&project, "install gemini"));
+    let json = says(&project, "--format json install gemini --uninstall --yes");
+    expect![[r#"
+        {
+          "for": "gemini",
+          "files": [
+            ".gemini/settings.json"
+          ],
+          "done": true,
+          "notes": []
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&json);
+    assert_eq!(std::fs::read_dir(project.path()).expect("a folder").count(), 0);
+    expect![[r#"
+        good  environment: `PORTOLAN_DATA_DIR` is set
+        stderr: nothing is installed in this project: see `portolan install --help`
+        exit: 0
+    "#]]
+    .assert_eq(&says(&project, "doctor"));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_a_status() {
+    let project = Project::new();
+    says(&project, "install cursor --yes");
+    project.write(".cursor/hooks.json", "{}");
+    expect![[r#"
+        wrong  cursor: `.cursor/hooks.json` is not what was installed any more: look at it, then run `portolan install cursor` again
+        good  cursor: `.cursor/mcp.json` is as it was installed
+        wrong  cursor: there is no hook for `preToolUse`
+        good  environment: `PORTOLAN_DATA_DIR` is set
+        exit: 1
+    "#]].assert_eq(&says(&project, "doctor"));
+    let json = says(&project, "doctor --json");
+    assert!(json.starts_with("{\n  \"good\": false,") && json.ends_with("exit: 1\n"), "{json}");
+    expect![[r#"
+        stderr: error: invalid value 'nobody' for '<FOR>'
+        stderr:   [possible values: claude-code, codex, cursor, gemini, opencode, copilot, git]
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&says(&project, "install nobody"));
+}
