@@ -10,3 +10,7 @@ mod judgement;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
+
+pub mod names;
+pub mod pattern;
+pub mod references;
