@@ -11,6 +11,8 @@ pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
 
+pub mod acceptance;
+pub mod facts;
 pub mod names;
 pub mod pattern;
 pub mod references;
