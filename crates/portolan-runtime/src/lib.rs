@@ -52,6 +52,7 @@ pub mod graphs;
 mod keys;
 pub mod library;
 mod nested;
+pub mod repository;
 pub mod runner;
 pub mod script;
 pub mod servers;
