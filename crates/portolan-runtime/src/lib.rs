@@ -55,6 +55,7 @@ pub mod library;
 pub mod merge_gate;
 mod nested;
 mod project_folder;
+pub mod repository;
 pub mod runner;
 pub mod script;
 pub mod servers;

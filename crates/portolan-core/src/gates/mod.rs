@@ -14,3 +14,8 @@ pub use judgement::{Decision, Judgement};
 
 pub mod merge;
 pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};
+pub mod acceptance;
+pub mod facts;
+pub mod names;
+pub mod pattern;
+pub mod references;

@@ -1,0 +1,168 @@
+//! Checks at the exits of phases: whether a repository is what a task claims. One file for each check, with what it needs
+//! to know; a check that cannot tell says so, and never guesses.
+
+mod branch_matches_prefix;
+mod commits_reference_issue;
+mod conventional_commit_format;
+mod message;
+mod no_tampering;
+mod pull_request;
+mod range;
+mod spec_file;
+#[cfg(test)]
+mod tests;
+mod tracking_issue;
+mod tree_is_settled;
+mod typecheck_passes;
+
+use serde::{Deserialize, Serialize};
+
+pub use spec_file::is_below;
+
+use super::facts::{Claims, Facts, Needs, Unknown};
+use super::guidelines::{Guidelines, Level};
+use crate::diagnostic::{clip, is_unseen};
+
+/// Whether what a check asks is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It is.
+    Holds,
+    /// It is not.
+    Fails,
+    /// It could not be found out, which passes nothing.
+    Unverified,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Whether it holds.
+    pub standing: Standing,
+    /// A stable word for the case.
+    pub code: &'static str,
+    /// Why; never empty.
+    pub reason: String,
+    /// The commits that are at fault, all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
+    /// The field of the task that is known from now on, and its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<(&'static str, String)>,
+}
+
+/// A commit at fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Its full name.
+    pub sha: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// What would be right.
+    pub expected: String,
+}
+
+/// A check.
+#[derive(Debug)]
+pub struct CheckKind {
+    /// The name that phases call it by.
+    pub id: &'static str,
+    /// The rule that it keeps; nothing where it keeps none that has a name.
+    pub invariant: Option<&'static str>,
+    /// What it needs to know.
+    pub needs: Needs,
+    look: fn(&Claims, &Facts, &Guidelines) -> Finding,
+}
+
+/// Every check, by its name.
+pub static CHECKS: [CheckKind; 10] = [
+    tracking_issue::KIND,
+    branch_matches_prefix::KIND,
+    spec_file::KIND,
+    typecheck_passes::KIND,
+    conventional_commit_format::KIND,
+    tree_is_settled::KIND,
+    commits_reference_issue::KIND,
+    pull_request::OPENED,
+    pull_request::MERGED,
+    no_tampering::KIND,
+];
+
+/// The code of what fails where the guidelines only ask for a warning.
+pub const WARNED: &str = "warned";
+/// The code of what the guidelines switched off.
+pub const OFF: &str = "switched-off";
+
+/// The check of this name.
+pub fn find(id: &str) -> Option<&'static CheckKind> {
+    CHECKS.iter().find(|kind| kind.id == id)
+}
+
+impl CheckKind {
+    /// Whether what it asks is so, as closely as the guidelines want it kept. What fails under a warning holds, and its
+    /// code is [`WARNED`].
+    pub fn decide(&self, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+        match guidelines.level(&self.names()) {
+            Level::Block => (self.look)(claims, facts, guidelines),
+            Level::Off => holds(OFF, format!("not looked at: `policies.{}` is `off`", self.written(guidelines))),
+            Level::Warn => match (self.look)(claims, facts, guidelines) {
+                found if found.standing == Standing::Holds => found,
+                found => {
+                    let line = self.written(guidelines);
+                    let reason = format!("{}; passed, for `policies.{line}` is `warn`", found.reason);
+                    Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
+                }
+            },
+        }
+    }
+
+    /// The names that guidelines may know it by.
+    fn names(&self) -> Vec<&'static str> {
+        [Some(self.id), self.invariant].into_iter().flatten().collect()
+    }
+
+    /// The name that the guidelines use.
+    fn written(&self, guidelines: &Guidelines) -> &'static str {
+        self.names().into_iter().find(|name| guidelines.levels.contains_key(*name)).unwrap_or(self.id)
+    }
+}
+
+fn found(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
+    Finding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
+}
+
+fn holds(code: &'static str, reason: impl Into<String>) -> Finding {
+    found(Standing::Holds, code, reason)
+}
+
+fn fails(code: &'static str, reason: impl Into<String>) -> Finding {
+    found(Standing::Fails, code, reason)
+}
+
+fn unverified(unknown: &Unknown) -> Finding {
+    found(Standing::Unverified, unknown.code, format!("cannot verify: {}", unknown.why))
+}
+
+/// Of a question that this check needed and whoever took the snapshot did not ask.
+fn not_asked(what: &str) -> Finding {
+    found(Standing::Unverified, "not-asked", format!("cannot verify: nobody looked at {what}; ask again"))
+}
+
+/// A word from outside as reasons quote it: short, on one line, and unable to end its backticks.
+fn quoted(text: &str) -> String {
+    let plain = clip(text).replace('`', "'");
+    let plain: String =
+        plain.chars().map(|c| if is_unseen(c) { c.escape_debug().to_string() } else { c.to_string() }).collect();
+    format!("`{plain}`")
+}
+
+/// The first digits of a commit's name.
+fn short(oid: &str) -> &str {
+    oid.get(..10).unwrap_or(oid)
+}
+
+/// Whether `name` is an integration branch by the guidelines.
+fn is_integration(name: &str, guidelines: &Guidelines) -> bool {
+    guidelines.integration.iter().any(|pattern| super::pattern::matches(pattern, name))
+}

@@ -1,0 +1,168 @@
+//! Issues and pull requests: asked of GitHub with `gh`, or read from files of the project.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::acceptance::is_below;
+use portolan_core::gates::facts::{Answer, Claims, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState};
+use portolan_core::gates::guidelines::{Forge, IssueProvider};
+use portolan_core::gates::references::{Target, references};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::program::{Output, Question, ask, unknown};
+use super::{Repository, files, git};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// A pull request, and of one on a forge the commit that it ends in.
+pub(super) enum Found {
+    Forge(ForgeRequest, String),
+    Record(PullRequest),
+}
+
+#[derive(Deserialize)]
+struct IssueAnswer {
+    number: u64,
+    state: String,
+    title: String,
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestAnswer {
+    number: u64,
+    state: String,
+    is_draft: bool,
+    head_ref_name: String,
+    head_ref_oid: String,
+    base_ref_name: String,
+    is_cross_repository: bool,
+    url: String,
+}
+
+pub(super) async fn issue(of: &Repository, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Answer<Issue> {
+    let Some(number) = claims.issue.filter(|number| needs.issue && *number > 0) else { return Answer::NotAsked };
+    match &guidelines.issues.provider {
+        IssueProvider::Pattern { .. } | IssueProvider::Offline => Answer::NotAsked,
+        IssueProvider::Files { folder } => issue_file(of, folder, number),
+        IssueProvider::GitHub => {
+            let asked = ["issue", "view", &number.to_string(), "--json", "number,state,title,url"];
+            match answered::<IssueAnswer>(gh(of, &asked).await) {
+                Answer::Found(found) => Answer::Found(Issue {
+                    number: found.number,
+                    open: found.state == "OPEN",
+                    is_issue: is_issue(&found.url, found.number),
+                    title: found.title,
+                    url: found.url,
+                }),
+                Answer::NotAsked | Answer::Missing => Answer::Missing,
+                Answer::Unknown(unknown) => Answer::Unknown(unknown),
+            }
+        }
+    }
+}
+
+pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Answer<Found> {
+    let Some(number) = claims.pull_request.filter(|number| needs.pull_request && *number > 0) else {
+        return Answer::NotAsked;
+    };
+    match &guidelines.pull_requests.forge {
+        Forge::Files { folder } => record(of, folder, number),
+        Forge::GitHub => {
+            let fields = "number,state,isDraft,headRefName,headRefOid,baseRefName,isCrossRepository,url";
+            let asked = ["pr", "view", &number.to_string(), "--json", fields];
+            match answered::<RequestAnswer>(gh(of, &asked).await) {
+                Answer::Found(found) => forge_request(found),
+                Answer::NotAsked | Answer::Missing => Answer::Missing,
+                Answer::Unknown(unknown) => Answer::Unknown(unknown),
+            }
+        }
+    }
+}
+
+fn forge_request(found: RequestAnswer) -> Answer<Found> {
+    let state = match found.state.as_str() {
+        "OPEN" => RequestState::Open,
+        "MERGED" => RequestState::Merged,
+        "CLOSED" => RequestState::Closed,
+        _ => {
+            return Answer::Unknown(unknown(
+                "gh-answer",
+                "`gh` answered with a state that is not known here; update it",
+            ));
+        }
+    };
+    let request = ForgeRequest {
+        number: found.number,
+        state,
+        draft: found.is_draft,
+        head: found.head_ref_name,
+        from_fork: found.is_cross_repository,
+        base: found.base_ref_name,
+        url: found.url,
+        pushed: Pushed::Unknown,
+    };
+    Answer::Found(Found::Forge(request, found.head_ref_oid))
+}
+
+async fn gh(of: &Repository, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
+    let environment = git::own(&of.environment);
+    let (folder, timeout) = (of.project.as_path(), TIMEOUT);
+    ask(Question { program: "gh", arguments, folder, environment: &environment, timeout, most_bytes: MOST_BYTES }).await
+}
+
+/// What `gh` answered: 1 is any error, 2 is cancelled, 4 wants a login.
+fn answered<T: DeserializeOwned>(output: Result<Output, portolan_core::gates::facts::Unknown>) -> Answer<T> {
+    let output = match output {
+        Ok(output) => output,
+        Err(unknown) => return Answer::Unknown(unknown),
+    };
+    let gone = ["to an issue", "to a PullRequest", "no pull requests found"];
+    match output.code {
+        Some(0) => serde_json::from_str(&output.stdout).map_or_else(
+            |_| Answer::Unknown(unknown("gh-answer", "what `gh` answered cannot be read; update it")),
+            Answer::Found,
+        ),
+        Some(1) if gone.iter().any(|text| output.stderr.contains(text)) => Answer::Missing,
+        Some(2) => Answer::Unknown(unknown("gh-cancelled", "`gh` was cancelled; try again")),
+        Some(4) => Answer::Unknown(unknown("gh-auth", "`gh` is not logged in; run `gh auth login`")),
+        _ => Answer::Unknown(unknown("gh-failed", format!("`gh` failed: {}", output.complaint()))),
+    }
+}
+
+/// Whether an address is that of the issue: `gh` answers for pull requests as well.
+fn is_issue(url: &str, wanted: u64) -> bool {
+    let is = |target: &Target| matches!(target, Target::Issue { number, .. } if *number == wanted);
+    references(url).iter().any(|reference| is(&reference.target))
+}
+
+fn issue_file(of: &Repository, folder: &str, number: u64) -> Answer<Issue> {
+    let names = ["md", "yaml", "yml"].map(|extension| format!("{}/{number}.{extension}", folder.trim_end_matches('/')));
+    let Some((path, text)) = names.into_iter().find_map(|name| read(of, &name).map(|text| (name, text))) else {
+        return Answer::Missing;
+    };
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let state = field("state").or_else(|| field("status")).unwrap_or("open").trim_matches(['"', '\'']);
+    let open = !["closed", "done", "completed"].iter().any(|closed| state.eq_ignore_ascii_case(closed));
+    let heading = || text.lines().find_map(|line| line.strip_prefix("# "));
+    let title = field("title").or_else(heading).unwrap_or("without a title").trim().to_owned();
+    Answer::Found(Issue { number, open, title, url: path, is_issue: true })
+}
+
+fn record(of: &Repository, folder: &str, number: u64) -> Answer<Found> {
+    let path = format!("{}/{number}.md", folder.trim_end_matches('/'));
+    match read(of, &path) {
+        None => Answer::Missing,
+        Some(text) => Answer::Found(Found::Record(PullRequest::Record { path, blank: text.trim().is_empty() })),
+    }
+}
+
+/// The text of a file of the project.
+fn read(of: &Repository, path: &str) -> Option<String> {
+    let project: PathBuf = of.project.canonicalize().ok()?;
+    is_below(path).then(|| files::text(&project.join(path), &project)).flatten()
+}

@@ -1,0 +1,228 @@
+//! Questions to `git`. Whatever comes from outside reaches it as the name of a ref below `refs/`, as the full name of an
+//! object, or behind `--`: never where it could be taken for an option.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use portolan_core::gates::facts::{Commit, Tree, Unknown};
+use portolan_core::gates::names::is_oid;
+
+use super::program::{Output, Question, ask, unknown};
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// The most commits that a branch is looked at with.
+const MOST_COMMITS: usize = 20_000;
+/// How much of a commit's message is looked at.
+const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// A repository with a worktree.
+pub(super) struct Git {
+    project: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    /// Where the worktree begins, symlinks followed.
+    pub(super) top: PathBuf,
+    /// What belongs to this worktree alone: its head, and what is under way in it.
+    pub(super) folder: PathBuf,
+}
+
+impl Git {
+    pub(super) async fn open(project: &Path, environment: &[(OsString, OsString)]) -> Result<Git, Unknown> {
+        let mut git = Git {
+            project: project.to_owned(),
+            environment: own(environment),
+            top: PathBuf::new(),
+            folder: PathBuf::new(),
+        };
+        let place =
+            ["rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"];
+        let output = git.ask(&place).await?;
+        let lines: Vec<&str> = output.stdout.lines().collect();
+        match (output.code, lines.as_slice()) {
+            (Some(0), ["false", "true", folder, top]) => {
+                git.folder = PathBuf::from(folder);
+                git.top = PathBuf::from(top).canonicalize().unwrap_or_else(|_| PathBuf::from(top));
+                Ok(git)
+            }
+            (_, ["true", ..]) => Err(unknown("bare", "the repository is bare; work in a clone or a worktree of it")),
+            (_, ["false", "false", ..]) => {
+                Err(unknown("inside-git", "this is a folder of git's own; start in the worktree"))
+            }
+            _ if output.stderr.contains("not a git repository") => {
+                Err(unknown("no-repository", "the project lies in no git repository; run `git init`"))
+            }
+            _ => Err(unknown("git-failed", format!("`git` refuses: {}", output.complaint()))),
+        }
+    }
+
+    pub(super) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Output, Unknown> {
+        // A program that the configuration names for watching files would be started by looking at them.
+        let mut all =
+            vec!["--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
+        all.extend_from_slice(arguments);
+        ask(Question {
+            program: "git",
+            arguments: &all,
+            folder: &self.project,
+            environment: &self.environment,
+            timeout: TIMEOUT,
+            most_bytes: MOST_BYTES,
+        })
+        .await
+    }
+
+    /// What it says when all is well.
+    async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+        let output = self.ask(arguments).await?;
+        match output.code {
+            Some(0) => Ok(output.stdout),
+            _ => Err(unknown("git-failed", format!("`git {}` failed: {}", arguments[0], output.complaint()))),
+        }
+    }
+
+    /// What it says, or nothing when it says no (status 1).
+    async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, Unknown> {
+        let output = self.ask(arguments).await?;
+        match output.code {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(unknown("git-failed", format!("`git {}` failed: {}", arguments[0], output.complaint()))),
+        }
+    }
+
+    /// The branch that is checked out, even when it has no commit.
+    pub(super) async fn head_branch(&self) -> Result<Option<String>, Unknown> {
+        let head = self.perhaps(&["symbolic-ref", "-q", "HEAD"]).await?;
+        Ok(head.and_then(|name| name.trim_end().strip_prefix("refs/heads/").map(str::to_owned)))
+    }
+
+    /// The commit that is checked out.
+    pub(super) async fn head_oid(&self) -> Result<Option<String>, Unknown> {
+        let oid = self.perhaps(&["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"]).await?;
+        Ok(oid.map(|oid| oid.trim_end().to_owned()))
+    }
+
+    /// The refs that `patterns` mean, which begin with `refs/`, and their commits.
+    pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, Unknown> {
+        let mut arguments = vec!["for-each-ref", "--format=%(refname) %(objectname)", "--"];
+        arguments.extend(patterns.iter().map(String::as_str));
+        let said = self.told(&arguments).await?;
+        let pair = |line: &str| line.rsplit_once(' ').map(|(name, oid)| (name.to_owned(), oid.to_owned()));
+        Ok(said.lines().filter_map(pair).collect())
+    }
+
+    /// The values of the settings whose names match, which are in lower case.
+    pub(super) async fn settings(&self, names: &str) -> Result<Vec<(String, String)>, Unknown> {
+        let said = self.perhaps(&["config", "-z", "--get-regexp", names]).await?.unwrap_or_default();
+        let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(said.split('\0').filter_map(pair).collect())
+    }
+
+    /// Where the head branched off `tips`.
+    pub(super) async fn merge_base(&self, head: &str, tips: &[&str]) -> Result<Option<String>, Unknown> {
+        let mut arguments = vec!["merge-base", "--end-of-options", head];
+        arguments.extend_from_slice(tips);
+        Ok(self.perhaps(&arguments).await?.and_then(|said| said.lines().next().map(str::to_owned)))
+    }
+
+    pub(super) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, Unknown> {
+        if !is_oid(old) || !is_oid(new) {
+            return Err(unknown("no-object", "this is not the name of a commit"));
+        }
+        Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", old, new]).await?.is_some())
+    }
+
+    /// The commits of `head` that none of `tips` has, merges left out.
+    pub(super) async fn commits(&self, head: &str, tips: &[&str]) -> Result<Vec<Commit>, Unknown> {
+        let most = format!("--max-count={}", MOST_COMMITS + 1);
+        let mut arguments = vec!["log", "-z", "--no-merges", "--no-show-signature", "--no-notes", "--no-color"];
+        arguments.extend(["--no-decorate", "--no-patch", "--no-mailmap", "--encoding=UTF-8", "--format=%H%n%B", &most]);
+        let excluded: Vec<String> = tips.iter().map(|tip| format!("^{tip}")).collect();
+        arguments.extend(["--end-of-options", head]);
+        arguments.extend(excluded.iter().map(String::as_str));
+        arguments.push("--");
+        let said = self.told(&arguments).await?;
+        let commits: Vec<Commit> = said.split('\0').filter_map(commit).collect();
+        match commits.len() > MOST_COMMITS {
+            true => Err(unknown("too-many-commits", format!("the branch has more than {MOST_COMMITS} commits"))),
+            false => Ok(commits),
+        }
+    }
+
+    /// How many commits of `local` none of `remotes` has.
+    pub(super) async fn ahead(&self, local: &str, remotes: &[String]) -> Result<u64, Unknown> {
+        let excluded: Vec<String> = remotes.iter().map(|tip| format!("^{tip}")).collect();
+        let mut arguments = vec!["rev-list", "--count", "--max-count=1000", "--end-of-options", local];
+        arguments.extend(excluded.iter().map(String::as_str));
+        arguments.push("--");
+        let said = self.told(&arguments).await?;
+        said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` counted nothing; try again"))
+    }
+
+    /// What is not committed.
+    pub(super) async fn tree(&self) -> Result<Tree, Unknown> {
+        let arguments =
+            ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none"];
+        let said = self.told(&arguments).await?;
+        let mut tree = Tree::default();
+        for entry in said.split('\0') {
+            match *entry.as_bytes() {
+                [b'u', b' ', ..] => tree.unmerged += 1,
+                [b'?', b' ', ..] => tree.untracked += 1,
+                [b'1', b' ', index, files, ..] => {
+                    tree.staged += usize::from(index != b'.');
+                    tree.unstaged += usize::from(files != b'.');
+                }
+                _ => {}
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The files that git knows by any of these paths or globs, relative to the project.
+    pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, Unknown> {
+        let mut arguments = vec!["ls-files", "-z", "--"];
+        arguments.extend_from_slice(specs);
+        let said = self.told(&arguments).await?;
+        Ok(said.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    }
+
+    pub(super) async fn is_ignored(&self, path: &str) -> Result<bool, Unknown> {
+        Ok(self.perhaps(&["check-ignore", "-q", "--", path]).await?.is_some())
+    }
+}
+
+fn commit(record: &str) -> Option<Commit> {
+    let (oid, message) = record.split_once('\n')?;
+    let message = &message[..message.floor_char_boundary(MESSAGE_BYTES)];
+    let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
+    is_oid(oid).then(|| Commit { oid: oid.to_owned(), subject: subject.trim_end().to_owned(), body: body.to_owned() })
+}
+
+/// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
+/// from asking, paging, locking and translating.
+pub(super) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let leads = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("GIT_")
+            || matches!(name.as_ref(), "LC_ALL" | "LANGUAGE" | "GH_REPO" | "GH_DEBUG" | "GH_FORCE_TTY")
+    };
+    let fixed = [
+        ("LC_ALL", "C"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_GRAFT_FILE", "/dev/null"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GH_PROMPT_DISABLED", "1"),
+        ("GH_NO_UPDATE_NOTIFIER", "1"),
+        ("NO_COLOR", "1"),
+    ];
+    let kept = environment.iter().filter(|(name, _)| !leads(name)).cloned();
+    kept.chain(fixed.map(|(name, value)| (name.into(), value.into()))).collect()
+}

@@ -1,0 +1,163 @@
+//! Head, branches and commits, and traces of work that went past the guards.
+
+use std::path::Path;
+
+use portolan_core::gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
+use portolan_core::gates::{Guidelines, names, pattern};
+
+use super::git::Git;
+use super::program::unknown;
+
+/// What tells that an operation is under way, by its name in git's folder.
+const OPERATIONS: [(&str, &str); 7] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("sequencer", "cherry-pick"),
+    ("BISECT_LOG", "bisect"),
+];
+
+pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
+    let patterns = patterns(claims, guidelines);
+    let looked = tokio::try_join!(
+        git.head_branch(),
+        git.head_oid(),
+        git.refs(&patterns),
+        git.settings(r"^(core\.hookspath|remote\.origin\.url)$"),
+    );
+    let (branch, oid, refs, settings) = match looked {
+        Ok(looked) => looked,
+        Err(unknown) => return Facts { trouble: Some(unknown), ..Facts::default() },
+    };
+    let own = claims.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+    let setting =
+        |wanted: &str| settings.iter().rev().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let integration = integration(&refs, guidelines);
+    let operation = OPERATIONS.iter().find(|(name, _)| git.folder.join(name).exists()).map(|(_, operation)| *operation);
+    let mut facts = Facts {
+        repository: setting("remote.origin.url").and_then(repository),
+        head: Head { branch, oid },
+        operation,
+        branch: refs.iter().find(|(name, _)| Some(name) == own.as_ref()).map(|(_, oid)| oid.clone()),
+        integration,
+        ..Facts::default()
+    };
+    if needs.commits {
+        range(git, &mut facts, guidelines).await;
+    }
+    if needs.tripwire {
+        let wire = tripwire(git, &facts.integration, setting("core.hookspath")).await;
+        facts.tripwire = wire.map_or_else(Answer::Unknown, Answer::Found);
+    }
+    facts
+}
+
+/// The refs that are looked for: integration branches here and on remotes, and the claimed branch.
+fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
+    let names = guidelines.integration.iter().filter(|name| !name.is_empty() && !name.contains('\0'));
+    let both = names.flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
+    let own =
+        claims.branch.iter().filter(|branch| names::is_branch(branch)).map(|branch| format!("refs/heads/{branch}"));
+    // Without any, git would tell all of them.
+    both.chain(own).chain(["refs/portolan-none".to_owned()]).collect()
+}
+
+fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integration> {
+    let mut found: Vec<Integration> = Vec::new();
+    for (full, oid) in refs {
+        let (name, remote) = match (full.strip_prefix("refs/heads/"), full.strip_prefix("refs/remotes/")) {
+            (Some(name), _) => (name, false),
+            (_, Some(rest)) => (rest.split_once('/').map_or(rest, |(_, name)| name), true),
+            _ => continue,
+        };
+        if !guidelines.integration.iter().any(|wanted| pattern::matches(wanted, name)) {
+            continue;
+        }
+        let at = found.iter().position(|branch| branch.name == name).unwrap_or_else(|| {
+            found.push(Integration { name: name.to_owned(), local: None, remotes: Vec::new() });
+            found.len() - 1
+        });
+        match remote {
+            true => found[at].remotes.push(oid.clone()),
+            false => found[at].local = Some(oid.clone()),
+        }
+    }
+    found
+}
+
+/// The base and the commits since, of what the remotes have; of what is here only where there is no remote.
+async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
+    let Some(head) = facts.head.oid.clone() else { return };
+    let tips = facts.integration.iter().flat_map(|branch| match branch.remotes.as_slice() {
+        [] => branch.local.iter().collect::<Vec<_>>(),
+        remotes => remotes.iter().collect(),
+    });
+    let tips: Vec<&str> = tips.map(String::as_str).collect();
+    if tips.is_empty() {
+        let names: Vec<&str> = guidelines.integration.iter().map(String::as_str).collect();
+        let why = format!(
+            "there is none of the integration branches {}; fetch it, or name it in the guidelines",
+            portolan_core::diagnostic::list(&names)
+        );
+        facts.base = Answer::Unknown(unknown("no-integration", why));
+        return;
+    }
+    let (base, commits) = match git.merge_base(&head, &tips).await {
+        Err(unknown) => (Answer::Unknown(unknown), Answer::NotAsked),
+        Ok(None) => (Answer::Missing, Answer::NotAsked),
+        Ok(Some(base)) => {
+            (Answer::Found(base), git.commits(&head, &tips).await.map_or_else(Answer::Unknown, Answer::Found))
+        }
+    };
+    (facts.base, facts.commits) = (base, commits);
+}
+
+async fn tripwire(git: &Git, branches: &[Integration], hooks: Option<&str>) -> Result<Tripwire, Unknown> {
+    let mut ahead = Vec::new();
+    for branch in branches.iter().filter(|branch| !branch.remotes.is_empty()) {
+        let Some(local) = branch.local.as_ref().filter(|local| !branch.remotes.contains(local)) else { continue };
+        match git.ahead(local, &branch.remotes).await? {
+            0 => {}
+            count => ahead.push((branch.name.clone(), count)),
+        }
+    }
+    // What begins at home is git's to find, and not looked for.
+    let exist = hooks.is_none_or(|path| path.starts_with('~') || is_folder(&git.top, path));
+    Ok(Tripwire { ahead, hooks_path: hooks.map(str::to_owned), hooks_exist: exist })
+}
+
+fn is_folder(top: &Path, path: &str) -> bool {
+    top.join(path).is_dir()
+}
+
+/// `owner/name` of a remote's address on `github.com`; of another host `host/owner/name`.
+fn repository(url: &str) -> Option<String> {
+    let (host, path) = match url.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?,
+        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = host.rsplit('@').next()?.split(':').next()?;
+    let path = path.trim_matches('/').trim_end_matches(".git");
+    let well = path.split('/').count() == 2 && path.split('/').all(|part| !part.is_empty());
+    match (well, host.eq_ignore_ascii_case("github.com")) {
+        (true, true) => Some(path.to_owned()),
+        (true, false) => Some(format!("{host}/{path}")),
+        (false, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repository;
+
+    #[test]
+    fn a_remote_tells_the_repository() {
+        for url in ["https://github.com/o/r.git", "git@github.com:o/r.git", "ssh://git@github.com:22/o/r"] {
+            assert_eq!(repository(url).as_deref(), Some("o/r"), "{url}");
+        }
+        assert_eq!(repository("https://token@ghe.example.com/o/r").as_deref(), Some("ghe.example.com/o/r"));
+        assert_eq!(repository("/srv/git/r.git"), None);
+    }
+}

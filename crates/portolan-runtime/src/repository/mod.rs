@@ -1,0 +1,92 @@
+//! Finds out how a repository is: one snapshot, for checks that decide over it.
+//!
+//! `git` and `gh` are asked as programs: `git` is there wherever a repository is, it reads every form that a repository
+//! may have, and no library does so at its size. Nothing is ever changed: not the index, no ref, no file.
+
+mod files;
+mod forge;
+mod git;
+mod history;
+mod program;
+mod spec;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Unknown};
+
+use git::Git;
+
+/// A project's repository, and the environment that `git` and `gh` are started in.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    project: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+/// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
+/// in its place; it always comes to an end. It needs a runtime with I/O and time enabled.
+pub async fn probe(project: &Path, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
+    Repository::of(project).probe(claims, guidelines, needs).await
+}
+
+impl Repository {
+    /// The repository that `project` lies in, asked in the environment of this process.
+    pub fn of(project: &Path) -> Repository {
+        Repository::within(project, std::env::vars_os())
+    }
+
+    /// The same, asked in another environment.
+    pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
+        Repository { project: project.to_owned(), environment: environment.into_iter().collect() }
+    }
+
+    /// See [`probe`].
+    pub async fn probe(&self, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
+        let git = match Git::open(&self.project, &self.environment).await {
+            Ok(git) => git,
+            Err(unknown) => return Facts { trouble: Some(unknown), ..Facts::default() },
+        };
+        let (past, tree, spec, issue, request) = tokio::join!(
+            history::past(&git, claims, guidelines, needs),
+            asked(needs.tree, git.tree()),
+            spec::files(&git, claims, needs),
+            forge::issue(self, claims, guidelines, needs),
+            forge::request(self, claims, guidelines, needs),
+        );
+        let head = past.head.oid.clone();
+        let pull_request = match request {
+            Answer::Found(forge::Found::Forge(request, oid)) => {
+                let pushed = pushed(&git, head.as_deref(), &oid).await;
+                Answer::Found(PullRequest::Forge(ForgeRequest { pushed, ..request }))
+            }
+            Answer::Found(forge::Found::Record(record)) => Answer::Found(record),
+            Answer::NotAsked => Answer::NotAsked,
+            Answer::Missing => Answer::Missing,
+            Answer::Unknown(unknown) => Answer::Unknown(unknown),
+        };
+        Facts { tree, spec, issue, pull_request, ..past }
+    }
+}
+
+/// What a pull request whose head is `theirs` has of the head here.
+async fn pushed(git: &Git, ours: Option<&str>, theirs: &str) -> Pushed {
+    match ours {
+        Some(ours) if ours == theirs => Pushed::All,
+        Some(ours) => match git.is_ancestor(ours, theirs).await {
+            Ok(true) => Pushed::All,
+            // What is pushed and older than the head here is known here.
+            Ok(false) => Pushed::NotAll,
+            Err(_not_here) => Pushed::Unknown,
+        },
+        None => Pushed::Unknown,
+    }
+}
+
+async fn asked<T>(needed: bool, question: impl Future<Output = Result<T, Unknown>>) -> Answer<T> {
+    match needed {
+        true => question.await.map_or_else(Answer::Unknown, Answer::Found),
+        false => Answer::NotAsked,
+    }
+}

@@ -1,0 +1,149 @@
+//! Starts `git` and `gh`: arguments and no shell, nothing to read, what they print bounded, in a process group that does
+//! not outlive the answer.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, is_unseen};
+use portolan_core::gates::facts::Unknown;
+
+/// A question to a program.
+pub(super) struct Question<'q> {
+    pub(super) program: &'static str,
+    pub(super) arguments: &'q [&'q str],
+    pub(super) folder: &'q Path,
+    pub(super) environment: &'q [(OsString, OsString)],
+    pub(super) timeout: Duration,
+    /// The most that it may print.
+    pub(super) most_bytes: usize,
+}
+
+/// What a program answered.
+pub(super) struct Output {
+    /// Its status; nothing when a signal ended it.
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Output {
+    /// What it complained of, in short.
+    pub(super) fn complaint(&self) -> String {
+        let line = self.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
+        clip(line.trim()).chars().map(|c| if is_unseen(c) || c == '`' { ' ' } else { c }).collect()
+    }
+}
+
+pub(super) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
+    Unknown { code, why: why.into() }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+    Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
+}
+
+#[cfg(unix)]
+pub(super) use unix::ask;
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{self, ErrorKind};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, ExitStatus, Stdio};
+
+    use tokio::io::{AsyncRead, AsyncReadExt};
+    use tokio::process::{ChildStderr, ChildStdout};
+    use tokio::task::JoinHandle;
+    use tokio::time::timeout;
+
+    use super::{Output, Question, Unknown, unknown};
+    use crate::runner::group::Group;
+
+    /// How much of what a program complains of is kept.
+    const COMPLAINT_BYTES: usize = 4 * 1024;
+
+    /// A program under way. Dropping it kills its group.
+    struct Running {
+        _group: Group,
+        ended: JoinHandle<io::Result<ExitStatus>>,
+        stdout: ChildStdout,
+        stderr: ChildStderr,
+    }
+
+    pub(crate) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+        let name = question.program;
+        if !question.folder.is_dir() {
+            return Err(unknown("no-folder", "the project is not a folder; start in the project's folder"));
+        }
+        let mut running = start(&question).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                unknown("program-missing", format!("`{name}` was not found on the `PATH`; install it"))
+            }
+            _ => unknown("program-not-started", format!("`{name}` cannot be started ({error}); mend that")),
+        })?;
+        let seconds = question.timeout.as_secs();
+        match timeout(question.timeout, finish(&mut running, question.most_bytes)).await {
+            Err(_elapsed) => Err(unknown("timeout", format!("`{name}` took longer than {seconds} s; try again"))),
+            Ok(Err(error)) => {
+                Err(unknown("program-lost", format!("how `{name}` ended is unknown ({error}); try again")))
+            }
+            Ok(Ok(None)) => Err(unknown("too-much", format!("`{name}` has more to say than can be looked at"))),
+            Ok(Ok(Some(output))) => Ok(output),
+        }
+    }
+
+    fn start(question: &Question<'_>) -> io::Result<Running> {
+        let mut child = Command::new(question.program)
+            .args(question.arguments)
+            .current_dir(question.folder)
+            .env_clear()
+            .envs(question.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (group, ended) = Group::lead(child);
+        let no_pipe = || io::Error::other("there is no pipe");
+        Ok(Running {
+            _group: group,
+            ended,
+            stdout: ChildStdout::from_std(stdout.ok_or_else(no_pipe)?)?,
+            stderr: ChildStderr::from_std(stderr.ok_or_else(no_pipe)?)?,
+        })
+    }
+
+    /// What it said, or nothing when that was too much.
+    async fn finish(running: &mut Running, most: usize) -> io::Result<Option<Output>> {
+        let Running { ended, stdout, stderr, .. } = running;
+        let (said, complained) = tokio::try_join!(read(stdout, most), complaint(stderr))?;
+        let Some(said) = said else { return Ok(None) };
+        let status = ended.await.map_err(io::Error::other)??;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Some(Output { code: status.code(), stdout: text(said), stderr: text(complained) }))
+    }
+
+    async fn read(from: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        from.take(most as u64 + 1).read_to_end(&mut bytes).await?;
+        Ok((bytes.len() <= most).then_some(bytes))
+    }
+
+    /// The beginning of what it complains of; the rest is read as well, so that it is not held up.
+    async fn complaint(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+        let mut kept = Vec::new();
+        let mut chunk = [0; 1024];
+        loop {
+            match from.read(&mut chunk).await? {
+                0 => return Ok(kept),
+                read => {
+                    let room = COMPLAINT_BYTES.saturating_sub(kept.len()).min(read);
+                    kept.extend_from_slice(&chunk[..room]);
+                }
+            }
+        }
+    }
+}
