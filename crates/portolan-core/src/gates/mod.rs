@@ -6,7 +6,14 @@
 pub mod guidelines;
 mod intent;
 mod judgement;
+mod protected;
 
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
+pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};
+
+pub mod bypass;
+pub mod guards;
+
+pub use bypass::Bypass;
