@@ -146,9 +146,9 @@ impl<'a> Act<'a> {
             return Some(On::Detached);
         }
         match to.as_ref().and_then(Word::known) {
+            Some("-") | None => Some(On::Unknown),
             // What is neither a branch of this project nor made by this call may be a file, and nothing is switched.
             Some(name) if *or_path && !self.looks_like_branch(name) => None,
-            Some("-") | None => Some(On::Unknown),
             Some(name) if name.starts_with("@{") => Some(On::Unknown),
             Some(name) => Some(On::Branch(branch_name(name).to_owned())),
         }

@@ -27,7 +27,7 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         }
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
-        (Some("flow"), Some("override")) => overriding(act, words.get(2).copied()),
+        (Some("flow"), Some("override")) => overriding(act, arguments),
         (Some("budget"), Some("raise")) => kept(act, "I-15", "raises a budget"),
         (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(act, &words[2..]),
         (Some("flow" | "budget" | "runs" | "supervisor"), None) if words.len() > 1 => {
@@ -57,14 +57,20 @@ fn for_a_person(what: &str) -> Finding {
         .remedy("ask the person whom you work for to run it in a terminal of theirs")
 }
 
-fn overriding(act: &Act<'_>, invariant: Option<&Word>) -> Option<Finding> {
-    match invariant.and_then(|word| word.known()) {
-        Some(invariant) => kept(act, invariant, "gets past a rule that only a person may get past"),
-        None if act.guidelines.bypass.values().any(|who| *who != Who::Anyone) => {
-            Some(Finding::ask(act, "", "it cannot be told which rule this command gets past"))
-        }
-        None => None,
+/// Wherever the rule stands among the options: one that only a person may get past is enough.
+fn overriding(act: &Act<'_>, arguments: &[Word]) -> Option<Finding> {
+    let known =
+        arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, value)| value));
+    let kept_from = |word: &&str| bypass::who(word, word, act.guidelines) != Who::Anyone;
+    if known.into_iter().any(|word| kept_from(&word)) {
+        return Some(for_a_person("gets past a rule that only a person may get past"));
     }
+    if arguments.iter().any(|word| word.known().is_none())
+        && act.guidelines.bypass.values().any(|who| *who != Who::Anyone)
+    {
+        return Some(Finding::ask(act, "", "it cannot be told which rule this command gets past"));
+    }
+    Some(Finding::allow("", "anyone may get past this rule here, on record"))
 }
 
 fn kept(act: &Act<'_>, invariant: &str, what: &str) -> Option<Finding> {

@@ -39,6 +39,7 @@ impl Finding {
     pub(super) fn ask(act: &Act<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
         let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
         Finding::new(decision, invariant, reason)
+            .remedy("write it out in plain words, without variables in the place of programs, branches and files")
     }
 
     pub(super) fn at(mut self, at: usize) -> Finding {

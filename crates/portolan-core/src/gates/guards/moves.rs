@@ -86,7 +86,7 @@ impl Look<'_> {
 
     /// Whether the present branch follows the branch of its name on a remote.
     fn own_upstream(&self, branch: &str) -> bool {
-        let upstream = self.ground.worktree.and_then(|worktree| worktree.upstream.as_ref());
+        let upstream = self.ground.worktree.and_then(|worktree| worktree.upstreams.get(branch));
         upstream.is_some_and(|(remote, name)| self.is_remote(remote) && name == branch)
     }
 
@@ -136,7 +136,7 @@ impl Look<'_> {
         let mut effects: Vec<Effect> =
             given.from.iter().skip(1).filter_map(|word| Some(self.named("this would write", &target(word)?))).collect();
         let own = match &given.from[..] {
-            [] => self.branches().all(|branch| self.own_upstream(branch) || self.has_no_upstream()),
+            [] => self.branches().all(|branch| self.own_upstream(branch) || self.has_no_upstream(branch)),
             [remote] => remote.known().is_some_and(|remote| self.is_remote(remote)),
             [remote, branches @ ..] => {
                 let remote = remote.known().is_some_and(|remote| self.is_remote(remote));
@@ -156,8 +156,9 @@ impl Look<'_> {
         effects
     }
 
-    fn has_no_upstream(&self) -> bool {
-        self.ground.worktree.is_some_and(|worktree| worktree.upstream.is_none())
+    /// Such a pull fails.
+    fn has_no_upstream(&self, branch: &str) -> bool {
+        self.ground.worktree.is_some_and(|worktree| !worktree.upstreams.contains_key(branch))
     }
 
     fn replay(&self, given: &Replay) -> Vec<Effect> {

@@ -15,7 +15,8 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
         .filter_map(|path| finding(act, &path, false))
         .collect();
     for (at, call) in act.calls.iter().enumerate() {
-        let takes = matches!(call.command.program(), Some("rm" | "mv" | "rmdir" | "shred" | "ln" | "git"));
+        let by_git = act::subcommand(call.command).is_some_and(|(name, _)| matches!(name, "rm" | "mv"));
+        let takes = by_git || matches!(call.command.program(), Some("rm" | "mv" | "rmdir" | "shred" | "ln"));
         let mut paths = act::written(&act.intent.folder, call.command);
         paths.extend(call.git.iter().flat_map(|told| integration::touched(&act.intent.folder, told)));
         found.extend(paths.iter().flatten().filter_map(|path| Some(finding(act, path, takes)?.at(at))));

@@ -1,7 +1,7 @@
 //! What a push writes on the other side. It counts the same for every remote: a branch of that name is where work is
 //! integrated.
 
-use super::act::{branch_name, has};
+use super::act::has;
 use super::moves::{Effect, Look};
 use crate::shell::Word;
 use crate::shell::git::{Push, Refspec};
@@ -65,9 +65,10 @@ fn usual(look: &Look<'_>) -> Vec<Effect> {
         _ => {
             effects.push(present());
             // A branch that was made from `origin/main` follows it, and may be pushed there.
-            let own = |name: &str| look.branches().any(|branch| branch == branch_name(name));
-            let upstream = worktree.upstream.as_ref().map(|(_, name)| name).filter(|name| !own(name));
-            effects.extend(upstream.map(|name| look.named(WHAT, &Word::from(name.as_str()))));
+            for branch in look.branches() {
+                let upstream = worktree.upstreams.get(branch).map(|(_, name)| name).filter(|name| *name != branch);
+                effects.extend(upstream.map(|name| look.named(WHAT, &Word::from(name.as_str()))));
+            }
         }
     }
     effects

@@ -61,8 +61,8 @@ pub struct Worktree {
     pub bare: bool,
     /// The names of the repositories that it knows.
     pub remotes: Vec<String>,
-    /// The branch that the present one follows: the remote, and the branch's name there.
-    pub upstream: Option<(String, String)>,
+    /// What branches follow, by their names: the remote, and the branch's name there.
+    pub upstreams: BTreeMap<String, (String, String)>,
     /// What `git push` sends where nothing is said: `push.default`, and the refspecs of the remotes.
     pub push_default: Option<String>,
     /// The refspecs of `remote.<name>.push`, all of them.

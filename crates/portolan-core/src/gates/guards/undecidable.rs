@@ -54,9 +54,7 @@ fn doubt(act: &Act<'_>, given: &Doubt) -> Finding {
     };
     match decision {
         Decision::Allow => Finding::allow("", reason),
-        Decision::Ask | Decision::Block => Finding::ask(act, "", reason).remedy(
-            "write the command out: plain words, one after the other, without variables in the place of programs",
-        ),
+        Decision::Ask | Decision::Block => Finding::ask(act, "", reason),
     }
 }
 
