@@ -72,7 +72,7 @@ impl<'a> Act<'a> {
 
     /// Whether work is integrated into the branch.
     pub(super) fn integrates(&self, branch: &str) -> bool {
-        self.guidelines.integration.iter().any(|pattern| covers(pattern, branch))
+        integrates(self.guidelines, branch)
     }
 
     /// Whether a reference is, or may be, a branch that work is integrated into: `main`, `refs/heads/main`, `refs/heads/*`.
@@ -186,6 +186,11 @@ pub(super) fn present(worktree: &Worktree) -> On {
         (Head::Detached(_), None) => On::Detached,
         (Head::Unknown | Head::Branch(_), None) => On::Unknown,
     }
+}
+
+/// Whether work is integrated into `branch`.
+pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
+    guidelines.integration.iter().any(|pattern| covers(pattern, branch))
 }
 
 fn same(one: &Command, other: &Command) -> bool {

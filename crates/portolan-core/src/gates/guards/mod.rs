@@ -38,6 +38,7 @@ use super::{Decision, Guidelines, Intent, Judgement, Tool};
 use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading};
 
+pub use act::integrates;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
