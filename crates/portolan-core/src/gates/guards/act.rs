@@ -126,17 +126,24 @@ impl<'a> Act<'a> {
             }
         }
         let last = last.and_then(|last| self.calls.iter().position(|call| same(call.command, last)));
+        let loops = self.loops();
         for (other, call, told) in self.git() {
             let Some(next) = self.switched(told) else { continue };
             let known = command.after.iter().any(|before| same(before, call.command));
             let over = last.is_some_and(|last| other < last && call.command.level == self.calls[last].command.level);
             let apart = call.command.level > 0 || command.level > 0;
-            let later = call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart);
+            let later = call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart && !loops);
             if !known && !over && !later && other != at && self.maybe_in(told, worktree) && !on.contains(&next) {
                 on.push(next);
             }
         }
         on
+    }
+
+    /// Whether the text may have a loop, so that what is told later may have happened before.
+    fn loops(&self) -> bool {
+        let Tool::Shell { command } = &self.intent.tool else { return false };
+        command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
     }
 
     /// What a call of git leaves checked out, where it switches.
