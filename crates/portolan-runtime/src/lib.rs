@@ -49,6 +49,7 @@ pub mod copy;
 pub mod definition;
 pub mod digest;
 pub mod drive;
+pub mod gates;
 pub mod graphs;
 mod keys;
 pub mod library;

@@ -44,6 +44,7 @@ fn judgement(node: &NodeId, reason: &str) -> Judgement {
             "look at the present step, and go on from there when it is done".to_owned(),
         ],
         bypass: None,
+        bypassed_by: None,
     }
 }
 

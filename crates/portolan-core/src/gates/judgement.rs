@@ -1,5 +1,6 @@
 //! What a gate says of something, with what can be done about it.
 
+use super::Bypass;
 use serde::{Deserialize, Serialize};
 
 /// What may become of a tool call. The later one outweighs the earlier.
@@ -32,4 +33,7 @@ pub struct Judgement {
     /// How it may be got past by name, where it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypass: Option<String>,
+    /// What got past it: without this it would have been asked or blocked. It must be on record before the call happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypassed_by: Option<Bypass>,
 }

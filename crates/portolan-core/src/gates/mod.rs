@@ -3,19 +3,21 @@
 //! Everything here is decided over data: the rules are [`Guidelines`], the repository is a snapshot, a tool call is an
 //! [`Intent`]. Whoever calls finds out how things are, and acts on what is decided.
 
+pub mod acceptance;
+pub mod bypass;
+pub mod facts;
+pub mod guards;
 pub mod guidelines;
 mod intent;
 mod judgement;
+pub mod merge;
+pub mod names;
+pub mod pattern;
 mod protected;
+pub mod references;
 
+pub use bypass::Bypass;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
-
-pub mod merge;
 pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};
-pub mod acceptance;
-pub mod facts;
-pub mod names;
-pub mod pattern;
-pub mod references;

@@ -80,6 +80,11 @@ pub struct Command {
     pub writes: Vec<Word>,
     /// What it reads from its standard input, where the text says so: a heredoc or a here-string.
     pub stdin: Option<Word>,
+    /// The calls of git that have succeeded when it runs, in order: those before it in a row of `&&`.
+    pub after: Arc<Vec<Command>>,
+    /// How many texts it is away from the one that was given. Commands of other texts are told behind all of this one,
+    /// wherever they run.
+    pub level: usize,
 }
 
 impl Command {

@@ -8,7 +8,7 @@ use shuck_parser::parser::Parser;
 use shuck_parser::{ShellDialect, ShellProfile};
 
 use super::walk::Walk;
-use super::{Assignment, Doubt, MAX_BYTES, Reading, Why, Word};
+use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, Why, Word};
 
 /// How often a text may lead to another text.
 const MAX_LEVELS: usize = 12;
@@ -30,12 +30,19 @@ pub(super) struct Pending {
     pub(super) text: String,
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
+    pub(super) after: Arc<Vec<Command>>,
     pub(super) level: usize,
 }
 
 impl Pending {
     pub(super) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), folders: vec![Word::from(".")], carried: Arc::default(), level: 0 }
+        Self {
+            text: text.to_owned(),
+            folders: vec![Word::from(".")],
+            carried: Arc::default(),
+            after: Arc::default(),
+            level: 0,
+        }
     }
 }
 

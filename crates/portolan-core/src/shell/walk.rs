@@ -45,6 +45,7 @@ pub(super) struct Walk<'a> {
     reading: &'a mut Reading,
     folders: Folders,
     carried: Arc<Vec<Assignment>>,
+    after: Arc<Vec<Command>>,
     level: usize,
     functions: Vec<String>,
 }
@@ -57,6 +58,7 @@ impl<'a> Walk<'a> {
             reading,
             folders: from.folders.clone(),
             carried: from.carried.clone(),
+            after: from.after.clone(),
             level: from.level,
             functions: Vec::new(),
         }
@@ -120,9 +122,8 @@ impl<'a> Walk<'a> {
 
     /// A text that another shell, or this one, reads from here.
     pub(super) fn text(&mut self, text: String) {
-        let pending =
-            Pending { text, folders: self.folders.clone(), carried: self.carried.clone(), level: self.level + 1 };
-        self.pending.push(pending);
+        let (folders, carried, after) = (self.folders.clone(), self.carried.clone(), self.after.clone());
+        self.pending.push(Pending { text, folders, carried, after, level: self.level + 1 });
     }
 
     fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
@@ -202,25 +203,44 @@ impl<'a> Walk<'a> {
             row.push(inner);
         }
         let first = row[row.len() - 1];
+        let outer = self.after.clone();
+        let before = self.told();
         let mut left = self.statement(&first.left, folders.clone());
+        let mut sure: Vec<Command> = self.succeeded(&first.left, before).into_iter().collect();
         for binary in row.iter().rev() {
+            let before = self.told();
             left = match binary.op {
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
                     // Each part of a pipe is a shell of its own.
+                    sure.clear();
                     self.statement(&binary.right, folders.clone());
                     Left::same(&folders)
                 }
                 BinaryOp::And => {
+                    self.after = Arc::new(latest(&outer, &sure));
                     let right = self.statement(&binary.right, left.success);
+                    sure.extend(self.succeeded(&binary.right, before));
+                    self.after = outer.clone();
                     Left { success: right.success, failure: union(left.failure, right.failure) }
                 }
                 BinaryOp::Or => {
+                    sure.clear();
                     let right = self.statement(&binary.right, left.failure);
                     Left { success: union(left.success, right.success), failure: right.failure }
                 }
             };
         }
         left
+    }
+
+    /// The call of git that has succeeded when `statement` has, if it is one and nothing else.
+    fn succeeded(&self, statement: &Stmt, before: usize) -> Option<Command> {
+        let plain = matches!(statement.command, CommandSyntax::Simple(_)) && !statement.negated;
+        if !plain || matches!(statement.terminator, Some(StmtTerminator::Background(_))) {
+            return None;
+        }
+        let last = self.told_since(before).last().filter(|command| command.program() == Some("git"))?;
+        Some(Command { after: Arc::default(), ..last.clone() })
     }
 
     fn compound(&mut self, compound: &CompoundCommand, folders: Folders) -> Left {
@@ -451,7 +471,8 @@ impl<'a> Walk<'a> {
         if !writes.is_empty() {
             let (folders, carried) = (folders.clone(), self.carried.clone());
             let (words, assignments) = (Vec::new(), Vec::new());
-            self.tell(Command { words, assignments, carried, folders, writes, stdin: redirections.stdin });
+            let (stdin, after, level) = (redirections.stdin, self.after.clone(), self.level);
+            self.tell(Command { words, assignments, carried, folders, writes, stdin, after, level });
         }
     }
 
@@ -474,6 +495,8 @@ impl<'a> Walk<'a> {
             folders: folders.clone(),
             writes: redirections.writes,
             stdin: redirections.stdin,
+            after: self.after.clone(),
+            level: self.level,
         };
         let told = wrap::unwrap(command);
         for (why, what) in told.doubts {
@@ -481,7 +504,8 @@ impl<'a> Walk<'a> {
         }
         for text in told.texts {
             let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
-            self.pending.push(Pending { text: text.text, folders: text.folders, carried, level: self.level + 1 });
+            let (after, level) = (self.after.clone(), self.level + 1);
+            self.pending.push(Pending { text: text.text, folders: text.folders, carried, after, level });
         }
         let mut left = Left::same(folders);
         for mut command in told.commands {
@@ -516,6 +540,13 @@ impl<'a> Walk<'a> {
             self.carry(named);
         }
     }
+}
+
+/// The last ones of both: each command that follows has them all.
+fn latest(outer: &[Command], sure: &[Command]) -> Vec<Command> {
+    const MAX: usize = 16;
+    let all: Vec<Command> = outer.iter().chain(sure).cloned().collect();
+    all[all.len().saturating_sub(MAX)..].to_vec()
 }
 
 /// A longer folder is not told.

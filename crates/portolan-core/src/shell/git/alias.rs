@@ -69,8 +69,13 @@ fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a st
 fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
     let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
     let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
-    let pending =
-        |text: &str, folders: Vec<Word>| Pending { text: text.to_owned(), folders, carried: carried.clone(), level: 0 };
+    let pending = |text: &str, folders: Vec<Word>| Pending {
+        text: text.to_owned(),
+        folders,
+        carried: carried.clone(),
+        after: command.after.clone(),
+        level: command.level,
+    };
     match alias.text.strip_prefix('!') {
         // It runs at the top of the repository, and gets the arguments behind its last command.
         Some(text) => {

@@ -1,0 +1,304 @@
+//! A tool call with everything that the guards look at: its commands, where each of them runs, and which branch may be
+//! checked out there by then.
+
+use super::scene::{Head, Place, Scene, Worktree};
+use crate::gates::{Guidelines, Intent, Tool};
+use crate::shell::git::{self, Action, Invocation, Switch};
+use crate::shell::{Command, Reading, Word};
+
+/// A tool call that is judged.
+pub(super) struct Act<'a> {
+    pub(super) intent: &'a Intent,
+    pub(super) reading: &'a Reading,
+    pub(super) scene: &'a Scene,
+    pub(super) guidelines: &'a Guidelines,
+    pub(super) calls: Vec<Call<'a>>,
+}
+
+/// One command of it.
+pub(super) struct Call<'a> {
+    pub(super) command: &'a Command,
+    pub(super) git: Option<Invocation>,
+}
+
+/// What may be checked out where something happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// A branch.
+    Branch(String),
+    /// A branch without a commit.
+    Unborn(String),
+    /// No branch.
+    Detached,
+    /// It cannot be told.
+    Unknown,
+    /// It is in no repository.
+    Outside,
+}
+
+/// A place that something happens in, with what may be checked out there.
+pub(super) struct Ground<'a> {
+    pub(super) worktree: Option<&'a Worktree>,
+    pub(super) on: Vec<On>,
+}
+
+impl<'a> Act<'a> {
+    pub(super) fn new(
+        intent: &'a Intent,
+        reading: &'a Reading,
+        scene: &'a Scene,
+        guidelines: &'a Guidelines,
+    ) -> Act<'a> {
+        let call = |command| Call { command, git: git::invocation(command) };
+        Act { intent, reading, scene, guidelines, calls: reading.commands.iter().map(call).collect() }
+    }
+
+    /// The calls of git.
+    pub(super) fn git(&self) -> impl Iterator<Item = (usize, &Call<'a>, &Invocation)> {
+        self.calls.iter().enumerate().filter_map(|(at, call)| call.git.as_ref().map(|told| (at, call, told)))
+    }
+
+    /// The paths that an edit names.
+    pub(super) fn edited(&self) -> &[String] {
+        match &self.intent.tool {
+            Tool::Edit { paths } => paths,
+            Tool::Shell { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => &[],
+        }
+    }
+
+    pub(super) fn place(&self, path: &str) -> Option<&'a Place> {
+        self.scene.places.get(path)
+    }
+
+    /// Whether work is integrated into the branch.
+    pub(super) fn integrates(&self, branch: &str) -> bool {
+        integrates(self.guidelines, branch)
+    }
+
+    /// Whether a reference is, or may be, a branch that work is integrated into: `main`, `refs/heads/main`, `refs/heads/*`.
+    pub(super) fn names_integration(&self, reference: &str) -> bool {
+        let name = branch_name(reference);
+        match name.split_once('*') {
+            None => !name.starts_with("refs/") && self.integrates(name),
+            Some((before, _)) => self.guidelines.integration.iter().any(|pattern| {
+                let literal = pattern.split(['*', '?']).next().unwrap_or_default();
+                let other = name.starts_with("refs/") && !"refs/heads/".starts_with(before);
+                let before = if before.starts_with("refs/") || "refs/heads/".starts_with(before) { "" } else { before };
+                !other && (literal.starts_with(before) || before.starts_with(literal))
+            }),
+        }
+    }
+
+    /// Where each call of git happens, and what may be checked out there by then.
+    pub(super) fn grounds(&self, at: usize, told: &Invocation) -> Vec<Ground<'a>> {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().map(|folder| self.ground(at, folder.as_deref())).collect()
+    }
+
+    /// The repository that a call of git works in, by the name that its forge has for it.
+    pub(super) fn grounds_repository(&self, told: &Invocation) -> Option<String> {
+        let folders = folders(&self.intent.folder, told);
+        let place = folders.iter().flatten().find_map(|folder| self.place(folder))?;
+        place.worktree.as_ref()?.repository.clone()
+    }
+
+    /// What may be checked out in a folder when the call at `at` happens in it.
+    pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> Ground<'a> {
+        let Some(place) = folder.and_then(|folder| self.place(folder)) else {
+            return Ground { worktree: None, on: vec![On::Unknown] };
+        };
+        let Some(worktree) = place.worktree.as_deref() else {
+            return Ground { worktree: None, on: vec![On::Outside] };
+        };
+        Ground { worktree: Some(worktree), on: self.heads(at, worktree) }
+    }
+
+    /// The switches of this text count where they are known to have happened, and may have where they are not.
+    pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<On> {
+        let command = self.calls[at].command;
+        let mut on = vec![present(worktree)];
+        let mut last = None;
+        for before in command.after.iter() {
+            let Some(told) = git::invocation(before) else { continue };
+            if let (Some(next), true) = (self.switched(&told), self.surely_in(&told, worktree)) {
+                on = vec![next];
+                last = Some(before);
+            }
+        }
+        let last = last.and_then(|last| self.calls.iter().position(|call| same(call.command, last)));
+        let loops = self.loops();
+        for (other, call, told) in self.git() {
+            let Some(next) = self.switched(told) else { continue };
+            let known = command.after.iter().any(|before| same(before, call.command));
+            let over = last.is_some_and(|last| other < last && call.command.level == self.calls[last].command.level);
+            let apart = call.command.level > 0 || command.level > 0;
+            let later =
+                call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart && !loops);
+            if !known && !over && !later && other != at && self.maybe_in(told, worktree) && !on.contains(&next) {
+                on.push(next);
+            }
+        }
+        on
+    }
+
+    /// Whether the text may have a loop, so that what is told later may have happened before.
+    fn loops(&self) -> bool {
+        let Tool::Shell { command } = &self.intent.tool else { return false };
+        command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
+    }
+
+    /// What a call of git leaves checked out, where it switches.
+    fn switched(&self, told: &Invocation) -> Option<On> {
+        let Action::Switch(Switch { to, create, detach, or_path, .. }) = &told.action else { return None };
+        if *detach && !create {
+            return Some(On::Detached);
+        }
+        match to.as_ref().and_then(Word::known) {
+            Some("-") | None => Some(On::Unknown),
+            // What is neither a branch of this project nor made by this call may be a file, and nothing is switched.
+            Some(name) if *or_path && !self.looks_like_branch(name) => None,
+            Some(name) if name.starts_with("@{") => Some(On::Unknown),
+            Some(name) => Some(On::Branch(branch_name(name).to_owned())),
+        }
+    }
+
+    fn looks_like_branch(&self, name: &str) -> bool {
+        let claimed = self.scene.flow.as_ref().and_then(|flow| flow.branch.as_deref()) == Some(name);
+        claimed
+            || self.integrates(name)
+            || self.guidelines.branches.prefixes.iter().any(|known| name.starts_with(known))
+    }
+
+    fn surely_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().all(|folder| self.root(folder.as_deref()) == Some(&worktree.root)) && !folders.is_empty()
+    }
+
+    fn maybe_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().any(|folder| match self.root(folder.as_deref()) {
+            Some(root) => *root == worktree.root,
+            None => folder.as_deref().and_then(|folder| self.place(folder)).is_none(),
+        })
+    }
+
+    fn root(&self, folder: Option<&str>) -> Option<&'a String> {
+        self.place(folder?)?.worktree.as_deref().map(|worktree| &worktree.root)
+    }
+}
+
+pub(super) fn present(worktree: &Worktree) -> On {
+    match (&worktree.head, worktree.branch()) {
+        (Head::Unborn(branch), _) => On::Unborn(branch.clone()),
+        (_, Some(branch)) => On::Branch(branch.to_owned()),
+        (Head::Detached(_), None) => On::Detached,
+        (Head::Unknown | Head::Branch(_), None) => On::Unknown,
+    }
+}
+
+/// Whether work is integrated into `branch`.
+pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
+    guidelines.integration.iter().any(|pattern| covers(pattern, branch))
+}
+
+fn same(one: &Command, other: &Command) -> bool {
+    one.words == other.words && one.folders == other.folders && one.level == other.level
+}
+
+/// Every folder that a call of git may work in; nothing for one that only the run will know.
+pub(super) fn folders(from: &str, told: &Invocation) -> Vec<Option<String>> {
+    let folder = |word: &Word| absolute(from, word);
+    match &told.git_dir {
+        None => told.folders.iter().map(folder).collect(),
+        Some(own) => told.folders.iter().map(|word| absolute(&folder(word)?, own)).collect(),
+    }
+}
+
+/// Every path that a command writes, seen from every folder that it may run in.
+pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
+    let mut paths = Vec::new();
+    for write in &command.writes {
+        for folder in &command.folders {
+            let path = match write.known() {
+                Some(path) if path.starts_with('/') => Some(path.to_owned()),
+                _ => absolute(from, folder).and_then(|folder| absolute(&folder, write)),
+            };
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
+}
+
+/// A path, seen from a folder. What is before `..` is kept: it may be a symlink.
+pub(super) fn absolute(from: &str, word: &Word) -> Option<String> {
+    let path = word.known()?;
+    Some(match path {
+        "" | "." => from.to_owned(),
+        path if path.starts_with('/') => path.to_owned(),
+        path => format!("{}/{path}", from.trim_end_matches('/')),
+    })
+}
+
+/// A branch without what git lets stand before it.
+pub(super) fn branch_name(reference: &str) -> &str {
+    let name = reference.strip_prefix("refs/heads/").or_else(|| reference.strip_prefix("heads/"));
+    name.unwrap_or(reference)
+}
+
+/// Whether a glob covers a whole name; `*` also covers `/`. Letters count alike in both cases, as references do where
+/// files do.
+fn covers(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut here, mut star) = (0, 0, None);
+    while here < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, here));
+                at += 1;
+            }
+            Some(char) if *char == '?' || *char == name[here] => {
+                at += 1;
+                here += 1;
+            }
+            _ => match star {
+                Some((back, from)) => {
+                    star = Some((back, from + 1));
+                    at = back + 1;
+                    here = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|char| *char == '*')
+}
+
+/// The subcommand of a call of git, and what stands behind it, as far as both are known.
+pub(super) fn subcommand(command: &Command) -> Option<(&str, &[Word])> {
+    let program = command.program()?;
+    if let Some(name) = program.strip_prefix("git-") {
+        return Some((name, &command.words[1..]));
+    }
+    let mut at = 1;
+    while let Some(word) = command.words.get(at) {
+        match word.known()? {
+            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--attr-source" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            name => return Some((name, &command.words[at + 1..])),
+        }
+    }
+    None
+}
+
+/// The words behind the subcommand that are no options.
+pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
+    arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')))
+}
+
+/// Whether one of the words is an option, alone or with a value behind `=`.
+pub(super) fn has(arguments: &[Word], option: &str) -> bool {
+    arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
+}

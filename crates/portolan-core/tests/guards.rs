@@ -1,0 +1,339 @@
+//! What a tool call may do, from files under `tests/cases/guards`. A shell command stands behind `$ ` and its further
+//! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
+//! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
+//! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
+//! `push.default <value>`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+
+#![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use portolan_core::gates::guards::{self, FlowScene, Head, Operation, Place, Scene, Verdict, Worktree};
+use portolan_core::gates::guidelines::{IssueProvider, Level, Who};
+use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_core::shell;
+use portolan_core::value::Timestamp;
+use proptest::prelude::*;
+
+/// A small world: `/repo` with what a case says, and others that are always the same.
+#[derive(Clone)]
+struct World {
+    head: Option<Worktree>,
+    scene: Scene,
+    guidelines: Guidelines,
+    aliases: BTreeMap<String, String>,
+    must: Option<Decision>,
+}
+
+fn worktree(root: &str, branch: &str) -> Worktree {
+    let (head, operation) = match branch.split_once(' ') {
+        Some(("unborn", branch)) => (Head::Unborn(branch.to_owned()), None),
+        Some(("rebasing", branch)) => {
+            (Head::Detached("c0ffee".to_owned()), Some(Operation::Rebase(Some(branch.to_owned()))))
+        }
+        _ if branch == "detached" => (Head::Detached("c0ffee".to_owned()), None),
+        _ if branch == "unknown" => (Head::Unknown, None),
+        _ => (Head::Branch(branch.to_owned()), None),
+    };
+    Worktree {
+        root: root.to_owned(),
+        git_dir: format!("{root}/.git"),
+        common_dir: format!("{root}/.git"),
+        head,
+        operation,
+        remotes: vec!["origin".to_owned(), "fork".to_owned()],
+        upstreams: ["main", "feat/42-login"]
+            .map(|name| (name.to_owned(), ("origin".to_owned(), name.to_owned())))
+            .into(),
+        repository: Some("me/it".to_owned()),
+        ..Worktree::default()
+    }
+}
+
+impl World {
+    fn new() -> World {
+        let mut guidelines = Guidelines::default();
+        guidelines.integration.push("release/*".to_owned());
+        guidelines.commits.require_reference = false;
+        let scene = Scene { typecheck: Verdict::NotConfigured, now: Timestamp(1), ..Scene::default() };
+        World { head: Some(worktree("/repo", "main")), scene, guidelines, aliases: BTreeMap::new(), must: None }
+    }
+
+    /// Where a path lies, as text alone says it.
+    fn place(&self, path: &str) -> Place {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        let root = parts.first().copied().unwrap_or_default();
+        let worktree = match root {
+            "repo" => self.head.clone(),
+            "feat" => Some(worktree("/feat", "feat/42-login")),
+            "main" => Some(worktree("/main", "main")),
+            _ => None,
+        };
+        let inside = parts.get(1..).unwrap_or_default().join("/");
+        let of_git = worktree.is_some() && (inside == ".git" || inside.starts_with(".git/"));
+        Place {
+            path: format!("/{}", parts.join("/")),
+            ignored: worktree.is_some() && (inside.starts_with("build/") || inside.starts_with("node_modules")),
+            inside: if worktree.is_some() { inside } else { String::new() },
+            worktree: worktree.map(Arc::new),
+            of_git,
+        }
+    }
+
+    fn judge(&self, tool: Tool) -> Vec<Judgement> {
+        let intent = Intent {
+            session: None,
+            call: None,
+            agent: None,
+            folder: "/repo".to_owned(),
+            name: "Tool".to_owned(),
+            tool,
+            arguments: Vec::new(),
+        };
+        let reading = shell::expand(&guards::read(&intent), &self.aliases);
+        let wanted = guards::wanted(&intent, &reading);
+        let mut scene = self.scene.clone();
+        for path in wanted.paths.iter().chain(&wanted.folders) {
+            scene.places.insert(path.clone(), self.place(path));
+        }
+        guards::judge(&intent, &reading, &scene, &self.guidelines)
+    }
+
+    fn shell(&self, command: &str) -> Vec<Judgement> {
+        self.judge(Tool::Shell { command: command.to_owned() })
+    }
+
+    fn set(&mut self, line: &str) {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match (word, rest) {
+            ("afresh", _) => *self = World { must: self.must, ..World::new() },
+            ("must", _) => self.must = Some(decision(rest)),
+            ("on", "nothing") => self.head = None,
+            ("on", branch) => self.head = Some(worktree("/repo", branch)),
+            ("upstream", name) => self.with_head(|head| {
+                let own = head.branch().expect("a branch").to_owned();
+                head.upstreams.insert(own, ("origin".to_owned(), name.to_owned()));
+            }),
+            ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
+            ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
+            ("issue", number) => {
+                let issue = Some(number.parse().expect("a number"));
+                let (task, phase) = ("login".to_owned(), "commit".to_owned());
+                self.scene.flow = Some(FlowScene { task, phase, issue, branch: None });
+            }
+            ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
+            ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
+            ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),
+            ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),
+            ("file", rest) => {
+                let (path, text) = rest.split_once('=').expect("a path and a text");
+                self.scene.messages.insert(path.to_owned(), text.to_owned());
+            }
+            ("env", rest) => {
+                let (name, value) = rest.split_once('=').expect("a name and a value");
+                self.scene.environment.push((name.to_owned(), value.to_owned()));
+            }
+            ("alias", rest) => {
+                let (name, text) = rest.split_once('=').expect("a name and a text");
+                self.aliases.insert(name.to_owned(), text.to_owned());
+            }
+            ("rules", rest) => self.rule(rest),
+            _ => panic!("`{line}` means nothing"),
+        }
+    }
+
+    fn with_head(&mut self, change: impl FnOnce(&mut Worktree)) {
+        change(self.head.as_mut().expect("a repository"));
+    }
+
+    fn rule(&mut self, rule: &str) {
+        let rules = &mut self.guidelines;
+        match rule.split_once(' ').unwrap_or((rule, "")) {
+            ("strict", _) => rules.strict = true,
+            ("direct", _) => rules.commit_directly = true,
+            ("reference", _) => rules.commits.require_reference = true,
+            ("no-closing", _) => rules.issues.allow_closing_keywords = false,
+            ("keys", _) => rules.issues.provider = IssueProvider::Pattern { projects: Vec::new() },
+            ("human-only", name) => drop(rules.bypass.insert(name.to_owned(), Who::HumanOnly)),
+            ("never", name) => drop(rules.bypass.insert(name.to_owned(), Who::Never)),
+            ("warn", name) => drop(rules.levels.insert(name.to_owned(), Level::Warn)),
+            ("off", name) => drop(rules.levels.insert(name.to_owned(), Level::Off)),
+            _ => panic!("`{rule}` is no rule"),
+        }
+    }
+}
+
+fn decision(text: &str) -> Decision {
+    match text {
+        "allow" => Decision::Allow,
+        "ask" => Decision::Ask,
+        "block" => Decision::Block,
+        _ => panic!("`{text}` is no decision"),
+    }
+}
+
+fn told(judgements: &[Judgement]) -> String {
+    let mut told = format!("{:?}", guards::overall(judgements)).to_lowercase();
+    for judgement in judgements {
+        let past = judgement.bypassed_by.as_ref();
+        if judgement.decision == Decision::Allow && past.is_none() {
+            continue;
+        }
+        let decision = match past {
+            Some(bypass) => format!("past it by {} ({})", bypass.identifier, bypass.reason),
+            None => format!("{:?}", judgement.decision).to_lowercase(),
+        };
+        let rule = judgement.invariant.as_ref().map_or_else(String::new, |rule| format!(" {rule}"));
+        let _ = write!(told, "; {}{rule}: {decision}", judgement.guard);
+    }
+    told
+}
+
+enum Case {
+    Shell(String),
+    Edit(String),
+}
+
+/// The file with what is said now, how many calls it has, and those that come to something else than they must.
+fn retold(file: &str) -> (String, usize, Vec<String>) {
+    let mut world = World::new();
+    let (mut out, mut count, mut wrong) = (String::new(), 0, Vec::new());
+    let mut open: Option<Case> = None;
+    for line in file.lines().chain([""]) {
+        if let Some(more) = line.strip_prefix("> ").or_else(|| (line == ">").then_some("")) {
+            let Some(Case::Shell(command)) = open.as_mut() else { panic!("a command begins with `$ `") };
+            let _ = write!(command, "\n{more}");
+            let _ = writeln!(out, "{line}");
+            continue;
+        }
+        if line.starts_with("= ") {
+            continue;
+        }
+        if let Some(case) = open.take() {
+            count += 1;
+            let (text, judgements) = match case {
+                Case::Shell(command) => (command.clone(), world.shell(&command)),
+                Case::Edit(path) => (path.clone(), world.judge(Tool::Edit { paths: vec![path] })),
+            };
+            let _ = writeln!(out, "= {}", told(&judgements));
+            let overall = guards::overall(&judgements);
+            if world.must.is_some_and(|must| must != overall) {
+                wrong.push(format!("{text}\n    {}", told(&judgements)));
+            }
+            for judgement in &judgements {
+                assert!(!judgement.reason.trim().is_empty(), "`{text}`: no reason");
+                let helps = judgement.decision != Decision::Block || !judgement.remedies.is_empty();
+                assert!(helps, "`{text}`: nothing puts right what {} says", judgement.guard);
+            }
+        }
+        let _ = writeln!(out, "{line}");
+        if let Some(command) = line.strip_prefix("$ ") {
+            open = Some(Case::Shell(command.to_owned()));
+        } else if let Some(path) = line.strip_prefix("edit ") {
+            open = Some(Case::Edit(path.to_owned()));
+        } else if !line.is_empty() && !line.starts_with('#') {
+            world.set(line);
+        }
+    }
+    (format!("{}\n", out.trim_end()), count, wrong)
+}
+
+#[test]
+fn every_call_is_judged() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/guards");
+    let (mut all, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let file = std::fs::read_to_string(&path).expect("a file of cases");
+        let (retold, count, other) = retold(&file);
+        all += count;
+        wrong.extend(other);
+        expect_test::expect_file![path].assert_eq(&retold);
+    }
+    assert!(wrong.is_empty(), "{} come to something else than they must:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(all >= 300, "the battery has only {all} calls");
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Commands that are blocked on `main`.
+fn blocked() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "git commit -m x",
+        "git commit --amend --no-edit",
+        "git push origin HEAD:main",
+        "git push --mirror",
+        "git merge feat/42-login",
+        "git branch -D main",
+        "git update-ref refs/heads/main HEAD~1",
+        "git reset --hard HEAD~1",
+        "git rebase feat/42-login",
+        "git -c core.hooksPath=/dev/null commit -m x",
+        "echo x > src/a.rs",
+        "sed -i s/a/b/ src/a.rs",
+        "rm .git/hooks/pre-commit",
+        "portolan trust",
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn no_wrapping_makes_it_allowed(command in blocked(), wrappers in prop::collection::vec(0usize..11, 1..5)) {
+        let world = World::new();
+        prop_assert_eq!(guards::overall(&world.shell(command)), Decision::Block);
+        let mut text = command.to_owned();
+        for wrapper in &wrappers {
+            text = match wrapper {
+                0 => format!("sh -c {}", quoted(&text)),
+                1 => format!("( {text} )"),
+                2 => format!("true && {text}"),
+                3 => format!("env X=1 sh -c {}", quoted(&text)),
+                4 => format!("echo $( {text} )"),
+                5 => format!("if true; then {text}; fi"),
+                6 => format!("eval {}", quoted(&text)),
+                7 => format!("{{ {text}; }} 2>&1 | cat"),
+                8 => format!("sudo -u me timeout 5 bash -ec {}", quoted(&text)),
+                9 => format!("cd src; cd /repo && {text}"),
+                _ => format!("f() {{ {text}; }}; f"),
+            };
+        }
+        let judgements = world.shell(&text);
+        prop_assert!(guards::overall(&judgements) > Decision::Allow, "`{}`: {:#?}", text, judgements);
+    }
+
+    #[test]
+    fn no_text_is_too_much(text in any::<String>(), strict in any::<bool>(), branch in 0usize..5) {
+        let mut world = World::new();
+        world.guidelines.strict = strict;
+        world.set(["on main", "on unborn main", "on detached", "on nothing", "on unknown"][branch]);
+        world.shell(&text);
+        world.shell(&format!("git {text}"));
+        world.shell(&format!("git push origin {text}"));
+        world.judge(Tool::Edit { paths: vec![text] });
+    }
+
+    #[test]
+    fn what_strict_rules_allow_others_allow_too(command in blocked(), prefix in 0usize..4) {
+        let mut world = World::new();
+        world.set("on feat/42-login");
+        let text = format!("{}{command}", ["", "$X; ", "eval \"$Y\"; ", "cd $Z && "][prefix]);
+        let open = guards::overall(&world.shell(&text));
+        world.guidelines.strict = true;
+        let strict = guards::overall(&world.shell(&text));
+        prop_assert!(strict >= open && strict != Decision::Ask, "`{}`: {:?} {:?}", text, open, strict);
+    }
+}

@@ -1,0 +1,3 @@
+//! Gates, from the side of the world: what there is to find out for them.
+
+pub mod scene;

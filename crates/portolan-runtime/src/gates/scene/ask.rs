@@ -1,0 +1,90 @@
+//! The questions that only `git` can answer. Paths go to it on its standard input, so that none is taken for an option; a
+//! git that does not answer in time has not answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use portolan_core::gates::guards::Head;
+
+/// A hook that waits longer is late for its host.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A longer answer is none.
+const MAX_ANSWER: u64 = 1024 * 1024;
+
+/// Which of `paths`, seen from the root of their worktree, git ignores. None where it does not say.
+pub(super) fn ignored(root: &Path, paths: &[String]) -> BTreeSet<String> {
+    let mut input = Vec::new();
+    for path in paths {
+        input.extend_from_slice(path.as_bytes());
+        input.push(0);
+    }
+    let answer = ask(root, &["check-ignore", "-z", "--stdin"], input);
+    answer
+        .map(|(_, text)| text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        .unwrap_or_default()
+}
+
+/// The aliases of git in a folder.
+pub(super) fn aliases(folder: &Path) -> BTreeMap<String, String> {
+    let Some((_, text)) = ask(folder, &["config", "--null", "--get-regexp", r"^alias\."], Vec::new()) else {
+        return BTreeMap::new();
+    };
+    let alias = |entry: &str| {
+        let (key, value) = entry.split_once('\n')?;
+        Some((key.strip_prefix("alias.")?.to_owned(), value.to_owned()))
+    };
+    text.split('\0').filter_map(alias).collect()
+}
+
+/// What is checked out where references are kept in tables.
+pub(super) fn head(root: &Path) -> Head {
+    let Some((code, name)) = ask(root, &["symbolic-ref", "-q", "HEAD"], Vec::new()) else { return Head::Unknown };
+    let commit = ask(root, &["rev-parse", "-q", "--verify", "HEAD"], Vec::new());
+    let commit = commit.filter(|(code, _)| *code == 0).map(|(_, oid)| oid.trim().to_owned());
+    match (code, name.trim().strip_prefix("refs/heads/"), commit) {
+        (0, Some(branch), Some(_)) => Head::Branch(branch.to_owned()),
+        (0, Some(branch), None) => Head::Unborn(branch.to_owned()),
+        (1, _, Some(oid)) => Head::Detached(oid),
+        _ => Head::Unknown,
+    }
+}
+
+/// The exit status of git, and what it printed.
+fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
+    // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
+        command.env_remove(name);
+    }
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let answer = answer(&mut child, input);
+    if answer.is_none() {
+        // It may have ended by itself meanwhile, and then there is nothing to stop.
+        drop(child.kill());
+    }
+    let status = child.wait().ok()?;
+    Some((status.code()?, answer?))
+}
+
+fn answer(child: &mut Child, input: Vec<u8>) -> Option<String> {
+    let (mut stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
+    // It may answer before it has read everything: both at once, so that neither waits for the other.
+    thread::spawn(move || drop(stdin.write_all(&input)));
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.take(MAX_ANSWER).read_to_end(&mut bytes).is_ok();
+        // Nobody listens any more once the time is up.
+        drop(send.send(bytes).map(|()| read));
+    });
+    let bytes = receive.recv_timeout(PATIENCE).ok()?;
+    String::from_utf8(bytes).ok()
+}

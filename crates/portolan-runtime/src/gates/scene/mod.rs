@@ -1,0 +1,145 @@
+//! What guards must know of the world before a tool call is judged: where its paths lie, and what is checked out there.
+//!
+//! A hook runs before every tool call, so that almost everything is read as files: starting one `git` costs as much as
+//! all of it. `git` is asked only for what files cannot tell: whether a path is ignored, what an alias stands for, and
+//! what is checked out where references are kept in tables. What cannot be found out is left out, and the guards ask.
+
+mod ask;
+mod config;
+mod paths;
+mod repository;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use portolan_core::gates::bypass;
+use portolan_core::gates::guards::{self, Place, Scene, Wanted, Worktree};
+use portolan_core::gates::{Guidelines, Intent};
+use portolan_core::shell::git::{self, Action};
+use portolan_core::shell::{self, Reading};
+
+/// A commit message longer than this is not looked at here.
+const MAX_MESSAGE: u64 = 64 * 1024;
+/// How many paths of one call are looked at; the guards ask about others.
+const MAX_PATHS: usize = 512;
+/// In how many repositories aliases are asked for.
+const MAX_ALIASES: usize = 4;
+
+/// A tool call that was looked at.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it runs, with the aliases of git expanded.
+    pub reading: Reading,
+    /// What was to be found out; the type check is not looked at here.
+    pub wanted: Wanted,
+    /// The world around it. The flow, the bypasses on record, the verdict of the type check, the questions and the time
+    /// are for the caller to fill in.
+    pub scene: Scene,
+}
+
+/// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
+pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
+    let mut reading = guards::read(intent);
+    let mut wanted = guards::wanted(intent, &reading);
+    let mut search = Search::default();
+    if wanted.aliases {
+        reading = shell::expand(&reading, &search.aliases(&wanted));
+        wanted = guards::wanted(intent, &reading);
+    }
+    let mut scene = Scene { environment: environment(), ..Scene::default() };
+    for path in wanted.paths.iter().chain(&wanted.folders).take(MAX_PATHS) {
+        if let Some(place) = search.place(path) {
+            scene.places.insert(path.clone(), place);
+        }
+    }
+    if ignored_counts(&reading, &scene, guidelines) {
+        mark_ignored(&mut scene, &wanted);
+    }
+    for path in &wanted.messages {
+        if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
+            scene.messages.insert(path.clone(), text);
+        }
+    }
+    Found { reading, wanted, scene }
+}
+
+/// The variables of this process that ask for a bypass.
+fn environment() -> Vec<(String, String)> {
+    bypass::variables().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
+}
+
+/// Whether it matters that a file is ignored: only while an integration branch is checked out, or may be by then.
+fn ignored_counts(reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> bool {
+    let switches = |told: git::Invocation| matches!(told.action, Action::Switch(_) | Action::References { .. });
+    let worktrees = scene.places.values().filter_map(|place| place.worktree.as_deref());
+    let mut integrating =
+        worktrees.map(|worktree| worktree.branch().is_some_and(|branch| guards::integrates(guidelines, branch)));
+    integrating.any(|integrates| integrates) || reading.commands.iter().filter_map(git::invocation).any(switches)
+}
+
+/// Asks git once for each worktree which of the written paths are ignored.
+fn mark_ignored(scene: &mut Scene, wanted: &Wanted) {
+    let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in &wanted.paths {
+        let Some(place) = scene.places.get(path) else { continue };
+        let Some(worktree) = place.worktree.as_ref().filter(|worktree| !worktree.bare && !place.of_git) else {
+            continue;
+        };
+        if !place.inside.is_empty() {
+            asked.entry(worktree.root.clone()).or_default().push(place.inside.clone());
+        }
+    }
+    for (root, paths) in asked {
+        let ignored = ask::ignored(Path::new(&root), &paths);
+        for place in scene.places.values_mut() {
+            let here = place.worktree.as_ref().is_some_and(|worktree| worktree.root == root);
+            place.ignored |= here && ignored.contains(&place.inside);
+        }
+    }
+}
+
+/// Repositories that were found, by their folders.
+#[derive(Default)]
+struct Search {
+    known: BTreeMap<String, Option<Arc<Worktree>>>,
+}
+
+impl Search {
+    /// Where a path lies. A symlink counts for where it leads; one that leads out of all repositories for where it is.
+    fn place(&mut self, path: &str) -> Option<Place> {
+        let resolved = paths::resolve(path, true)?;
+        let place = self.placed(&resolved)?;
+        if place.worktree.is_some() {
+            return Some(place);
+        }
+        let link = paths::resolve(path, false)?;
+        if link == resolved { Some(place) } else { self.placed(&link) }
+    }
+
+    fn placed(&mut self, resolved: &Path) -> Option<Place> {
+        let path = resolved.to_str()?.to_owned();
+        let Some(found) = repository::around(resolved) else { return Some(Place { path, ..Place::default() }) };
+        let key = found.git_dir.to_str()?.to_owned();
+        let worktree = self.known.entry(key).or_insert_with(|| repository::worktree(&found).map(Arc::new)).clone()?;
+        let inside = resolved.strip_prefix(&worktree.root).ok().and_then(Path::to_str).unwrap_or_default().to_owned();
+        // What `.git` is in a worktree is git's own, whether it is a folder or a file.
+        let of_git = found.of_git || inside == ".git";
+        Some(Place { path, worktree: Some(worktree), inside, ignored: false, of_git })
+    }
+
+    fn aliases(&mut self, wanted: &Wanted) -> BTreeMap<String, String> {
+        let mut roots: Vec<String> = Vec::new();
+        for folder in &wanted.folders {
+            let place = self.place(folder);
+            let root =
+                place.and_then(|place| place.worktree).map_or_else(|| folder.clone(), |found| found.root.clone());
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        roots.iter().take(MAX_ALIASES).flat_map(|root| ask::aliases(Path::new(root))).collect()
+    }
+}

@@ -1,0 +1,171 @@
+//! A repository as its files tell it: where it is, what is checked out, and what was begun.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::guards::{Head, Operation, Worktree};
+
+use super::config::{self, Config};
+use super::{ask, paths};
+
+/// Files of git's own that are larger than this are not read.
+const MAX_FILE: u64 = 1024 * 1024;
+/// All references of a repository, in one file.
+const MAX_REFERENCES: u64 = 64 * 1024 * 1024;
+
+/// Where a repository was found.
+pub(super) struct Around {
+    /// The folder of the worktree; nothing where the path leads into the repository itself.
+    root: Option<PathBuf>,
+    /// Where the worktree's state is.
+    pub(super) git_dir: PathBuf,
+    /// The path lies in the repository's own folder.
+    pub(super) of_git: bool,
+}
+
+/// The repository around a path, which need not exist.
+pub(super) fn around(path: &Path) -> Option<Around> {
+    for folder in path.ancestors() {
+        if let Some(git_dir) = entry(&folder.join(".git")) {
+            return Some(Around { root: Some(folder.to_owned()), git_dir, of_git: false });
+        }
+        if is_git_dir(folder) {
+            return Some(Around { root: None, git_dir: folder.to_owned(), of_git: true });
+        }
+    }
+    None
+}
+
+/// What `.git` leads to: itself, or the folder that it names.
+fn entry(path: &Path) -> Option<PathBuf> {
+    let meta = fs::metadata(path).ok()?;
+    if meta.is_dir() {
+        let path = fs::canonicalize(path).ok()?;
+        return is_git_dir(&path).then_some(path);
+    }
+    let text = paths::text(path, MAX_FILE)?;
+    let named = text.strip_prefix("gitdir:")?.trim();
+    fs::canonicalize(path.parent()?.join(named)).ok()
+}
+
+fn is_git_dir(folder: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+/// What the files of a repository tell. Nothing where one of its folders has no text for a name.
+pub(super) fn worktree(found: &Around) -> Option<Worktree> {
+    let git_dir = &found.git_dir;
+    let common = paths::text(&git_dir.join("commondir"), MAX_FILE);
+    let common_dir = match &common {
+        Some(named) => fs::canonicalize(git_dir.join(named.trim())).ok()?,
+        None => git_dir.clone(),
+    };
+    let config = Config::parse(&paths::text(&common_dir.join("config"), MAX_FILE).unwrap_or_default());
+    let root = found.root.clone().or_else(|| own_root(git_dir, &config));
+    let bare = root.is_none();
+    let root = root.unwrap_or_else(|| git_dir.clone());
+    let operation = operation(git_dir);
+    let tables = config.last("extensions.refstorage").is_some_and(|value| value.eq_ignore_ascii_case("reftable"));
+    let head = if tables { ask::head(&root) } else { head(git_dir, &common_dir) };
+    let upstreams = config.each("branch", "merge").filter_map(|(branch, merged)| {
+        let remote = config.last(&format!("branch.{branch}.remote"))?;
+        let name = merged.strip_prefix("refs/heads/").unwrap_or(merged);
+        Some((branch.to_owned(), (remote.to_owned(), name.to_owned())))
+    });
+    let address = config.last("remote.origin.url").or_else(|| config.each("remote", "url").next().map(|(_, url)| url));
+    let mut remotes: Vec<String> = config.each("remote", "url").map(|(name, _)| name.to_owned()).collect();
+    remotes.dedup();
+    Some(Worktree {
+        root: root.to_str()?.to_owned(),
+        git_dir: git_dir.to_str()?.to_owned(),
+        common_dir: common_dir.to_str()?.to_owned(),
+        head,
+        operation,
+        linked: common.is_some(),
+        bare,
+        remotes,
+        upstreams: upstreams.collect(),
+        push_default: config.last("push.default").map(str::to_lowercase),
+        push_refspecs: config.each("remote", "push").map(|(_, refspec)| refspec.to_owned()).collect(),
+        repository: address.and_then(config::repository),
+    })
+}
+
+/// The worktree of a repository's own folder: beside it, where the folder of a linked one says, or where a submodule is.
+fn own_root(git_dir: &Path, config: &Config) -> Option<PathBuf> {
+    if let Some(named) = paths::text(&git_dir.join("gitdir"), MAX_FILE) {
+        return Path::new(named.trim()).parent().and_then(|root| fs::canonicalize(root).ok());
+    }
+    if let Some(named) = config.last("core.worktree") {
+        return fs::canonicalize(git_dir.join(named)).ok();
+    }
+    let bare = config.last("core.bare").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let beside = git_dir.file_name().is_some_and(|name| name == ".git") && !bare;
+    if beside { git_dir.parent().map(Path::to_owned) } else { None }
+}
+
+fn head(git_dir: &Path, common_dir: &Path) -> Head {
+    let path = git_dir.join("HEAD");
+    // Old repositories have a symlink.
+    let text = match fs::read_link(&path) {
+        Ok(target) => format!("ref: {}", target.display()),
+        Err(_) => paths::text(&path, MAX_FILE).unwrap_or_default(),
+    };
+    let text = text.trim();
+    match text.strip_prefix("ref:").map(str::trim) {
+        Some(reference) => match reference.strip_prefix("refs/heads/") {
+            Some(branch) if exists(common_dir, reference) => Head::Branch(branch.to_owned()),
+            Some(branch) => Head::Unborn(branch.to_owned()),
+            None => Head::Unknown,
+        },
+        None if is_oid(text) => Head::Detached(text.to_owned()),
+        None => Head::Unknown,
+    }
+}
+
+fn is_oid(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a reference has a commit: in a file of its own, or in the one for all. What cannot be read counts as one, so
+/// that nothing passes for the birth of a branch that is none.
+fn exists(common_dir: &Path, reference: &str) -> bool {
+    if fs::symlink_metadata(common_dir.join(reference)).is_ok_and(|meta| !meta.is_dir()) {
+        return true;
+    }
+    let packed = common_dir.join("packed-refs");
+    if fs::symlink_metadata(&packed).is_err() {
+        return false;
+    }
+    match paths::text(&packed, MAX_REFERENCES) {
+        Some(text) => text.lines().any(|line| line.split_once(' ').is_some_and(|(_, name)| name == reference)),
+        None => true,
+    }
+}
+
+fn operation(git_dir: &Path) -> Option<Operation> {
+    let has = |name: &str| fs::symlink_metadata(git_dir.join(name)).is_ok();
+    let named = |name: &str| {
+        let text = paths::text(&git_dir.join(name), MAX_FILE)?;
+        text.trim().strip_prefix("refs/heads/").map(str::to_owned)
+    };
+    if has("rebase-merge") {
+        return Some(Operation::Rebase(named("rebase-merge/head-name")));
+    }
+    if has("rebase-apply") {
+        let applies = has("rebase-apply/applying");
+        return Some(if applies { Operation::Am } else { Operation::Rebase(named("rebase-apply/head-name")) });
+    }
+    if has("MERGE_HEAD") {
+        return Some(Operation::Merge);
+    }
+    if has("CHERRY_PICK_HEAD") {
+        return Some(Operation::CherryPick);
+    }
+    if has("REVERT_HEAD") {
+        return Some(Operation::Revert);
+    }
+    let began = || paths::text(&git_dir.join("BISECT_START"), MAX_FILE).map(|text| text.trim().to_owned());
+    has("BISECT_LOG").then(|| Operation::Bisect(began()))
+}

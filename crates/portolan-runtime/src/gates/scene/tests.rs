@@ -1,0 +1,296 @@
+//! Real repositories in a scratch folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use portolan_core::gates::guards::{self, Head, Operation, Place};
+use portolan_core::gates::{Decision, Guidelines, Intent, Tool};
+use tempfile::TempDir;
+
+use super::*;
+
+struct Scratch {
+    _folder: TempDir,
+    root: PathBuf,
+}
+
+impl Scratch {
+    /// A repository `repo` on `main` with one commit, and `plain`, which is none.
+    fn new() -> Scratch {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let root = fs::canonicalize(folder.path()).expect("our own folder");
+        let scratch = Scratch { _folder: folder, root };
+        fs::create_dir_all(scratch.at("plain/deep")).expect("writable");
+        scratch.made("repo");
+        scratch
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    fn text(&self, path: &str) -> String {
+        self.at(path).to_str().expect("a text").to_owned()
+    }
+
+    fn made(&self, name: &str) {
+        fs::create_dir_all(self.at(name)).expect("writable");
+        self.git(name, &["init", "-q", "-b", "main"]);
+        self.write(&format!("{name}/src/a.rs"), "fn a() {}\n");
+        self.write(&format!("{name}/.gitignore"), "build/\n*.log\n");
+        self.git(name, &["add", "-A"]);
+        self.git(name, &["commit", "-q", "-m", "first"]);
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        fs::write(path, text).expect("writable");
+    }
+
+    /// Runs git, and says whether it succeeded.
+    fn tried(&self, folder: &str, arguments: &[&str]) -> bool {
+        let mut command = Command::new("git");
+        command.current_dir(self.at(folder)).args(["-c", "user.name=me", "-c", "user.email=me@example.org"]);
+        command.args(["-c", "protocol.file.allow=always"]).args(arguments);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_EDITOR", "true");
+        command.output().expect("git runs").status.success()
+    }
+
+    fn git(&self, folder: &str, arguments: &[&str]) {
+        assert!(self.tried(folder, arguments), "git {arguments:?}");
+    }
+
+    fn edit(&self, folder: &str, path: &str) -> Found {
+        find(&intent(&self.text(folder), Tool::Edit { paths: vec![path.to_owned()] }), &Guidelines::default())
+    }
+
+    /// Where an edit lies.
+    fn place(&self, folder: &str, path: &str) -> Place {
+        let mut found = self.edit(folder, path);
+        found.scene.places.pop_first().expect("a place").1
+    }
+
+    fn worktree(&self, folder: &str) -> Worktree {
+        Worktree::clone(self.place(folder, "x").worktree.as_deref().expect("a worktree"))
+    }
+
+    fn judged(&self, folder: &str, tool: Tool) -> Decision {
+        let rules = Guidelines::default();
+        let intent = intent(&self.text(folder), tool);
+        let mut found = find(&intent, &rules);
+        found.scene.typecheck = guards::Verdict::NotConfigured;
+        let judgements = guards::judge(&intent, &found.reading, &found.scene, &rules);
+        guards::overall(&judgements)
+    }
+
+    fn edited(&self, folder: &str, path: &str) -> Decision {
+        self.judged(folder, Tool::Edit { paths: vec![path.to_owned()] })
+    }
+
+    fn shell(&self, folder: &str, command: &str) -> Decision {
+        self.judged(folder, Tool::Shell { command: command.to_owned() })
+    }
+}
+
+fn intent(folder: &str, tool: Tool) -> Intent {
+    let (session, call, agent, name) = (None, None, None, "Tool".to_owned());
+    Intent { session, call, agent, folder: folder.to_owned(), name, tool, arguments: Vec::new() }
+}
+
+#[test]
+fn a_branch_is_read_where_the_path_lies() {
+    let scratch = Scratch::new();
+    let found = scratch.worktree("repo/src");
+    assert_eq!(found.root, scratch.text("repo"));
+    assert_eq!((found.head, found.linked, found.bare), (Head::Branch("main".to_owned()), false, false));
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    assert_eq!(scratch.worktree("repo").head, Head::Branch("feat/42-login".to_owned()));
+    scratch.git("repo", &["pack-refs", "--all"]);
+    assert_eq!(scratch.worktree("repo").head, Head::Branch("feat/42-login".to_owned()));
+    scratch.git("repo", &["switch", "-q", "--orphan", "fresh"]);
+    assert_eq!(scratch.worktree("repo").head, Head::Unborn("fresh".to_owned()));
+    scratch.git("repo", &["switch", "-q", "--detach", "main"]);
+    assert!(matches!(scratch.worktree("repo").head, Head::Detached(oid) if oid.len() == 40));
+}
+
+#[test]
+fn paths_lie_where_they_lead() {
+    let scratch = Scratch::new();
+    scratch.made("other");
+    scratch.git("other", &["switch", "-q", "-c", "feat/1-x"]);
+    scratch.made("repo-evil");
+    symlink(scratch.at("other/src"), scratch.at("repo/linked")).expect("a link");
+    symlink("../other/new.rs", scratch.at("repo/dangling")).expect("a link");
+    symlink("/nowhere/at/all", scratch.at("repo/astray")).expect("a link");
+    symlink("round", scratch.at("repo/round")).expect("a link");
+    let root = |path: &str| scratch.place("repo", path).worktree.map(|found| found.root.clone());
+    let inside = |path: &str| scratch.place("repo", path).inside;
+    let (repo, other) = (Some(scratch.text("repo")), Some(scratch.text("other")));
+    assert_eq!((root("src/a.rs"), inside("src/a.rs")), (repo.clone(), "src/a.rs".to_owned()));
+    assert_eq!((root("not/yet/there"), inside("not/yet/there")), (repo.clone(), "not/yet/there".to_owned()));
+    assert_eq!((root("linked/a.rs"), inside("linked/a.rs")), (other.clone(), "src/a.rs".to_owned()));
+    // What is before `..` is followed first, as the system does it.
+    assert_eq!((root("linked/../b.rs"), inside("linked/../b.rs")), (other.clone(), "b.rs".to_owned()));
+    assert_eq!((root("dangling"), inside("dangling")), (other, "new.rs".to_owned()));
+    // A link that leads out of all repositories is a file of the one that it is in.
+    assert_eq!((root("astray"), inside("astray")), (repo, "astray".to_owned()));
+    assert_eq!(root("../repo-evil/a.rs"), Some(scratch.text("repo-evil")));
+    assert_eq!(root("../plain/deep/x"), None);
+    assert_eq!(root("../plain/deep/../../plain/x"), None);
+    assert!(scratch.edit("repo", "round").scene.places.is_empty(), "it leads on and on");
+    assert!(scratch.edit("repo", "a\0b").scene.places.is_empty(), "no path has this character");
+}
+
+#[test]
+fn linked_worktrees_have_heads_of_their_own() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
+    let found = scratch.worktree("tree");
+    assert_eq!((found.head.clone(), found.linked), (Head::Branch("feat/42-login".to_owned()), true));
+    assert_eq!(found.common_dir, scratch.text("repo/.git"));
+    assert!(scratch.place("tree", ".git").of_git);
+    assert_eq!(scratch.place("repo", ".git/worktrees/tree/HEAD").worktree.as_deref(), Some(&found));
+    assert_eq!(scratch.edited("tree", "src/a.rs"), Decision::Allow);
+    assert_eq!(scratch.edited("tree", &scratch.text("repo/src/a.rs")), Decision::Block);
+    assert_eq!(scratch.edited("repo", "../tree/src/a.rs"), Decision::Allow);
+}
+
+#[test]
+fn submodules_are_repositories_of_their_own() {
+    let scratch = Scratch::new();
+    scratch.made("part");
+    scratch.git("repo", &["submodule", "--quiet", "add", "../part", "sub"]);
+    scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
+    let found = scratch.worktree("repo/sub");
+    assert_eq!((found.root, found.head), (scratch.text("repo/sub"), Head::Branch("main".to_owned())));
+    assert_eq!(scratch.edited("repo", "sub/a.rs"), Decision::Block);
+    assert_eq!(scratch.edited("repo", "src/a.rs"), Decision::Allow);
+    assert_eq!(scratch.edited("repo", ".git/modules/sub/config"), Decision::Block);
+}
+
+#[test]
+fn what_was_begun_is_told() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
+    scratch.write("repo/src/a.rs", "fn b() {}\n");
+    scratch.git("repo", &["commit", "-qam", "mine"]);
+    scratch.git("repo", &["switch", "-q", "main"]);
+    scratch.write("repo/src/a.rs", "fn c() {}\n");
+    scratch.git("repo", &["commit", "-qam", "theirs"]);
+    assert!(!scratch.tried("repo", &["merge", "feat/1-x"]));
+    assert_eq!(scratch.worktree("repo").operation, Some(Operation::Merge));
+    scratch.git("repo", &["merge", "--abort"]);
+    assert!(!scratch.tried("repo", &["cherry-pick", "feat/1-x"]));
+    assert_eq!(scratch.worktree("repo").operation, Some(Operation::CherryPick));
+    scratch.git("repo", &["cherry-pick", "--abort"]);
+    assert!(!scratch.tried("repo", &["rebase", "feat/1-x"]));
+    let found = scratch.worktree("repo");
+    assert_eq!(found.operation, Some(Operation::Rebase(Some("main".to_owned()))));
+    assert_eq!(found.branch(), Some("main"));
+    assert!(matches!(found.head, Head::Detached(_)));
+    assert_eq!(scratch.edited("repo", "src/a.rs"), Decision::Block);
+    scratch.git("repo", &["rebase", "--abort"]);
+    assert_eq!(scratch.worktree("repo").operation, None);
+    scratch.git("repo", &["bisect", "start"]);
+    assert_eq!(scratch.worktree("repo").operation, Some(Operation::Bisect(Some("main".to_owned()))));
+}
+
+#[test]
+fn bare_and_missing_repositories() {
+    let scratch = Scratch::new();
+    scratch.git("plain", &["init", "-q", "--bare", "-b", "main", "store.git"]);
+    let found = scratch.worktree("plain/store.git");
+    assert_eq!((found.bare, found.root), (true, scratch.text("plain/store.git")));
+    assert_eq!(found.head, Head::Unborn("main".to_owned()));
+    assert_eq!(scratch.edited("plain", "store.git/refs/heads/main"), Decision::Block);
+    assert_eq!(scratch.edited("plain", "x"), Decision::Allow);
+    assert_eq!(scratch.shell("plain", "git commit -m x"), Decision::Allow);
+    scratch.write("plain/fake/.git", "gitdir: ../nowhere\n");
+    assert_eq!(scratch.place("plain/fake", "x").worktree, None);
+}
+
+#[test]
+fn references_in_tables_are_asked_for() {
+    let scratch = Scratch::new();
+    if !scratch.tried("plain", &["init", "-q", "-b", "main", "--ref-format=reftable", "tables"]) {
+        panic!("this git knows no reftable; the test needs git 2.45 or later");
+    }
+    assert_eq!(scratch.worktree("plain/tables").head, Head::Unborn("main".to_owned()));
+    scratch.git("plain/tables", &["commit", "-q", "--allow-empty", "-m", "first"]);
+    assert_eq!(scratch.worktree("plain/tables").head, Head::Branch("main".to_owned()));
+    scratch.git("plain/tables", &["switch", "-q", "--detach"]);
+    assert!(matches!(scratch.worktree("plain/tables").head, Head::Detached(_)));
+}
+
+#[test]
+fn ignored_files_may_be_written() {
+    let scratch = Scratch::new();
+    scratch.write("repo/kept.log", "x");
+    scratch.git("repo", &["add", "-f", "kept.log"]);
+    for path in ["build/x", "a.log", "build/--help", "src/../build/x"] {
+        assert_eq!(scratch.edited("repo", path), Decision::Allow, "{path}");
+    }
+    for path in ["src/a.rs", "--help", "kept.log", "build/../src/a.rs", ":(glob)**"] {
+        assert_eq!(scratch.edited("repo", path), Decision::Block, "{path}");
+    }
+    assert_eq!(scratch.shell("repo", "echo x > build/out.txt && cat build/out.txt"), Decision::Allow);
+    assert_eq!(scratch.shell("repo", "echo x > build/out.txt > src/a.rs"), Decision::Block);
+}
+
+#[test]
+fn aliases_are_expanded() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["config", "alias.ci", "commit"]);
+    scratch.git("repo", &["config", "alias.ship", "!git push --force origin HEAD:main"]);
+    scratch.git("repo", &["config", "alias.st", "status"]);
+    assert_eq!(scratch.shell("repo", "git ci -m x"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "git st"), Decision::Allow);
+    assert_eq!(scratch.shell("plain", "git -C ../repo ci -m x"), Decision::Block);
+    scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
+    assert_eq!(scratch.shell("repo", "git ship"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "git st"), Decision::Allow);
+}
+
+#[test]
+fn what_a_branch_follows_is_read() {
+    let scratch = Scratch::new();
+    scratch.git("plain", &["clone", "-q", "../repo", "copy"]);
+    let copy = scratch.worktree("plain/copy");
+    assert_eq!(copy.remotes, ["origin"]);
+    assert_eq!(copy.upstreams.get("main"), Some(&("origin".to_owned(), "main".to_owned())));
+    assert_eq!(scratch.shell("plain/copy", "git pull --ff-only"), Decision::Allow);
+    assert_eq!(scratch.shell("plain/copy", "git merge --ff-only origin/main"), Decision::Allow);
+    assert_eq!(scratch.shell("plain/copy", "git merge --ff-only evil/main"), Decision::Block);
+    scratch.git("plain/copy", &["switch", "-q", "-c", "feat/1-x", "origin/main"]);
+    assert_eq!(scratch.shell("plain/copy", "git push"), Decision::Block);
+    assert_eq!(scratch.shell("plain/copy", "git push -u origin HEAD"), Decision::Allow);
+}
+
+#[test]
+fn messages_are_read_from_their_files() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
+    scratch.write("repo/build/good.txt", "fix: it (#1)\n");
+    scratch.write("repo/build/bad.txt", "fix: it\n");
+    assert_eq!(scratch.shell("repo", "git commit -F build/good.txt"), Decision::Allow);
+    assert_eq!(scratch.shell("repo", "git commit -F build/bad.txt"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "git commit -F /dev/zero"), Decision::Allow);
+}
+
+#[test]
+fn every_wanted_path_is_looked_at() {
+    let scratch = Scratch::new();
+    let found = find(
+        &intent(
+            &scratch.text("repo"),
+            Tool::Shell { command: "cd src && tee a ../b > /x < c && git -C .. add .".into() },
+        ),
+        &Guidelines::default(),
+    );
+    assert!(found.wanted.paths.iter().chain(&found.wanted.folders).all(|path| found.scene.places.contains_key(path)));
+    assert_eq!(found.wanted.paths.len(), 3);
+    assert!(Path::new(&scratch.text("repo")).is_absolute());
+}
