@@ -132,7 +132,8 @@ impl<'a> Act<'a> {
             let known = command.after.iter().any(|before| same(before, call.command));
             let over = last.is_some_and(|last| other < last && call.command.level == self.calls[last].command.level);
             let apart = call.command.level > 0 || command.level > 0;
-            let later = call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart && !loops);
+            let later =
+                call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart && !loops);
             if !known && !over && !later && other != at && self.maybe_in(told, worktree) && !on.contains(&next) {
                 on.push(next);
             }
