@@ -11,6 +11,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use portolan_core::gates::bypass::{Bypass, Source, Uses};
 use portolan_core::gates::guards::{self, FlowScene, Head, Operation, Place, Scene, Verdict, Worktree};
 use portolan_core::gates::guidelines::{IssueProvider, Level, Who};
 use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
@@ -262,6 +263,77 @@ fn every_call_is_judged() {
     }
     assert!(wrong.is_empty(), "{} come to something else than they must:\n{}", wrong.len(), wrong.join("\n"));
     assert!(all >= 300, "the battery has only {all} calls");
+}
+
+/// The commands of the shell reader's own cases, with the words for what cannot be told of each.
+#[test]
+fn what_the_reader_doubts_is_never_waved_through() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/shell");
+    let (mut count, mut doubted) = (0, 0);
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let file = std::fs::read_to_string(entry.expect("an entry").path()).expect("a file of cases");
+        for case in file.split("\n$ ").skip(1) {
+            let command = case.lines().take_while(|line| !line.starts_with("= "));
+            let command: Vec<&str> = command.map(|line| line.strip_prefix("> ").unwrap_or(line)).collect();
+            let judgements = World::new().shell(&command.join("\n"));
+            count += 1;
+            let grave =
+                ["DynamicCommand", "DynamicText", "Hidden", "Unparsed", "TooDeep", "Redefined", "UnknownOption"];
+            if grave.iter().any(|why| case.contains(&format!("= ? {why}"))) && !case.contains("AliasLoop") {
+                doubted += 1;
+                let reading = shell::read(&command.join("\n"));
+                let still = reading.doubts.iter().any(|doubt| grave.contains(&format!("{:?}", doubt.why).as_str()));
+                assert!(!still || guards::overall(&judgements) > Decision::Allow, "{command:?}: {judgements:#?}");
+            }
+        }
+    }
+    assert!(count >= 700 && doubted >= 50, "{count} commands, {doubted} of them doubted");
+}
+
+fn recorded(invariant: &str, source: Source) -> Bypass {
+    Bypass {
+        id: "b1".to_owned(),
+        source,
+        identifier: "flow override".to_owned(),
+        invariant: invariant.to_owned(),
+        phase: Some("commit".to_owned()),
+        task: Some("login".to_owned()),
+        reason: "the tool is broken".to_owned(),
+        at: Timestamp(0),
+        by: "me".to_owned(),
+        expires_at: Some(Timestamp(5)),
+        uses: Uses::Task,
+    }
+}
+
+#[test]
+fn a_bypass_on_record_holds_for_its_rule_phase_and_task() {
+    let judged = |rule: &str, change: &dyn Fn(&mut World)| {
+        let mut world = World::new();
+        world.set("issue 42");
+        world.scene.bypasses.push(recorded(rule, Source::Command));
+        change(&mut world);
+        let judgements = world.shell("git commit -m x");
+        let used = judgements.iter().filter_map(|judgement| judgement.bypassed_by.as_ref()).count();
+        (guards::overall(&judgements), used)
+    };
+    assert_eq!(judged("I-2", &|_| {}), (Decision::Allow, 1));
+    assert_eq!(judged("no-edit-on-integration", &|_| {}), (Decision::Allow, 1));
+    assert_eq!(
+        judged("I-2", &|world| world.set("rules human-only I-2")),
+        (Decision::Allow, 1),
+        "a person confirmed it"
+    );
+    assert_eq!(judged("I-2", &|world| world.set("rules never I-2")), (Decision::Block, 0));
+    assert_eq!(judged("I-1", &|_| {}), (Decision::Block, 0));
+    assert_eq!(judged("*", &|_| {}), (Decision::Block, 0));
+    assert_eq!(judged("I-2", &|world| world.scene.now = Timestamp(5)), (Decision::Block, 0), "it has ended");
+    let flow =
+        |change: &dyn Fn(&mut FlowScene)| judged("I-2", &|world| change(world.scene.flow.as_mut().expect("a flow")));
+    assert_eq!(flow(&|flow| flow.phase = "qa".to_owned()), (Decision::Block, 0));
+    assert_eq!(flow(&|flow| flow.task = "other".to_owned()), (Decision::Block, 0));
+    assert_eq!(judged("I-2", &|world| world.scene.flow = None), (Decision::Block, 0));
+    assert_eq!(judged("I-2", &|world| world.scene.bypasses[0].reason = " ".to_owned()), (Decision::Block, 0));
 }
 
 fn quoted(text: &str) -> String {
