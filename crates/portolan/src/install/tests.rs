@@ -327,6 +327,9 @@ fn what_no_longer_refuses_is_found() {
     assert_eq!(paths, [own.to_string_lossy()]);
     script(&beside, "portolan", "#!/bin/sh\necho 'not today' >&2\nexit 1\n");
     assert!(look(&project).contains(&"Wrong a forbidden edit of `.claude/settings.json` is not refused: the hook for `PreToolUse` ends with status 1, saying: not today".to_owned()), "{:?}", look(&project));
+    script(&beside, "portolan", "#!/bin/sh\necho 'what hook?' >&2\nexit 2\n");
+    let broken = "Wrong every call is refused: the hook for `PreToolUse` ends with status 2, saying: what hook?";
+    assert!(look(&project).contains(&broken.to_owned()), "{:?}", look(&project));
     fs::remove_file(&program).expect("gone");
     assert!(look(&project).iter().any(|said| said.starts_with("Wrong the hook for `PreToolUse` cannot be started")));
     project.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
