@@ -183,13 +183,15 @@ fn links_are_not_followed() {
     assert!(refusal(&project, Target::Host(Host::Cursor), Direction::Install).contains("symbolic link"));
 }
 
+/// A program. A shell writes it: a file that this process has open for writing may be inherited by the child of another
+/// test for a moment, in which nobody can run it.
 #[cfg(unix)]
 fn script(project: &Project, name: &str, text: &str) -> String {
-    use std::os::unix::fs::PermissionsExt as _;
-    project.write(name, text);
-    let path = project.path().join(name);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is executable");
-    path.to_string_lossy().into_owned()
+    let path = project.path().join(name).to_string_lossy().into_owned();
+    let line = r#"printf %s "$2" > "$1" && chmod 755 "$1""#;
+    let done = Command::new("sh").args(["-c", line, "sh", &path, text]).status().expect("a shell");
+    assert!(done.success(), "{path}");
+    path
 }
 
 /// A program that notes what it is asked, with its input, and refuses while there is a file `refuse`.
