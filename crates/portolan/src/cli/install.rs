@@ -14,7 +14,7 @@ use crate::install::{Direction, Plan, Target, plugin, program};
 
 /// Put hooks into a coding agent's own configuration of this project, or into git.
 ///
-/// Example: portolan install claude-code
+/// Example: portolan install claude-code --print
 #[derive(Args)]
 #[command(
     after_help = "Nothing of yours in these files is changed. What was put in is recorded in .portolan/installed.json; `portolan doctor` looks whether it still works."

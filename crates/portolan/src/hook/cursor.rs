@@ -38,7 +38,8 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 
 /// The tool of an event that names none, because it is for one kind of tool only.
 pub(super) fn unnamed(event: &str, announcement: &Map<String, Value>) -> Option<(&'static str, Map<String, Value>)> {
-    let name = match event {
+    let event = EVENTS.iter().find(|known| known.name.eq_ignore_ascii_case(event))?;
+    let name = match event.name {
         "beforeShellExecution" | "afterShellExecution" => "Shell",
         "beforeReadFile" => "Read",
         "afterFileEdit" => "Edit",

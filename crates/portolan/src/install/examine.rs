@@ -153,16 +153,19 @@ async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
     };
     let call = forbidden(host, event, project, &file);
     match run(project, &runs, &call.to_string(), event.stage.host_timeout()).await {
-        Ok(reply) if is_denial(host, event.name, &reply) => {
+        // An answer comes with status 0. With another the program has failed, and would refuse whatever it is asked.
+        Ok(reply) if reply.status == 0 && is_denial(host, event.name, &reply) => {
             Finding::new(host.name(), State::Good, format!("a forbidden edit of `{file}` is refused by the hook"))
         }
         Ok(reply) => {
             let said = reply.stderr.lines().next().unwrap_or_default().to_owned();
             let why = if said.is_empty() { String::new() } else { format!(", saying: {said}") };
-            let message = format!(
-                "a forbidden edit of `{file}` is not refused: the hook for `{}` ends with status {}{why}",
-                event.name, reply.status
-            );
+            let what = if is_denial(host, event.name, &reply) {
+                "every call is refused".to_owned()
+            } else {
+                format!("a forbidden edit of `{file}` is not refused")
+            };
+            let message = format!("{what}: the hook for `{}` ends with status {}{why}", event.name, reply.status);
             Finding::new(host.name(), State::Wrong, message)
         }
         Err(why) => Finding::new(host.name(), State::Wrong, format!("the hook for `{}` {why}", event.name)),

@@ -183,13 +183,15 @@ fn links_are_not_followed() {
     assert!(refusal(&project, Target::Host(Host::Cursor), Direction::Install).contains("symbolic link"));
 }
 
+/// A program. A shell writes it: a file that this process has open for writing may be inherited by the child of another
+/// test for a moment, in which nobody can run it.
 #[cfg(unix)]
 fn script(project: &Project, name: &str, text: &str) -> String {
-    use std::os::unix::fs::PermissionsExt as _;
-    project.write(name, text);
-    let path = project.path().join(name);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is executable");
-    path.to_string_lossy().into_owned()
+    let path = project.path().join(name).to_string_lossy().into_owned();
+    let line = r#"printf %s "$2" > "$1" && chmod 755 "$1""#;
+    let done = Command::new("sh").args(["-c", line, "sh", &path, text]).status().expect("a shell");
+    assert!(done.success(), "{path}");
+    path
 }
 
 /// A program that notes what it is asked, with its input, and refuses while there is a file `refuse`.
@@ -327,6 +329,9 @@ fn what_no_longer_refuses_is_found() {
     assert_eq!(paths, [own.to_string_lossy()]);
     script(&beside, "portolan", "#!/bin/sh\necho 'not today' >&2\nexit 1\n");
     assert!(look(&project).contains(&"Wrong a forbidden edit of `.claude/settings.json` is not refused: the hook for `PreToolUse` ends with status 1, saying: not today".to_owned()), "{:?}", look(&project));
+    script(&beside, "portolan", "#!/bin/sh\necho 'what hook?' >&2\nexit 2\n");
+    let broken = "Wrong every call is refused: the hook for `PreToolUse` ends with status 2, saying: what hook?";
+    assert!(look(&project).contains(&broken.to_owned()), "{:?}", look(&project));
     fs::remove_file(&program).expect("gone");
     assert!(look(&project).iter().any(|said| said.starts_with("Wrong the hook for `PreToolUse` cannot be started")));
     project.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
