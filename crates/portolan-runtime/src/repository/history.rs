@@ -104,12 +104,13 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
         facts.base = Answer::Unknown(unknown("no-integration", why));
         return;
     }
-    let (base, commits) = match git.merge_base(&head, &tips).await {
+    // Both walk the same history, each for itself: asked at once, they take half the time.
+    let (base, commits) = tokio::join!(git.merge_base(&head, &tips), git.commits(&head, &tips));
+    let commits = commits.map_or_else(Answer::Unknown, Answer::Found);
+    let (base, commits) = match base {
         Err(unknown) => (Answer::Unknown(unknown), Answer::NotAsked),
         Ok(None) => (Answer::Missing, Answer::NotAsked),
-        Ok(Some(base)) => {
-            (Answer::Found(base), git.commits(&head, &tips).await.map_or_else(Answer::Unknown, Answer::Found))
-        }
+        Ok(Some(base)) => (Answer::Found(base), commits),
     };
     (facts.base, facts.commits) = (base, commits);
 }
