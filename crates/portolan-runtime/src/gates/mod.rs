@@ -1,3 +1,4 @@
 //! Gates, from the side of the world: what there is to find out for them.
 
+pub mod rules;
 pub mod scene;
