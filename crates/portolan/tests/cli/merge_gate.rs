@@ -93,7 +93,8 @@ fn what_is_removed_without_a_word_blocks() {
         block  src/a.rs:4  the test `adds` is removed, which nothing announces
         block  src/b.rs:1  `src/b.rs` is deleted, which nothing announces
         exit: 1
-    "#]].assert_eq(&repository.gate(""));
+    "#]]
+    .assert_eq(&repository.gate(""));
     expect![[r#"
         {
           "base": "ff99a00e7bf4fd3218a04122dc8629320ec08abd",
@@ -129,7 +130,8 @@ fn what_is_removed_without_a_word_blocks() {
           }
         }
         exit: 1
-    "#]].assert_eq(&repository.gate("--format json"));
+    "#]]
+    .assert_eq(&repository.gate("--format json"));
     expect![[r#"
         **Merge gate: it may not be merged: ff99a00..1abb9cc, a fix, 0% of what it removes announced**
 
@@ -138,7 +140,8 @@ fn what_is_removed_without_a_word_blocks() {
         | block | src/a.rs:4 | the test `adds` is removed, which nothing announces |
         | block | src/b.rs:1 | `src/b.rs` is deleted, which nothing announces |
         exit: 1
-    "#]].assert_eq(&repository.gate("--report md"));
+    "#]]
+    .assert_eq(&repository.gate("--report md"));
     let sarif = repository.gate("--report sarif");
     let sarif: Value = serde_json::from_str(sarif.rsplit_once("exit: 1\n").expect("it blocks").0).expect("it is JSON");
     let first = &sarif["runs"][0]["results"][0];
@@ -162,7 +165,8 @@ fn what_is_announced_passes() {
     expect![[r#"
         it may be merged: ff99a00..7750026, a fix, 100% of what it removes announced
         exit: 0
-    "#]].assert_eq(&repository.gate("--intent intent.md"));
+    "#]]
+    .assert_eq(&repository.gate("--intent intent.md"));
     assert!(repository.gate("").ends_with("exit: 1\n"), "the test was announced there alone");
 }
 
@@ -177,7 +181,8 @@ fn a_rename_and_what_the_base_did_meanwhile_remove_nothing() {
     expect![[r#"
         it may be merged: 0824820..e9fe3e9, a chore, 100% of what it removes announced
         exit: 0
-    "#]].assert_eq(&repository.gate(""));
+    "#]]
+    .assert_eq(&repository.gate(""));
 }
 
 #[test]
@@ -213,7 +218,8 @@ fn the_policy_is_that_of_the_base() {
         stderr: error: the merge policy of the base commit has faults
         stderr: help: mend it there first: the policy of a branch is not asked
         exit: 2
-    "#]].assert_eq(&repository.gate(""));
+    "#]]
+    .assert_eq(&repository.gate(""));
     expect![[r#"
         stderr: {"error":"bad_policy","message":"the merge policy of the base commit has faults: .portolan/merge-policy.yaml:2:3: zone `all` has no `paths`, so that nothing belongs to it; .portolan/merge-policy.yaml:2:9: zone `all` has no `path`","help":"mend it there first: the policy of a branch is not asked"}
         exit: 2
@@ -277,12 +283,14 @@ fn commits_that_are_none_are_refused() {
         stderr: error: `nowhere` is no commit of this repository
         stderr: help: name a commit or a branch; `git fetch` brings those of others
         exit: 2
-    "#]].assert_eq(&repository.0.says("merge-gate --base nowhere"));
+    "#]]
+    .assert_eq(&repository.0.says("merge-gate --base nowhere"));
     expect![[r#"
         stderr: error: `--output=x` is no commit of this repository
         stderr: help: name a commit or a branch; `git fetch` brings those of others
         exit: 2
-    "#]].assert_eq(&repository.0.says("merge-gate --base=--output=x"));
+    "#]]
+    .assert_eq(&repository.0.says("merge-gate --base=--output=x"));
     assert!(!repository.0.path().join("x").exists());
     let elsewhere = Project::new();
     assert!(elsewhere.says("merge-gate --base main").ends_with("exit: 2\n"));
