@@ -277,7 +277,8 @@ fn a_ruling_that_cannot_be_put_on_record_is_none() {
         stderr: error: `<project>/.portolan/flow-events.jsonl` cannot be the event log: it is no regular file
         stderr: help: put a regular file of the project in its place
         exit: 2
-    "#]].assert_eq(&repository.gate(""));
+    "#]]
+    .assert_eq(&repository.gate(""));
 }
 
 #[test]
