@@ -109,8 +109,20 @@ impl<'p> Repository<'p> {
     /// The messages of the commits that would be merged.
     pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<Commit>, ServiceError> {
         let range = format!("{base}..{head}");
-        let said =
-            self.said(&["log", "-z", "--no-show-signature", "--no-color", "--format=%H%n%B", &range, "--"]).await?;
+        let said = self
+            .said(&[
+                "log",
+                "-z",
+                "--no-show-signature",
+                "--no-notes",
+                "--no-patch",
+                "--encoding=UTF-8",
+                "--no-color",
+                "--format=%H%n%B",
+                &range,
+                "--",
+            ])
+            .await?;
         let text = String::from_utf8_lossy(&said);
         let commits = text.split('\0').filter_map(|commit| commit.split_once('\n'));
         Ok(commits.map(|(id, message)| Commit { id: id.to_owned(), message: message.to_owned() }).collect())

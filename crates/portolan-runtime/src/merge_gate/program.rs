@@ -53,7 +53,11 @@ pub(super) async fn ask(
     });
     // What it says is compared, nobody is there to type a password, and no other object stands for the one asked for.
     command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
-    command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GH_PROMPT_DISABLED", "1");
+    command
+        .env("GIT_GRAFT_FILE", "/dev/null")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GH_PROMPT_DISABLED", "1");
     let mut child = command.spawn()?;
     let mut stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -78,7 +82,8 @@ pub(super) async fn ask(
             }
         };
         let ((), heard, complained) = tokio::join!(told, heard, complained);
-        (heard?, complained?);
+        heard?;
+        complained?;
         if output.len() as u64 > most {
             return Err(io::Error::other(format!("it answers more than {most} bytes")));
         }

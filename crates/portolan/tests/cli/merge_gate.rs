@@ -273,7 +273,12 @@ fn a_ruling_that_cannot_be_put_on_record_is_none() {
     assert!(repository.gate("").ends_with("exit: 0\n"));
     repository.remove(".portolan/flow-events.jsonl");
     std::fs::create_dir(repository.0.path().join(".portolan/flow-events.jsonl")).expect("a folder is made");
-    expect![[""]].assert_eq(&repository.gate(""));
+    expect![[r#"
+        stderr: error: `<project>/.portolan/flow-events.jsonl` cannot be the event log: it is no regular file
+        stderr: help: put a regular file of the project in its place
+        exit: 2
+    "#]]
+    .assert_eq(&repository.gate(""));
 }
 
 #[test]

@@ -149,8 +149,8 @@ impl<'t> Reader<'t> {
                 None => {}
             }
         }
-        if bare.starts_with("macro_rules!") {
-            facts.held.extend(name(&bare[12..]).map(|name| symbol(name, number)));
+        if let Some(rest) = bare.strip_prefix("macro_rules!") {
+            facts.held.extend(name(rest).map(|name| symbol(name, number)));
         }
     }
 
