@@ -118,7 +118,8 @@ fn mask(text: &str) -> String {
         }
         let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
-        let is_login = after.starts_with('@') && shown.ends_with(':') && has_scheme(&shown);
+        // What stands after a slash is no password but a path: `https://host:8080/x@y`.
+        let is_login = after.starts_with('@') && !word.contains('/') && shown.ends_with(':') && has_scheme(&shown);
         let scheme = ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str());
         if announced && scheme {
             shown.push_str(word);
