@@ -45,6 +45,11 @@ fn the_page_of_the_tools_is_current() {
         .to_owned();
     tools(&mut page, &mcp::navigate_tools(mcp::Profile::Author));
     page.push_str(
+        "\n## The `gates` toolset\n\nA refusal has `isError`, `success: false`, a `message` and `error`, with a stable `code`, a \
+                    `message` and a `help`. What a phase wants is told by a tick that does not advance: that is no error.\n",
+    );
+    tools(&mut page, &mcp::gates_tools());
+    page.push_str(
         "\n## The `tasks` toolset\n\nAn error has `isError`, a stable \
                     `error` code, a `message`, a `help`, and where there is a run the present `situation`.\n",
     );

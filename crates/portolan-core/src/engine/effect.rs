@@ -104,7 +104,7 @@ impl Run {
                 Place::Checking { node, settled, .. } => {
                     let checks = &workflow.flow(&frame.flow).step(node).node.accept;
                     let open = checks.iter().filter(|check| !settled.iter().any(|(id, _)| *id == check.id));
-                    let claims = self.claims(checks, &path);
+                    let claims = self.claims(workflow, checks, &path);
                     effects.extend(open.map(|check| {
                         let id = EffectId {
                             frame: path.clone(),
@@ -133,13 +133,18 @@ impl Run {
     }
 
     /// The variables that gates among `checks` look at; nothing where there is none.
-    fn claims(&self, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
+    fn claims(&self, workflow: &Workflow, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
         if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. })) {
             return Arc::default();
         }
-        // The innermost is told first, and counts.
+        // What could be claimed and is not is told as `null`; of several of a name the innermost is told first, and counts.
+        let owner = self.frame(&self.owner(path)).map(|frame| workflow.flow(&frame.flow));
+        let declared = owner.into_iter().flat_map(|flow| &flow.variables);
+        let mut claims: Map<String, Value> =
+            declared.map(|variable| (variable.name.value.clone(), Value::Null)).collect();
         let seen = self.variables(path).into_iter().rev();
-        Arc::new(seen.map(|(name, value)| (name.to_owned(), value.clone())).collect())
+        claims.extend(seen.map(|(name, value)| (name.to_owned(), value.clone())));
+        Arc::new(claims)
     }
 
     fn call(&self, workflow: &Workflow, path: FramePath, frame: &Frame) -> Option<ToolCall> {

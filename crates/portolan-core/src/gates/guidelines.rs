@@ -235,6 +235,11 @@ impl Guidelines {
         names.iter().find_map(|name| self.levels.get(*name)).copied().unwrap_or(Level::Block)
     }
 
+    /// The branch that new work starts from: the first integration branch that is a name and no pattern.
+    pub fn main(&self) -> &str {
+        self.integration.iter().find(|name| !name.contains('*')).map_or("main", String::as_str)
+    }
+
     /// Who may get past a rule. Nobody may get past I-13: every bypass is on record.
     pub fn who(&self, invariant: &str) -> Who {
         match invariant {

@@ -15,9 +15,11 @@ pub mod names;
 pub mod pattern;
 mod protected;
 pub mod references;
+mod rules;
 
 pub use bypass::Bypass;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
 pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};
+pub use rules::{RULES, Rule};

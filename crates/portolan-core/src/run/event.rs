@@ -206,6 +206,11 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The words with which gates say that something could not be found out.
+    pub const CANNOT_VERIFY: &'static str = "cannot verify: ";
+}
+
 /// The name of an effect: the same visit of the same check has the same name, so that it settles once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EffectId {

@@ -1,16 +1,19 @@
 //! What people said of a pull request, asked with `gh`.
 
-use std::path::Path;
+use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::gates::merge::Review;
 use serde::Deserialize;
 
-use super::program::ask;
+use crate::repository::Repository;
+use crate::repository::program::{Question, ask_raw};
 use crate::service::ServiceError;
 
 /// The most that `gh` may say, in bytes.
-const MAX_ANSWER: u64 = 16 << 20;
+const MAX_ANSWER: usize = 16 << 20;
+/// How long `gh` may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A pull request.
 #[derive(Debug)]
@@ -53,7 +56,7 @@ struct Commit {
 }
 
 /// Asks for a pull request, which must be of this commit.
-pub(super) async fn request(project: &Path, number: u64, head: &str) -> Result<Request, ServiceError> {
+pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<Request, ServiceError> {
     let unverified = |why: String| {
         ServiceError::refused(
             "forge_unreachable",
@@ -63,13 +66,21 @@ pub(super) async fn request(project: &Path, number: u64, head: &str) -> Result<R
     };
     let text = number.to_string();
     let arguments = ["pr", "view", &text, "--json", "number,title,body,author,headRefOid,reviews"];
-    let answer = ask("gh", &arguments, project, Vec::new(), MAX_ANSWER).await;
-    let answer = answer.map_err(|error| unverified(format!("`gh` cannot be asked ({error})")))?;
-    if !answer.status.success() {
-        return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint))));
+    let question = Question {
+        program: "gh",
+        arguments: &arguments,
+        folder: of.project(),
+        environment: &of.environment(),
+        input: &[],
+        timeout: TIMEOUT,
+        most_bytes: MAX_ANSWER,
+    };
+    let answer = ask_raw(question).await.map_err(|unknown| unverified(unknown.why))?;
+    if answer.code != Some(0) {
+        return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint()))));
     }
     let told: Told =
-        serde_json::from_slice(&answer.output).map_err(|error| unverified(format!("`gh` answers no JSON: {error}")))?;
+        serde_json::from_slice(&answer.stdout).map_err(|error| unverified(format!("`gh` answers no JSON: {error}")))?;
     if told.number != number || told.head_ref_oid != head {
         return Err(ServiceError::refused(
             "other_head",

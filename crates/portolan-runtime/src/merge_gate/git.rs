@@ -1,22 +1,28 @@
 //! What git knows of two commits.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::gates::merge::{Change, Commit, Diff};
 
 use super::objects::{self, Wanted};
-use super::program::{Answer, ask};
+use crate::repository::Repository;
+use crate::repository::program::{Question, Raw as Said, ask_raw};
 use crate::service::ServiceError;
 
 /// The most that git may say of a branch, in bytes.
-const MAX_ANSWER: u64 = 64 << 20;
+const MAX_ANSWER: usize = 64 << 20;
 /// The most files that a branch may change.
 const MAX_FILES: usize = 50_000;
 
-/// A repository.
-pub(super) struct Repository<'p> {
-    folder: &'p Path,
+/// How long git may take.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The commits of a repository.
+pub(super) struct Commits<'r> {
+    repository: &'r Repository,
+    environment: Vec<(OsString, OsString)>,
 }
 
 /// A file that differs, as git tells it.
@@ -30,35 +36,45 @@ struct Raw {
     deleted: u64,
 }
 
-impl<'p> Repository<'p> {
-    pub(super) fn at(folder: &'p Path) -> Repository<'p> {
-        Repository { folder }
+impl<'r> Commits<'r> {
+    pub(super) fn of(repository: &'r Repository) -> Commits<'r> {
+        Commits { repository, environment: repository.environment() }
     }
 
     /// Asks git, whatever the repository's own settings would have it run.
-    pub(super) async fn git(&self, arguments: &[&str], input: Vec<u8>) -> Result<Answer, ServiceError> {
+    pub(super) async fn git(&self, arguments: &[&str], input: Vec<u8>) -> Result<Said, ServiceError> {
         let always = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"];
         let mut all = vec!["--no-pager"];
         all.extend(always);
         all.extend(arguments);
-        ask("git", &all, self.folder, input, MAX_ANSWER).await.map_err(|error| {
+        let question = Question {
+            program: "git",
+            arguments: &all,
+            folder: self.repository.project(),
+            environment: &self.environment,
+            input: &input,
+            timeout: TIMEOUT,
+            most_bytes: MAX_ANSWER,
+        };
+        ask_raw(question).await.map_err(|unknown| {
             let verb = arguments.first().copied().unwrap_or_default();
-            ServiceError::refused(
-                "git_failed",
-                format!("`git {verb}` cannot be asked: {error}"),
-                "look whether git is installed",
-            )
+            let message = format!("`git {verb}` cannot be asked: {}", unknown.why);
+            ServiceError::refused("git_failed", message, "look whether git is installed")
         })
     }
 
     /// The same, when it succeeds.
     async fn said(&self, arguments: &[&str]) -> Result<Vec<u8>, ServiceError> {
         let answer = self.git(arguments, Vec::new()).await?;
-        match answer.status.success() {
-            true => Ok(answer.output),
-            false => Err(ServiceError::refused(
+        match answer.code {
+            Some(0) => Ok(answer.stdout),
+            _ => Err(ServiceError::refused(
                 "git_failed",
-                format!("`git {}` failed: {}", arguments.first().copied().unwrap_or_default(), clip(&answer.complaint)),
+                format!(
+                    "`git {}` failed: {}",
+                    arguments.first().copied().unwrap_or_default(),
+                    clip(&answer.complaint())
+                ),
                 "look whether this is a repository that has both commits and what lies between them",
             )),
         }
@@ -78,10 +94,10 @@ impl<'p> Repository<'p> {
         }
         let named = format!("{word}^{{commit}}");
         let answer = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named], Vec::new()).await?;
-        let text = String::from_utf8_lossy(&answer.output);
+        let text = String::from_utf8_lossy(&answer.stdout);
         let id = text.lines().next_back().unwrap_or_default().trim();
         let is_id = id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if answer.status.success() && is_id { Ok(id.to_owned()) } else { Err(unknown()) }
+        if answer.code == Some(0) && is_id { Ok(id.to_owned()) } else { Err(unknown()) }
     }
 
     /// A file of a commit; nothing when it has none there, or none that is a text.

@@ -5,7 +5,6 @@
 mod forge;
 mod git;
 mod objects;
-mod program;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,9 +17,10 @@ use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Log};
 use crate::library::read_text;
+use crate::repository::Repository;
 use crate::service::ServiceError;
 use forge::Request;
-use git::Repository;
+use git::Commits;
 
 /// What is to be ruled on.
 #[derive(Clone, Debug, Default)]
@@ -69,14 +69,15 @@ impl From<ServiceError> for Unruled {
 ///
 /// # Errors
 /// What must be known to rule cannot be known, or the verdict cannot be put on record.
-pub async fn rule(project: &Path, question: &Question) -> Result<Ruled, Unruled> {
-    let repository = Repository::at(project);
+pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unruled> {
+    let project = asked.project();
+    let repository = Commits::of(asked);
     let base = repository.commit(&question.base).await?;
     let head = repository.commit(&question.head).await?;
     let (policy, warnings) = policy(&repository, &base).await?;
     let diff = repository.diff(&base, &head).await?;
     let request = match question.request {
-        Some(number) => Some(forge::request(project, number, &head).await?),
+        Some(number) => Some(forge::request(asked, number, &head).await?),
         None => None,
     };
     let declared = declared(&repository, question, &request, &diff, (&base, &head)).await?;
@@ -88,7 +89,7 @@ pub async fn rule(project: &Path, question: &Question) -> Result<Ruled, Unruled>
 }
 
 /// The policy of the base commit: the branch's own could let anything pass.
-async fn policy(repository: &Repository<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), Unruled> {
+async fn policy(repository: &Commits<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), Unruled> {
     let Some(text) = repository.text_at(base, POLICY).await? else { return Ok((Policy::default(), Vec::new())) };
     let source = Source::new(POLICY, text);
     match Policy::read(&source) {
@@ -98,7 +99,7 @@ async fn policy(repository: &Repository<'_>, base: &str) -> Result<(Policy, Vec<
 }
 
 async fn declared(
-    repository: &Repository<'_>,
+    repository: &Commits<'_>,
     question: &Question,
     request: &Option<Request>,
     diff: &Diff,

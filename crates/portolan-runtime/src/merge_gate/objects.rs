@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_core::gates::merge::{Text, reads};
 
-use super::git::Repository;
+use super::git::Commits;
 use crate::service::ServiceError;
 
 /// The longest file that is looked into.
@@ -46,7 +46,7 @@ impl Wanted {
 
 /// The texts that are wanted, by their ids; what is no text, too long or not there is missing.
 pub(super) async fn texts(
-    repository: &Repository<'_>,
+    repository: &Commits<'_>,
     wanted: &[&Wanted],
 ) -> Result<BTreeMap<String, String>, ServiceError> {
     let ids: BTreeSet<&str> = wanted
@@ -60,7 +60,7 @@ pub(super) async fn texts(
     if ids.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let sizes = repository.git(&["cat-file", "--batch-check"], list(&mut ids.into_iter())).await?.output;
+    let sizes = repository.git(&["cat-file", "--batch-check"], list(&mut ids.into_iter())).await?.stdout;
     let sizes = String::from_utf8_lossy(&sizes).into_owned();
     let mut all = 0;
     let small: Vec<&str> = sizes
@@ -72,7 +72,7 @@ pub(super) async fn texts(
             (size <= MAX_FILE && all <= MAX_ALL).then_some(id)
         })
         .collect();
-    let output = repository.git(&["cat-file", "--batch"], list(&mut small.into_iter())).await?.output;
+    let output = repository.git(&["cat-file", "--batch"], list(&mut small.into_iter())).await?.stdout;
     Ok(split(&output))
 }
 

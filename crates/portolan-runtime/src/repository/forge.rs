@@ -84,6 +84,22 @@ pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guide
     }
 }
 
+/// The latest pull request of a branch.
+pub(super) async fn request_of(of: &Repository, branch: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        number: u64,
+    }
+    if branch.starts_with('-') {
+        return None;
+    }
+    let asked = ["pr", "list", "--head", branch, "--state", "all", "--limit", "1", "--json", "number"];
+    match answered::<Vec<Numbered>>(gh(of, &asked).await) {
+        Answer::Found(found) => found.first().map(|found| found.number),
+        Answer::NotAsked | Answer::Missing | Answer::Unknown(_) => None,
+    }
+}
+
 fn forge_request(found: RequestAnswer) -> Answer<Found> {
     let state = match found.state.as_str() {
         "OPEN" => RequestState::Open,
@@ -112,7 +128,16 @@ fn forge_request(found: RequestAnswer) -> Answer<Found> {
 async fn gh(of: &Repository, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
     let environment = git::own(&of.environment);
     let (folder, timeout) = (of.project.as_path(), TIMEOUT);
-    ask(Question { program: "gh", arguments, folder, environment: &environment, timeout, most_bytes: MOST_BYTES }).await
+    ask(Question {
+        program: "gh",
+        arguments,
+        folder,
+        environment: &environment,
+        input: &[],
+        timeout,
+        most_bytes: MOST_BYTES,
+    })
+    .await
 }
 
 /// What `gh` answered: 1 is any error, 2 is cancelled, 4 wants a login.

@@ -68,6 +68,7 @@ impl Git {
         ask(Question {
             program: "git",
             arguments: &all,
+            input: &[],
             folder: &self.project,
             environment: &self.environment,
             timeout: TIMEOUT,

@@ -7,7 +7,7 @@ mod files;
 mod forge;
 mod git;
 mod history;
-mod program;
+pub(crate) mod program;
 mod spec;
 
 use std::ffi::OsString;
@@ -40,6 +40,21 @@ impl Repository {
     /// The same, asked in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
         Repository { project: project.to_owned(), environment: environment.into_iter().collect() }
+    }
+
+    /// The folder that it is asked about.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The environment that `git` and `gh` are started in: nothing that leads them elsewhere, nobody to ask.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        git::own(&self.environment)
+    }
+
+    /// The pull request that a branch has on GitHub, the latest one; nothing where there is none, or nobody can say.
+    pub async fn request_of(&self, branch: &str) -> Option<u64> {
+        forge::request_of(self, branch).await
     }
 
     /// See [`probe`].

@@ -1,4 +1,4 @@
-//! Starts `git` and `gh`: arguments and no shell, nothing to read, what they print bounded, in a process group that does
+//! Starts `git` and `gh`: arguments and no shell, what they are given to read and no more, what they print bounded, in a process group that does
 //! not outlive the answer.
 
 use std::ffi::OsString;
@@ -9,22 +9,46 @@ use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_core::gates::facts::Unknown;
 
 /// A question to a program.
-pub(super) struct Question<'q> {
-    pub(super) program: &'static str,
-    pub(super) arguments: &'q [&'q str],
-    pub(super) folder: &'q Path,
-    pub(super) environment: &'q [(OsString, OsString)],
-    pub(super) timeout: Duration,
+pub(crate) struct Question<'q> {
+    pub(crate) program: &'static str,
+    pub(crate) arguments: &'q [&'q str],
+    pub(crate) folder: &'q Path,
+    pub(crate) environment: &'q [(OsString, OsString)],
+    /// What it is given to read.
+    pub(crate) input: &'q [u8],
+    pub(crate) timeout: Duration,
     /// The most that it may print.
-    pub(super) most_bytes: usize,
+    pub(crate) most_bytes: usize,
 }
 
-/// What a program answered.
+/// What a program answered, as text.
 pub(super) struct Output {
     /// Its status; nothing when a signal ended it.
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
+}
+
+/// What a program answered, byte for byte.
+pub(crate) struct Raw {
+    /// Its status; nothing when a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+impl Raw {
+    /// What it complained of, on one line.
+    pub(crate) fn complaint(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Asks for text.
+pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+    let Raw { code, stdout, stderr } = ask_raw(question).await?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Output { code, stdout: text(stdout), stderr: text(stderr) })
 }
 
 impl Output {
@@ -40,12 +64,12 @@ pub(super) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
 }
 
 #[cfg(not(unix))]
-pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, Unknown> {
     Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
 }
 
 #[cfg(unix)]
-pub(super) use unix::ask;
+pub(crate) use unix::ask_raw;
 
 #[cfg(unix)]
 mod unix {
@@ -53,12 +77,12 @@ mod unix {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, ExitStatus, Stdio};
 
-    use tokio::io::{AsyncRead, AsyncReadExt};
-    use tokio::process::{ChildStderr, ChildStdout};
+    use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+    use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
     use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
-    use super::{Output, Question, Unknown, unknown};
+    use super::{Question, Raw, Unknown, unknown};
     use crate::runner::group::Group;
 
     /// How much of what a program complains of is kept.
@@ -67,24 +91,25 @@ mod unix {
     /// A program under way. Dropping it kills its group.
     struct Running {
         _group: Group,
+        stdin: ChildStdin,
         ended: JoinHandle<io::Result<ExitStatus>>,
         stdout: ChildStdout,
         stderr: ChildStderr,
     }
 
-    pub(crate) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+    pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, Unknown> {
         let name = question.program;
         if !question.folder.is_dir() {
             return Err(unknown("no-folder", "the project is not a folder; start in the project's folder"));
         }
-        let mut running = start(&question).map_err(|error| match error.kind() {
+        let running = start(&question).map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 unknown("program-missing", format!("`{name}` was not found on the `PATH`; install it"))
             }
             _ => unknown("program-not-started", format!("`{name}` cannot be started ({error}); mend that")),
         })?;
         let seconds = question.timeout.as_secs();
-        match timeout(question.timeout, finish(&mut running, question.most_bytes)).await {
+        match timeout(question.timeout, finish(running, &question)).await {
             Err(_elapsed) => Err(unknown("timeout", format!("`{name}` took longer than {seconds} s; try again"))),
             Ok(Err(error)) => {
                 Err(unknown("program-lost", format!("how `{name}` ended is unknown ({error}); try again")))
@@ -100,16 +125,17 @@ mod unix {
             .current_dir(question.folder)
             .env_clear()
             .envs(question.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (group, ended) = Group::lead(child);
         let no_pipe = || io::Error::other("there is no pipe");
         Ok(Running {
             _group: group,
+            stdin: ChildStdin::from_std(stdin.ok_or_else(no_pipe)?)?,
             ended,
             stdout: ChildStdout::from_std(stdout.ok_or_else(no_pipe)?)?,
             stderr: ChildStderr::from_std(stderr.ok_or_else(no_pipe)?)?,
@@ -117,13 +143,19 @@ mod unix {
     }
 
     /// What it said, or nothing when that was too much.
-    async fn finish(running: &mut Running, most: usize) -> io::Result<Option<Output>> {
-        let Running { ended, stdout, stderr, .. } = running;
-        let (said, complained) = tokio::try_join!(read(stdout, most), complaint(stderr))?;
+    async fn finish(running: Running, question: &Question<'_>) -> io::Result<Option<Raw>> {
+        let Running { _group, mut stdin, ended, mut stdout, mut stderr } = running;
+        let told = async {
+            // A program that has heard enough closes its ear.
+            let _closed = stdin.write_all(question.input).await;
+            drop(stdin);
+            Ok(())
+        };
+        let heard = read(&mut stdout, question.most_bytes);
+        let ((), said, complained) = tokio::try_join!(told, heard, complaint(&mut stderr))?;
         let Some(said) = said else { return Ok(None) };
         let status = ended.await.map_err(io::Error::other)??;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Some(Output { code: status.code(), stdout: text(said), stderr: text(complained) }))
+        Ok(Some(Raw { code: status.code(), stdout: said, stderr: complained }))
     }
 
     async fn read(from: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Option<Vec<u8>>> {

@@ -5,6 +5,7 @@
 mod command;
 pub(crate) mod environment;
 mod file;
+mod gate;
 #[cfg(unix)]
 pub(crate) mod group;
 pub(crate) mod output;
@@ -14,22 +15,23 @@ mod tests;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+pub use gate::Ground;
 use portolan_core::engine::Work;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
 
-/// Performs `work` in the folder `project`.
+/// Performs `work` in the project of `ground`.
 ///
 /// It always comes to a verdict: what cannot be found out is [`Verdict::Unknown`], with what to do about it. Dropping
 /// the future stops a command with everything that it started. It needs a runtime with I/O and time enabled.
 ///
 /// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
 /// for, and it is not stopped.
-pub async fn perform(work: &Work, project: &Path) -> Verdict {
+pub async fn perform(work: &Work, ground: &Ground) -> Verdict {
     match &work.check {
-        CheckBy::Run { argv, timeout_seconds } => run(argv, *timeout_seconds, project).await,
-        CheckBy::File { path } => file::look(path, project),
-        CheckBy::Gate { name } => unknown(format!("there is no gate `{name}`")),
+        CheckBy::Run { argv, timeout_seconds } => run(argv, *timeout_seconds, ground.project()).await,
+        CheckBy::File { path } => file::look(path, ground.project()),
+        CheckBy::Gate { name } => ground.look(name, &work.claims).await,
     }
 }
 

@@ -17,6 +17,8 @@ use portolan_core::run::{EffectId, FramePath};
 use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
+use crate::repository::Repository;
+
 use super::command::Limits;
 use super::environment::Environment;
 use super::output::{TAIL_BYTES, Tail, clean};
@@ -49,7 +51,7 @@ impl Project {
     }
 
     fn perform(&self, check: CheckBy) -> Verdict {
-        block_on(perform(&work(check), self.0.path()))
+        block_on(perform(&work(check), &ground(self.0.path())))
     }
 
     fn run(&self, argv: &[&str]) -> Verdict {
@@ -79,6 +81,10 @@ fn run_check(argv: &[&str]) -> CheckBy {
 fn work(check: CheckBy) -> Work {
     let id = EffectId { frame: FramePath::default(), node: "verify".into(), since: 1, check: "tests".into() };
     Work { id, check, claims: Default::default(), after_crash: AfterCrash::Repeat }
+}
+
+fn ground(project: &Path) -> Ground {
+    Ground::of(Repository::of(project), Vec::new())
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -249,7 +255,8 @@ fn dropping_the_future_ends_the_command() {
     let project = Project::new().with_pipe("alive");
     let work = work(run_check(&["sh", "-c", "exec 3>alive; sleep 1000 & echo begun >&3; sleep 1000"]));
     let ears = block_on(async {
-        let mut performing = pin!(perform(&work, project.0.path()));
+        let ground = ground(project.0.path());
+        let mut performing = pin!(perform(&work, &ground));
         std::future::poll_fn(|context| {
             assert!(performing.as_mut().poll(context).is_pending());
             Poll::Ready(())
@@ -313,7 +320,7 @@ fn commands_that_cannot_be_started_say_what_to_do() {
 #[test]
 fn a_project_that_is_gone_is_said_to_be() {
     let work = work(run_check(&["true"]));
-    let verdict = block_on(perform(&work, Path::new("/no/such/project")));
+    let verdict = block_on(perform(&work, &ground(Path::new("/no/such/project"))));
     tells(verdict, expect!["unknown: the project `/no/such/project` is not a folder; start in the project's folder"]);
 }
 
@@ -376,5 +383,5 @@ fn a_file_that_cannot_be_looked_at_is_unknown() {
 #[test]
 fn performing_may_move_between_threads() {
     fn is_send<T: Send>(_: T) {}
-    is_send(perform(&work(run_check(&["true"])), Path::new(".")));
+    is_send(perform(&work(run_check(&["true"])), &ground(Path::new("."))));
 }

@@ -24,6 +24,7 @@ mod resume;
 mod view;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -77,6 +78,8 @@ pub struct Options {
     pub clock: Clock,
     /// What chance is drawn from; nothing means the system.
     pub seed: Option<u64>,
+    /// The environment that `git` and `gh` are asked in; nothing means that of this process.
+    pub environment: Option<Vec<(OsString, OsString)>>,
     /// Who collects the traces of functions, where somebody does.
     pub telemetry: Option<Telemetry>,
 }
@@ -104,6 +107,7 @@ impl Options {
             trust: None,
             clock: Clock::System,
             seed: None,
+            environment: None,
             telemetry: None,
         }
     }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use portolan_core::engine::{self, Effect, Work};
-use portolan_core::run::{self, Actor, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
+use portolan_core::graph::CheckBy;
+use portolan_core::run::{self, Actor, Change, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
 use portolan_core::value::{CheckId, Outcome};
 use serde_json::Value;
 
@@ -12,7 +13,8 @@ use super::hold::{Held, Refused, Released};
 use super::moves::{MAX_CONFLICTS, too_busy};
 use super::view::{Claim, runs_commands};
 use super::{Caller, Service, ServiceError};
-use crate::runner;
+use crate::repository::Repository;
+use crate::runner::{self, Ground};
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
@@ -96,13 +98,18 @@ impl Service {
 
     /// Decides one event and keeps what it made true.
     pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), Refused> {
+        self.decided(held, what, caller).await.map(|_| ())
+    }
+
+    /// The same, and what it made true.
+    async fn decided(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<Vec<Change>, Refused> {
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what };
         let changes = engine::decide(&held.definition.workflow, &held.run, &event)
             .map_err(|rejection| Refused::Failed(rejection.into()))?;
-        if changes.is_empty() {
-            return Ok(());
+        if !changes.is_empty() {
+            self.commit(held, event, changes.clone()).await?;
         }
-        self.commit(held, event, changes).await
+        Ok(changes)
     }
 
     /// Performs the checks that a claim asked for, and whatever follows without anybody.
@@ -118,11 +125,13 @@ impl Service {
         };
         let checks = checks_of(&held, path);
         // The run is free while commands run: others may look, and a move of theirs makes this one's verdict late.
+        let ground = self.ground(&held, path);
         let mut released = held.release();
         let mut claim = None;
         loop {
-            let verdict = runner::perform(&work, &self.options.project).await;
+            let verdict = runner::perform(&work, &ground).await;
             let (mut held, settled) = self.settled(released, &work, verdict).await?;
+            self.log_violations(&held, &ground.violations())?;
             claim = settled.map(|settled| Claim::of(&work.id.node, outcome, &settled)).or(claim);
             let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
             if let Some(next) = next.filter(|next| next.id != work.id) {
@@ -139,6 +148,21 @@ impl Service {
         }
     }
 
+    /// Where the checks of a position are performed.
+    fn ground(&self, held: &Held, path: &FramePath) -> Ground {
+        let repository = match &self.options.environment {
+            Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
+            None => Repository::of(self.project()),
+        };
+        let node =
+            held.run.frame(path).map(|frame| &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node);
+        let gates = node.into_iter().flat_map(|node| &node.accept).filter_map(|check| match &check.by {
+            CheckBy::Gate { name } => Some(name.clone()),
+            CheckBy::Run { .. } | CheckBy::File { .. } => None,
+        });
+        Ground::of(repository, gates.collect())
+    }
+
     /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.
     async fn settled(
         &self,
@@ -149,13 +173,18 @@ impl Service {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.take_up(released).await?;
-            let settled = so_far(&held.run, work).map(|mut settled| {
-                settled.push((work.id.check.clone(), verdict.clone()));
-                settled
-            });
+            let so_far = so_far(&held.run, work);
             let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
-            match self.step(&mut held, event, &engine).await {
-                Ok(()) => return Ok((held, settled)),
+            match self.decided(&mut held, event, &engine).await {
+                Ok(changes) => {
+                    // Somebody may have got past the rule: then it is another verdict that counts.
+                    let counts = changes.into_iter().find_map(|change| match change {
+                        Change::Settled { check, verdict, .. } => Some((check, verdict)),
+                        _ => None,
+                    });
+                    let settled = so_far.map(|so_far| so_far.into_iter().chain(counts).collect());
+                    return Ok((held, settled));
+                }
                 Err(Refused::Conflict) => released = held.release(),
                 Err(Refused::Failed(error)) => return Err(error),
             }

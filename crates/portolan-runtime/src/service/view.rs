@@ -105,6 +105,9 @@ impl Checked {
             Verdict::Broken { reason, output } => {
                 (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
             }
+            Verdict::Unknown { reason } if reason.starts_with(Verdict::CANNOT_VERIFY) => {
+                (false, Some(reason.clone()), None)
+            }
             Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
         };
         Checked { id: check.to_string(), held, reason, output }

@@ -58,6 +58,8 @@ enum Toolset {
     Navigate,
     /// Navigator's eleven: Init, Start, Current, Next and the tools that manage workflows.
     Tasks,
+    /// Seven that lead the project's task through its phases: flow_status, flow_tick and others.
+    Gates,
     /// The graphs of tool calls in FILE, each a tool.
     Graph,
     /// Thirteen tools with which an agent writes the graphs of one FILE, and tries them.
@@ -122,6 +124,9 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         let draws = !has(Toolset::Navigate) || args.profile == ProfileArg::Author;
         sets.push(mcp::tasks(Arc::clone(&service), draws));
     }
+    if has(Toolset::Gates) {
+        sets.push(mcp::gates(Arc::clone(&service)));
+    }
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
     if has(Toolset::Graph) {
         let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
@@ -160,7 +165,8 @@ struct Named {
 fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
     let mut toolsets = args.toolset.clone();
     let given = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
-    let (of_graphs, leading) = (given(&[Toolset::Graph, Toolset::Author]), given(&[Toolset::Navigate, Toolset::Tasks]));
+    let (of_graphs, leading) =
+        (given(&[Toolset::Graph, Toolset::Author]), given(&[Toolset::Navigate, Toolset::Tasks, Toolset::Gates]));
     // The one file of the author need not exist yet.
     if given(&[Toolset::Author]) && !given(&[Toolset::Graph]) && !leading {
         return Ok((toolsets, Named { led: Vec::new(), graphs: args.definitions.clone() }));

@@ -1,15 +1,17 @@
 //! The MCP face: sets of tools over stdio. It translates calls and answers; every decision is the service's.
 //!
 //! ```text
-//! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | graph | author→ the service
+//! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; `leading` is what the two sets share that lead agents; each toolset knows its tools and little else.
+//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; `leading` is what the
+//! sets share that lead agents; each toolset knows its tools and little else.
 
 mod arguments;
 mod ask;
 mod author;
 mod connection;
 mod face;
+mod gates;
 mod graph;
 mod leading;
 mod navigate;
@@ -21,6 +23,9 @@ mod transport;
 pub(crate) use author::serving as author;
 #[cfg(test)]
 pub(crate) use author::tools as author_tools;
+pub(crate) use gates::serving as gates;
+#[cfg(test)]
+pub(crate) use gates::tools as gates_tools;
 pub(crate) use graph::{News, Notes, awaited, serving as graph};
 #[cfg(test)]
 pub(crate) use navigate::tools as navigate_tools;

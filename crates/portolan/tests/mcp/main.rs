@@ -9,6 +9,7 @@ mod adversary;
 mod author;
 mod crash;
 mod endings;
+mod gates;
 mod graph;
 mod hostile;
 mod navigate;

@@ -82,7 +82,10 @@ fn failure((check, verdict): (CheckId, Verdict)) -> Option<Failure> {
         Verdict::Broken { reason, output } => Some(Failure { check, reason, output }),
         Verdict::Unknown { reason } => Some(Failure {
             check,
-            reason: format!("could not be checked, which is no pass: {reason}"),
+            reason: match reason.starts_with(Verdict::CANNOT_VERIFY) {
+                true => reason,
+                false => format!("could not be checked, which is no pass: {reason}"),
+            },
             output: String::new(),
         }),
     }

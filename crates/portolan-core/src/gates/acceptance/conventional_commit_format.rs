@@ -27,7 +27,8 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
             0 => String::new(),
             some => format!(", and {some} that git wrote are passed over"),
         };
-        format!("{} are written by Conventional Commits{passed_over}", counted(ruled.len()))
+        let verb = if ruled.len() == 1 { "is" } else { "are" };
+        format!("{} {verb} written by Conventional Commits{passed_over}", counted(ruled.len()))
     })
 }
 

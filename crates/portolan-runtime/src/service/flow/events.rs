@@ -1,5 +1,6 @@
 //! What the log says of a record of a run: pure, so that it says the same whenever it is made.
 
+use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::Node;
 use portolan_core::run::{Actor, Change, Event, EventKind, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, NodeId};
@@ -94,6 +95,12 @@ pub(super) fn entries(about: &About<'_>, before: &Run, record: &Record) -> Vec<E
         }
     }
     entries
+}
+
+/// A commit that a gate found fault with.
+pub(super) fn violation(about: &About<'_>, found: &Violation) -> Entry {
+    let data = json!({ "sha": found.sha, "subject": found.subject, "expected": found.expected });
+    about.entry(Kind::CommitFormatViolation, &about.phase, data)
 }
 
 fn settled(

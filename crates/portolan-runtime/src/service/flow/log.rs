@@ -4,6 +4,7 @@
 //! process that dies between the two loses nothing: whoever moves the run next writes what is missing first. A bypass
 //! stands in the log before it stands anywhere else.
 
+use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::{Step, Workflow};
 use portolan_core::run::{Event, EventKind, Run};
 use serde_json::{Value, json};
@@ -59,6 +60,18 @@ impl Service {
         let about = About::of(held, id);
         let entries = events::entries(&about, before, record);
         self.write_missing(&entries, id, record.event.at).map_err(|error| Refused::Failed(error.into()))
+    }
+
+    /// Puts the commits on record that a gate found fault with.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub(in crate::service) fn log_violations(&self, held: &Held, found: &[Violation]) -> Result<(), ServiceError> {
+        let Some(id) = logged(held).filter(|_| !found.is_empty()) else { return Ok(()) };
+        let about = About::of(held, id);
+        let entries: Vec<Entry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
+        self.log()?.append(&entries, Durability::Written)?;
+        Ok(())
     }
 
     fn log(&self) -> Result<Log, AuditError> {

@@ -16,8 +16,12 @@ mod state;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
+use portolan_core::gates::RULES;
+use portolan_core::gates::guidelines::Who;
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Branches, Event, EventKind, FramePath, Opening, Place, Rules, Run, WaitingFor};
+use portolan_core::run::{
+    Actor, Branches, Channel, Event, EventKind, FramePath, Opening, Place, Rules, Run, WaitingFor,
+};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -29,6 +33,7 @@ use super::view::Checked;
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
 use crate::definition::Definition;
+use crate::gates::rules::rules;
 use crate::store::{Record, RunId};
 
 pub use active::Active;
@@ -218,6 +223,7 @@ impl Flow<'_> {
         let active = self.needed()?;
         let held = self.held(&active.run).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
+        self.may_get_past(&wanted.invariant, caller)?;
         let what = |held: &Held| {
             let here = held.run.root.place.node().clone();
             Ok(EventKind::Bypassed {
@@ -244,6 +250,32 @@ impl Flow<'_> {
         let event = Event { at: service.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
         let id = service.create(definition, &run, Record { seq: 1, event, changes }).await?;
         Ok(Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) })
+    }
+
+    /// Whether only a person may get past a rule.
+    ///
+    /// # Errors
+    /// The rules of the project cannot be read.
+    pub fn needs_person(&self, invariant: &str) -> Result<bool, ServiceError> {
+        Ok(rules(self.service.project())?.who(invariant) == Who::HumanOnly)
+    }
+
+    fn may_get_past(&self, invariant: &str, caller: &Caller) -> Result<(), ServiceError> {
+        let is_person = matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. });
+        match rules(self.service.project())?.who(invariant) {
+            Who::Anyone => Ok(()),
+            Who::HumanOnly if is_person => Ok(()),
+            Who::HumanOnly => Err(ServiceError::refused(
+                "needs_person",
+                format!("only a person may get past `{invariant}` in this project"),
+                "ask the person to run `portolan flow override` in a terminal of their own",
+            )),
+            Who::Never => Err(ServiceError::refused(
+                "bad_bypass",
+                format!("nobody may get past `{invariant}` in this project"),
+                "do what the rule asks for",
+            )),
+        }
     }
 
     /// The task that is under way.
@@ -432,14 +464,10 @@ fn is_task(task: &str) -> Result<(), ServiceError> {
     ))
 }
 
-/// The rules that guards and the engine keep, besides those of checks.
-const RULES: [&str; 15] =
-    ["I-1", "I-2", "I-3", "I-4", "I-5", "I-6", "I-7", "I-8", "I-9", "I-10", "I-11", "I-12", "I-13", "I-14", "I-15"];
-
 fn is_rule(workflow: &Workflow, invariant: &str) -> Result<(), ServiceError> {
     let own = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let own = own.flat_map(|step| &step.node.accept).filter_map(|check| check.invariant.as_deref());
-    let known: Vec<&str> = RULES.into_iter().chain(own).collect();
+    let known: Vec<&str> = RULES.iter().map(|rule| rule.id).chain(own).collect();
     if known.contains(&invariant) {
         return Ok(());
     }

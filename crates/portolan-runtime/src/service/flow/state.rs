@@ -12,6 +12,7 @@ use super::{Flow, phase};
 use crate::audit::{self, Line};
 use crate::carrier::Address;
 use crate::clock::rfc3339;
+use crate::gates::rules::rules;
 use crate::store::Record;
 
 /// How many of the latest events are shown.
@@ -271,7 +272,7 @@ impl Flow<'_> {
     }
 
     fn integration_branch(&self) -> Result<String, ServiceError> {
-        Ok(portolan_core::gates::Guidelines::default().integration[0].clone())
+        Ok(rules(self.service.project())?.main().to_owned())
     }
 }
 

@@ -1,15 +1,17 @@
 //! `portolan flow`: the phases of a project's work, and what was put on record at its gates.
 
 mod events;
+mod invariants;
+mod task;
 mod words;
 
 use clap::{Args, Subcommand};
 
 use super::{Common, Exit};
 
-/// Look at what was put on record at the gates of a project.
+/// Lead a task through its phases, and look at what was put on record at the gates of a project.
 ///
-/// Example: portolan flow events --type flow.bypass
+/// Example: portolan flow start build-auth
 #[derive(Args)]
 pub(super) struct Flow {
     #[command(subcommand)]
@@ -18,11 +20,37 @@ pub(super) struct Flow {
 
 #[derive(Subcommand)]
 enum Verb {
+    Start(task::StartArgs),
+    /// Show how the task stands.
+    ///
+    /// Example: portolan flow status
+    Status,
+    /// Move the task on by one phase, if the repository is in the state that the phase claims. Exit code 1 when it is not.
+    ///
+    /// Example: portolan flow tick
+    Tick,
+    Patch(task::PatchArgs),
+    #[command(visible_aliases = ["reenter", "rework"])]
+    Back(task::BackArgs),
+    Abort(task::AbortArgs),
+    Override(task::OverrideArgs),
     Events(events::Events),
+    /// List the rules, what keeps them, and who may get past them.
+    ///
+    /// Example: portolan flow invariants
+    Invariants,
 }
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
     match &args.verb {
+        Verb::Start(args) => task::run(&task::Deed::Start(args), common),
+        Verb::Status => task::run(&task::Deed::Status, common),
+        Verb::Tick => task::run(&task::Deed::Tick, common),
+        Verb::Patch(args) => task::run(&task::Deed::Patch(args), common),
+        Verb::Back(args) => task::run(&task::Deed::Back(args), common),
+        Verb::Abort(args) => task::run(&task::Deed::Abort(args), common),
+        Verb::Override(args) => task::run(&task::Deed::Override(args), common),
         Verb::Events(args) => events::run(args, common),
+        Verb::Invariants => invariants::run(common),
     }
 }

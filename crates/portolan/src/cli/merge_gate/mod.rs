@@ -10,6 +10,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::gates::merge::Verdict;
 use portolan_core::source::Source;
 use portolan_runtime::merge_gate::{Question, Ruled, Unruled, rule};
+use portolan_runtime::repository::Repository;
 
 use super::check::drawn;
 use super::output::{Output, table};
@@ -63,7 +64,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
         intent: args.intent.clone(),
         evidence: args.evidence.clone(),
     };
-    let ruled = match block_on(rule(&project, &question)).context("the commits cannot be looked at")? {
+    let ruled = match block_on(rule(&Repository::of(&project), &question)).context("the commits cannot be looked at")? {
         Ok(ruled) => ruled,
         Err(Unruled::Failed(error)) => {
             // 1 and 3 are verdicts: what could not be ruled has another code.

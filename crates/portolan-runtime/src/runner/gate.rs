@@ -1,0 +1,202 @@
+//! A gate is looked at: the repository once for all gates of a claim, so that all of them see the same.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
+use portolan_core::gates::facts::{Claims, Facts, Integration, Needs};
+use portolan_core::gates::merge;
+use portolan_core::run::Verdict;
+use serde_json::{Map, Value, json};
+use tokio::sync::OnceCell;
+
+use super::unknown;
+use crate::gates::rules::rules;
+use crate::merge_gate::{Question, Unruled, rule};
+use crate::repository::Repository;
+
+/// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
+const REMOVALS: &str = "removalsMatchIntent";
+
+/// Where the checks of one claim are performed, and what its gates saw there.
+#[derive(Debug)]
+pub struct Ground {
+    repository: Repository,
+    /// The gates of the claim.
+    gates: Vec<String>,
+    seen: OnceCell<Result<Arc<Seen>, String>>,
+    violations: Mutex<Vec<Violation>>,
+}
+
+/// What all gates of a claim see alike.
+#[derive(Debug)]
+struct Seen {
+    claims: Claims,
+    facts: Facts,
+    guidelines: Guidelines,
+}
+
+impl Ground {
+    /// The project of `repository`, for a claim that has these gates.
+    pub fn of(repository: Repository, gates: Vec<String>) -> Ground {
+        Ground { repository, gates, seen: OnceCell::new(), violations: Mutex::default() }
+    }
+
+    /// The project's folder.
+    pub fn project(&self) -> &Path {
+        self.repository.project()
+    }
+
+    /// The commits that gates found fault with since this was last asked.
+    pub fn violations(&self) -> Vec<Violation> {
+        std::mem::take(&mut self.violations.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What a gate comes to. What the run claims is the same for all gates of a claim.
+    pub(super) async fn look(&self, gate: &str, claims: &Map<String, Value>) -> Verdict {
+        let seen = match self.seen.get_or_init(|| self.probe(claims)).await {
+            Ok(seen) => seen.clone(),
+            Err(why) => return unverified(why),
+        };
+        if gate == REMOVALS {
+            return self.removals(&seen).await;
+        }
+        let Some(kind) = acceptance::find(gate) else { return unknown(format!("there is no gate `{gate}`")) };
+        let found = kind.decide(&seen.claims, &seen.facts, &seen.guidelines);
+        self.violations.lock().unwrap_or_else(PoisonError::into_inner).extend(found.violations.iter().cloned());
+        verdict(found)
+    }
+
+    async fn probe(&self, claimed: &Map<String, Value>) -> Result<Arc<Seen>, String> {
+        let guidelines = rules(self.project()).map_err(|error| format!("{}; {}", error.message, error.help))?;
+        let kinds = self.gates.iter().filter_map(|gate| acceptance::find(gate));
+        let needs = kinds.map(needs_of).fold(Needs::NOTHING, Needs::and);
+        let claims = self.claims(claimed, &guidelines, needs).await;
+        let facts = self.repository.probe(&claims, &guidelines, needs).await;
+        Ok(Arc::new(Seen { claims, facts, guidelines }))
+    }
+
+    /// What is claimed. A workflow that has no variable for something is taken to mean what is there: the branch that is
+    /// checked out, the issue that its name begins with, the pull request that it has.
+    async fn claims(&self, claimed: &Map<String, Value>, guidelines: &Guidelines, needs: Needs) -> Claims {
+        let text = |name: &str| claimed.get(name).and_then(Value::as_str).map(str::to_owned);
+        let number = |name: &str| claimed.get(name).and_then(whole);
+        let mut claims = Claims {
+            task: None,
+            issue: number("issueNumber"),
+            issue_key: text("issueKey"),
+            branch: text("branch"),
+            branch_prefix: text("branchPrefix"),
+            spec_path: text("specPath"),
+            pull_request: number("prNumber"),
+        };
+        if claimed.contains_key("branch") {
+            return claims;
+        }
+        let facts = self.repository.probe(&Claims::default(), guidelines, Needs::NOTHING).await;
+        claims.branch = facts.head.branch;
+        let Some(branch) = claims.branch.clone() else { return claims };
+        if !claimed.contains_key("issueNumber") {
+            claims.issue = issue_of(&branch);
+        }
+        if needs.pull_request && !claimed.contains_key("prNumber") {
+            claims.pull_request = self.repository.request_of(&branch).await;
+        }
+        claims
+    }
+
+    async fn removals(&self, seen: &Seen) -> Verdict {
+        let Some(base) = seen.facts.integration.iter().find_map(tip) else {
+            return unverified(
+                "there is no integration branch to compare with; fetch it, or name it in the guidelines",
+            );
+        };
+        let intent = seen.claims.spec_path.as_ref().map(|path| self.project().join(path)).filter(|path| path.is_file());
+        let request = seen.claims.pull_request;
+        let question = Question { base, head: "HEAD".to_owned(), request, intent, evidence: None };
+        let ruled = match rule(&self.repository, &question).await {
+            Ok(ruled) => ruled,
+            Err(Unruled::Policy(..)) => {
+                return unverified("the merge policy of the base commit has faults; mend it there");
+            }
+            Err(Unruled::Failed(error)) => return unverified(&format!("{}; {}", error.message, error.help)),
+        };
+        let ruling = ruled.ruling;
+        let weighty = ruling.reasons.iter().filter(|reason| reason.verdict == ruling.verdict);
+        let reasons: Vec<String> = weighty.map(|reason| format!("{}: {}", reason.path, reason.message)).collect();
+        match ruling.verdict {
+            merge::Verdict::Pass => shown("what the branch takes away is what it says that it takes away".to_owned()),
+            merge::Verdict::HumanReview => broken(format!("somebody else has to look at it: {}", reasons.join("; "))),
+            merge::Verdict::Block => broken(reasons.join("; ")),
+        }
+    }
+}
+
+fn needs_of(kind: &'static CheckKind) -> Needs {
+    kind.needs
+}
+
+/// The newest commit of an integration branch that is known: what others have of it, before what is here.
+fn tip(branch: &Integration) -> Option<String> {
+    branch.remotes.first().cloned().or_else(|| branch.local.clone())
+}
+
+/// A number that is no fraction.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        (number.fract() == 0.0 && (0.0..=9e15).contains(&number)).then_some(number as u64)
+    })
+}
+
+/// The issue that the name of a branch begins with, after its prefix: `feat/42-login`.
+fn issue_of(branch: &str) -> Option<u64> {
+    let slug = branch.rsplit('/').next()?;
+    let digits: String = slug.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().filter(|number| *number > 0)
+}
+
+fn verdict(found: Finding) -> Verdict {
+    match found.standing {
+        Standing::Holds => {
+            let sets = found.sets.map(|(name, value)| Arc::new(json!({ name: value })));
+            Verdict::Shown { reason: found.reason, sets }
+        }
+        Standing::Fails => broken(found.reason),
+        Standing::Unverified => unknown(found.reason),
+    }
+}
+
+fn unverified(why: &str) -> Verdict {
+    unknown(format!("{}{why}", Verdict::CANNOT_VERIFY))
+}
+
+fn shown(reason: String) -> Verdict {
+    Verdict::Shown { reason, sets: None }
+}
+
+fn broken(reason: String) -> Verdict {
+    Verdict::Broken { reason, output: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issue_is_read_from_the_name_of_a_branch() {
+        for (branch, issue) in
+            [("feat/42-login", Some(42)), ("42", Some(42)), ("feat/login-42", None), ("feat/0-x", None), ("fix/", None)]
+        {
+            assert_eq!(issue_of(branch), issue, "{branch}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_whole() {
+        for (value, number) in [(json!(42), Some(42)), (json!(42.0), Some(42)), (json!(4.2), None), (json!(-1), None)] {
+            assert_eq!(whole(&value), number, "{value}");
+        }
+    }
+}

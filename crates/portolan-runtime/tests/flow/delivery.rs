@@ -1,0 +1,238 @@
+//! The twelve phases on a real repository, with a `gh` that answers from files.
+#![cfg(unix)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use portolan_runtime::audit::project_log;
+use portolan_runtime::service::{Options, Override, Service, Start, Tick};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::stand::{line, me, object, told};
+
+const GH: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+cat "$here/$1.json"
+cat "$here/$1.err" >&2
+exit "$(cat "$here/$1.status")"
+"#;
+
+/// A repository whose `main` is on a remote, and a branch with one commit.
+struct World {
+    folder: TempDir,
+}
+
+impl World {
+    fn new() -> World {
+        let world = World { folder: tempfile::tempdir().expect("a folder") };
+        for name in ["project", "home", "bin"] {
+            fs::create_dir(world.at(name)).expect("a folder");
+        }
+        fs::write(world.at("bin/gh"), GH).expect("a script");
+        fs::set_permissions(world.at("bin/gh"), fs::Permissions::from_mode(0o755)).expect("it may run");
+        world.gh("issue", 0, r#"{"number":42,"state":"OPEN","title":"Auth","url":"https://github.com/o/r/issues/42"}"#);
+        world.git(&["init", "-q", "-b", "main"]);
+        world.put("README.md", "# It\n");
+        world.git(&["add", "."]);
+        world.git(&["commit", "-q", "-m", "chore: begin"]);
+        world.git(&["remote", "add", "origin", "https://github.com/o/r.git"]);
+        world.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+        world
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("it is there").join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        fs::write(self.at("project").join(path), text).expect("written");
+    }
+
+    fn gh(&self, noun: &str, status: i32, answer: &str) {
+        for (ending, text) in [("json", answer), ("err", ""), ("status", &status.to_string())] {
+            fs::write(self.at(&format!("bin/{noun}.{ending}")), text).expect("written");
+        }
+    }
+
+    fn request(&self, state: &str) {
+        let head = self.git(&["rev-parse", "HEAD"]);
+        let answer = json!({
+            "number": 7, "state": state, "isDraft": false, "headRefName": "feat/build-auth", "headRefOid": head,
+            "baseRefName": "main", "isCrossRepository": false, "url": "https://github.com/o/r/pull/7",
+            "title": "Auth", "body": "", "author": { "login": "ada" },
+            "reviews": [{ "author": { "login": "bob" }, "state": "APPROVED", "commit": { "oid": head } }],
+        });
+        self.gh("pr", 0, &answer.to_string());
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let path = format!("{}:{}", self.at("bin").display(), std::env::var("PATH").expect("a path"));
+        vec![("PATH".into(), path.into()), ("HOME".into(), self.at("home").into())]
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
+        command.args(arguments).current_dir(self.at("project")).envs(self.environment()).stderr(Stdio::null());
+        let output = command.output().expect("git runs");
+        assert!(output.status.success(), "git {arguments:?}");
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    }
+
+    fn service(&self) -> Service {
+        let options = Options {
+            trust: Some(self.at("data")),
+            environment: Some(self.environment()),
+            ..Options::of(self.at("project"))
+        };
+        Service::new(options).expect("a service")
+    }
+
+    async fn start(&self, at: Option<&str>) {
+        let start = Start { task: "build-auth".to_owned(), at: at.map(str::to_owned), workflow: None };
+        self.service().flow().start(&start, &me()).await.expect("begun");
+    }
+
+    async fn tick(&self) -> Tick {
+        self.service().flow().tick(&me()).await.expect("a tick")
+    }
+
+    async fn patch(&self, values: Value) {
+        self.service().flow().patch(&object(values), &me()).await.expect("claimed");
+    }
+
+    async fn get_past(&self, invariant: &str) {
+        let past = Override {
+            invariant: invariant.to_owned(),
+            reason: "a spike".to_owned(),
+            phase: None,
+            source: "command".to_owned(),
+            identifier: "portolan flow override".to_owned(),
+            expires_at: None,
+            once: false,
+        };
+        self.service().flow().get_past(&past, &me()).await.expect("on record");
+    }
+}
+
+/// The example that hosts know, first of all.
+#[tokio::test]
+async fn a_branch_that_matches_its_prefix_leaves_its_phase() {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    world.start(Some("branch")).await;
+    world.patch(json!({ "issueNumber": 42, "branch": "feat/build-auth" })).await;
+    let tick = serde_json::to_value(world.tick().await).expect("JSON");
+    let expected = json!({
+        "advanced": true,
+        "from": "branch",
+        "to": "spec",
+        "reason": r#"Branch "feat/build-auth" matches prefix "feat/"."#,
+    });
+    assert_eq!(tick, expected);
+    let state = world.service().flow().status().await.expect("a state");
+    assert_eq!(state.branch_prefix.as_deref(), Some("feat/"));
+}
+
+#[tokio::test]
+async fn a_task_goes_through_all_twelve_phases() {
+    let world = World::new();
+    world.start(None).await;
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.push(line(&world.tick().await));
+    }
+    world.patch(json!({ "issueNumber": 42, "branch": "feat/build-auth" })).await;
+    told.push(line(&world.tick().await));
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    for _ in 0..3 {
+        told.push(line(&world.tick().await));
+    }
+    told.push(line(&world.tick().await));
+    told.push(line(&world.tick().await));
+    world.put("auth.txt", "let in\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "-q", "-m", "add auth"]);
+    let oid = world.git(&["rev-parse", "HEAD"]);
+    told.push(line(&world.tick().await).replace(&oid[..10], "<oid>"));
+    world.git(&["commit", "-q", "--amend", "-m", "feat: add auth (#42)"]);
+    told.push(line(&world.tick().await));
+    world.get_past("I-6").await;
+    told.push(line(&world.tick().await));
+    world.patch(json!({ "prNumber": 7 })).await;
+    world.gh("pr", 4, "");
+    told.push(line(&world.tick().await));
+    world.request("OPEN");
+    for _ in 0..3 {
+        told.push(line(&world.tick().await));
+    }
+    world.request("MERGED");
+    for _ in 0..2 {
+        told.push(line(&world.tick().await));
+    }
+    expect_test::expect![[r#"
+        on idle > scope: No acceptance checks for phase "idle".
+        on scope > issue: No acceptance checks for phase "scope".
+        on issue > branch: No acceptance checks for phase "issue".
+        no branch > branch: no issue is claimed; open one, or find the one that this belongs to, and claim its number; no branch is claimed; make one for the work and claim its name
+        no branch > branch: `main` is checked out, not `feat/build-auth`; switch to it, or claim the other
+        on branch > spec: Branch "feat/build-auth" matches prefix "feat/".
+        on spec > implement: no specification is needed (`specs.required`)
+        on implement > test: No acceptance checks for phase "implement".
+        on test > commit: No acceptance checks for phase "test".
+        no commit > commit: nothing is committed on `feat/build-auth`; commit the work; nothing is committed on `feat/build-auth`; commit the work
+        no commit > commit: <oid> `add auth`: name the issue: `Refs #42`; <oid> `add auth`: write `type(scope): description`; the scope is optional, `!` before the colon marks a break
+        on commit > qa: 1 commit is written by Conventional Commits
+        on qa > pr: got past by `b1`, though: cannot verify: nobody looked at the type checker's verdict; ask again
+        no pr > pr: cannot verify: `gh` is not logged in; run `gh auth login`
+        on pr > review: pull request #7 to `main` is open and has every commit
+        on review > merge: what the branch takes away is what it says that it takes away
+        no merge > merge: pull request #7 is open; have it merged, and try again
+        on merge > idle: pull request #7 is merged into `main`
+        no idle > idle: No active task."#]].assert_eq(&told.join("\n"));
+    assert!(portolan_runtime::audit::verify(&project_log(&world.at("project"))).expect("read").first_fault.is_none());
+}
+
+#[tokio::test]
+async fn what_cannot_be_verified_is_no_pass_and_can_be_got_past_by_name() {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    world.gh("issue", 4, "");
+    world.start(Some("branch")).await;
+    world.patch(json!({ "issueNumber": 42, "branch": "feat/build-auth" })).await;
+    let tick = world.tick().await;
+    assert!(!tick.advanced && tick.reason.starts_with("cannot verify: "), "{}", tick.reason);
+    world.get_past("I-4").await;
+    assert!(!world.tick().await.advanced, "another rule");
+    world.get_past("I-3").await;
+    assert!(world.tick().await.advanced);
+    let log = told(&world.at("project"));
+    let applied: Vec<&str> = log.lines().filter(|line| line.contains(r#"stage="applied""#)).collect();
+    assert_eq!(applied.len(), 1, "{log}");
+    assert!(log.contains(r#"code="cannot_verify""#), "{log}");
+}
+
+#[tokio::test]
+async fn every_commit_at_fault_is_on_record() {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    world.start(Some("branch")).await;
+    world.patch(json!({ "issueNumber": 42, "branch": "feat/build-auth" })).await;
+    for subject in ["one", "feat: two (#42)", "three"] {
+        world.git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+    for _ in 0..4 {
+        assert!(world.tick().await.advanced);
+    }
+    let tick = world.tick().await;
+    assert_eq!((tick.advanced, tick.from.as_str()), (false, "commit"), "{}", tick.reason);
+    let log = told(&world.at("project"));
+    let at_fault: Vec<&str> = log.lines().filter(|line| line.starts_with("flow.commit.format.violation")).collect();
+    for subject in ["one", "three"] {
+        assert!(at_fault.iter().any(|line| line.contains(&format!(r#"subject="{subject}""#))), "{log}");
+    }
+}

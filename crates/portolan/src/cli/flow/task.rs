@@ -1,0 +1,264 @@
+//! `portolan flow start`, `status`, `tick` and the rest: the task of the project, in its phases.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use clap::{Args, ValueEnum};
+use portolan_core::run::Actor;
+use portolan_core::value::Timestamp;
+use portolan_runtime::clock::Clock;
+use portolan_runtime::service::{
+    Caller, Ending, Flow, FlowState, Override, Service, ServiceError, Start, Status, Tick,
+};
+use serde_json::{Map, Value};
+
+use super::super::output::{Output, Paint, one_line, safe, table};
+use super::super::runs::person;
+use super::super::{Common, Exit, block_on};
+
+/// Begin a task: one at a time in a checkout.
+///
+/// Example: portolan flow start build-auth
+#[derive(Args)]
+pub(super) struct StartArgs {
+    /// What the task is called: letters, digits, `.`, `_` and `-`.
+    task: String,
+    /// The phase to begin at; no phase before it may have a check.
+    #[arg(long, value_name = "PHASE")]
+    at: Option<String>,
+    /// The workflow of phases [default: delivery].
+    #[arg(long, value_name = "WORKFLOW")]
+    workflow: Option<String>,
+}
+
+/// Say what the task claims. Nothing is verified before its phase is left.
+///
+/// Example: portolan flow patch issueNumber=42 branch=feat/42-login
+#[derive(Args)]
+pub(super) struct PatchArgs {
+    /// A field and its value: JSON, or else a text.
+    #[arg(required = true, value_name = "FIELD=VALUE", value_parser = assignment)]
+    values: Vec<(String, Value)>,
+}
+
+/// Go back to the work: the tests fail, or a reviewer wants something changed. It counts against the cap.
+///
+/// Example: portolan flow back --reason "the tests fail on Windows"
+#[derive(Args)]
+pub(super) struct BackArgs {
+    /// Why: it is put on record.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Call the task off.
+///
+/// Example: portolan flow abort --as escalated --reason "the API it needs does not exist"
+#[derive(Args)]
+pub(super) struct AbortArgs {
+    /// What it came to.
+    #[arg(long = "as", value_enum, value_name = "OUTCOME")]
+    ending: Outcome,
+    /// Why: it is put on record.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// What a task came to that is called off.
+#[derive(Clone, Copy, ValueEnum)]
+enum Outcome {
+    /// Less was done than was asked for.
+    ScopedDown,
+    /// Somebody else has to see to it.
+    Escalated,
+}
+
+/// Get past one rule in one phase. It is on record before anything follows from it.
+///
+/// Example: portolan flow override I-3 --reason "a spike: no issue is filed yet"
+#[derive(Args)]
+pub(super) struct OverrideArgs {
+    /// The rule: exactly one.
+    invariant: String,
+    /// Why: it is put on record.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// The phase in which it is not to count; otherwise the present one.
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    /// For so long only: `30m`, `12h`, `2d`.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    lasts: Option<i64>,
+    /// Once only.
+    #[arg(long)]
+    once: bool,
+}
+
+/// What is done with the task.
+pub(super) enum Deed<'a> {
+    Start(&'a StartArgs),
+    Status,
+    Tick,
+    Patch(&'a PatchArgs),
+    Back(&'a BackArgs),
+    Abort(&'a AbortArgs),
+    Override(&'a OverrideArgs),
+}
+
+pub(super) fn run(deed: &Deed<'_>, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    block_on(done(deed, &service.flow(), output))?
+}
+
+async fn done(deed: &Deed<'_>, flow: &Flow<'_>, output: Output) -> anyhow::Result<Exit> {
+    let caller = whoever();
+    match deed {
+        Deed::Status => shown(output, &flow.status().await?),
+        Deed::Tick => ticked(output, &flow.tick(&caller).await?),
+        Deed::Start(args) => {
+            let start = Start { task: args.task.clone(), at: args.at.clone(), workflow: args.workflow.clone() };
+            shown(output, &flow.start(&start, &caller).await?)
+        }
+        Deed::Patch(args) => {
+            let values: Map<String, Value> = args.values.iter().cloned().collect();
+            shown(output, &flow.patch(&values, &caller).await?)
+        }
+        Deed::Back(args) => ticked(output, &flow.back(&args.reason, &caller).await?),
+        Deed::Abort(args) => {
+            let ending = match args.ending {
+                Outcome::ScopedDown => Ending::ScopedDown,
+                Outcome::Escalated => Ending::Escalated,
+            };
+            shown(output, &flow.abort(ending, &args.reason, &caller).await?)
+        }
+        Deed::Override(args) => get_past(args, flow, output).await,
+    }
+}
+
+/// Who says it: nobody who can be told from the agent, unless a person at a terminal confirms it.
+fn whoever() -> Caller {
+    Caller { by: Actor::Agent("portolan flow".to_owned()), can_ask: false }
+}
+
+async fn get_past(args: &OverrideArgs, flow: &Flow<'_>, output: Output) -> anyhow::Result<Exit> {
+    let wanted = Override {
+        invariant: args.invariant.clone(),
+        reason: args.reason.clone(),
+        phase: args.phase.clone(),
+        source: "command".to_owned(),
+        identifier: "portolan flow override".to_owned(),
+        expires_at: args.lasts.map(|lasts| Timestamp(Clock::System.now().0.saturating_add(lasts))),
+        once: args.once,
+    };
+    let caller = if flow.needs_person(&args.invariant)? { confirmed(args)? } else { whoever() };
+    shown(output, &flow.get_past(&wanted, &caller).await?)
+}
+
+/// The person at this terminal, who has typed the name of the rule.
+fn confirmed(args: &OverrideArgs) -> anyhow::Result<Caller> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let message = format!("only a person may get past `{}`, and nobody is at a terminal", safe(&args.invariant));
+        let help = "run the command yourself, in a terminal of your own";
+        return Err(ServiceError::refused("needs_person", message, help).into());
+    }
+    let mut terminal = io::stderr();
+    write!(terminal, "Type `{}` to get past it: ", safe(&args.invariant))?;
+    terminal.flush()?;
+    let mut typed = String::new();
+    io::stdin().lock().read_line(&mut typed)?;
+    if typed.trim() != args.invariant {
+        let message = format!("`{}` was not confirmed", safe(&args.invariant));
+        return Err(ServiceError::refused("needs_person", message, "nothing has changed").into());
+    }
+    Ok(person())
+}
+
+fn ticked(output: Output, tick: &Tick) -> anyhow::Result<Exit> {
+    let exit = if tick.advanced { Exit::Done } else { Exit::Failed };
+    if output.is_json() {
+        output.json(tick)?;
+        return Ok(exit);
+    }
+    if tick.advanced {
+        let way = output.paint(Paint::Good, &format!("{} → {}", tick.from, tick.to));
+        output.line(format!("{way}: {}", one_line(&tick.reason)))?;
+        return Ok(exit);
+    }
+    output.line(format!("{} not left:", output.paint(Paint::Bad, &tick.from)))?;
+    if tick.failing.is_empty() {
+        output.line(format!("  {}", one_line(&tick.reason)))?;
+    }
+    for check in &tick.failing {
+        output.line(format!("  {}: {}", check.id, one_line(check.reason.as_deref().unwrap_or_default())))?;
+    }
+    Ok(exit)
+}
+
+fn shown(output: Output, state: &FlowState) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        output.json(state)?;
+        return Ok(Exit::Done);
+    }
+    let Some(task) = &state.task_id else {
+        output.line("No task is under way. Begin one with `portolan flow start <task>`.")?;
+        return Ok(Exit::Done);
+    };
+    let text = |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), one_line);
+    let number = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |number| format!("#{number}"));
+    let mut rows = vec![
+        vec!["task".to_owned(), one_line(task)],
+        vec!["phase".to_owned(), state.phase.clone()],
+        vec!["status".to_owned(), status(state.status).to_owned()],
+        vec!["issue".to_owned(), number(state.issue_number)],
+        vec!["branch".to_owned(), text(&state.branch)],
+        vec!["spec".to_owned(), text(&state.spec_path)],
+        vec!["pull request".to_owned(), number(state.pr_number)],
+        vec!["iterations".to_owned(), format!("{} of {}", state.iterations, state.iteration_cap)],
+    ];
+    rows.extend(state.claims.iter().map(|(name, value)| vec![format!("claimed {name}"), one_line(&value.to_string())]));
+    rows.extend(state.bypasses.iter().map(|bypass| {
+        let used = if bypass.used { ", used" } else { "" };
+        let told = format!("{} in {}{used}: {}", bypass.invariant, bypass.phase, one_line(&bypass.reason));
+        vec!["bypass".to_owned(), told]
+    }));
+    rows.extend(state.last_error.iter().map(|error| vec!["not left because".to_owned(), one_line(error)]));
+    output.line(table(&rows))?;
+    Ok(Exit::Done)
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Idle => "idle",
+        Status::Active => "active",
+        Status::WaitingForReply => "waiting for a person",
+        Status::Halted => "halted: a budget is used up",
+        Status::Done => "done",
+        Status::Failed => "called off",
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write `field=value`, such as `branch=feat/login`")?;
+    if name.is_empty() {
+        return Err("write the name of a field before `=`".to_owned());
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}
+
+/// Milliseconds.
+fn duration(text: &str) -> Result<i64, String> {
+    let wrong = || "write a number and `m`, `h` or `d`, such as `12h`".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let minutes = match unit {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        _ => return Err(wrong()),
+    };
+    if !(1..=1_000_000).contains(&count) {
+        return Err("a time is at least 1 and at most 1000000 of its unit".to_owned());
+    }
+    Ok(count * minutes * 60_000)
+}

@@ -1,0 +1,186 @@
+//! The `gates` toolset: the task of the project, moved on only as far as the repository shows.
+//!
+//! It translates calls and answers; what a phase wants, and whether the repository has it, is the service's.
+
+mod calls;
+mod schemas;
+
+use std::sync::Arc;
+
+use portolan_core::diagnostic::clip;
+use portolan_runtime::service::{Caller, FlowState, Override, Service, ServiceError, Tick};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
+use rmcp::service::RequestContext;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::arguments::Arguments;
+use super::ask::{self, Answer as Said, Asked, Asking, Question};
+use super::face::{Answer, Manners, Toolset, result};
+use super::leading::{self, MANNERS};
+use super::several::Served;
+
+#[cfg(test)]
+pub(crate) use schemas::tools;
+
+/// What a client is told once, when it connects.
+const INSTRUCTIONS: &str = "Portolan leads a task through phases. flow_status says where it is; do what the phase asks \
+for, say with flow_claim what you have made (issueNumber, branch, specPath, prNumber), and call flow_tick: it moves the \
+task one phase on when the repository shows what the phase claims, and otherwise says what is missing. When tests fail or \
+a reviewer wants changes, flow_back. A rule is got past only by flow_override, by name and with a reason, on record.";
+
+/// The tools of the gates.
+pub(crate) fn serving(service: Arc<Service>) -> Served {
+    Served::alone(Arc::new(Server { service, tools: schemas::tools(), asked: Asked::default() }))
+}
+
+struct Server {
+    service: Arc<Service>,
+    tools: Vec<Tool>,
+    asked: Asked,
+}
+
+impl Server {
+    async fn perform(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let mut arguments = Arguments::new(request.arguments.clone());
+        let caller = leading::caller(context);
+        let flow = self.service.flow();
+        match request.name.as_ref() {
+            "flow_status" => {
+                arguments.finish()?;
+                Ok(state(&flow.status().await?))
+            }
+            "flow_start" => Ok(state(&flow.start(&calls::start(arguments)?, &caller).await?)),
+            "flow_claim" => {
+                let values = arguments.required_object("values");
+                arguments.finish()?;
+                Ok(state(&flow.patch(&values, &caller).await?))
+            }
+            "flow_tick" => {
+                arguments.finish()?;
+                Ok(tick(&flow.tick(&caller).await?))
+            }
+            "flow_back" => {
+                let reason = arguments.required_text("reason");
+                arguments.finish()?;
+                Ok(tick(&flow.back(&reason, &caller).await?))
+            }
+            "flow_abort" => {
+                let (ending, reason) = calls::abort(arguments)?;
+                Ok(state(&flow.abort(ending, &reason, &caller).await?))
+            }
+            "flow_override" => self.get_past(&calls::get_past(arguments)?, &caller, request, context).await,
+            other => Err(leading::unknown(other, self.tools.iter().map(|tool| tool.name.as_ref()))),
+        }
+    }
+
+    /// Where only a person may, the person is asked in the client's own dialog.
+    async fn get_past(
+        &self,
+        wanted: &Override,
+        caller: &Caller,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let flow = self.service.flow();
+        let refused = match flow.get_past(wanted, caller).await {
+            Err(error) if error.code == "needs_person" && caller.can_ask => error,
+            done => return Ok(state(&done?)),
+        };
+        let question = question(wanted, &flow.status().await?);
+        match ask::ask(&self.asked, &question, request, context).await? {
+            Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
+                Ok(state(&flow.get_past(wanted, &caller).await?))
+            }
+            Asking::Answered(_) => Err(ServiceError {
+                message: format!("the person keeps `{}`", clip(&wanted.invariant)),
+                help: "do what the rule asks for".to_owned(),
+                ..refused
+            }),
+            Asking::Declined => Err(ask::unanswered(&refused)),
+            Asking::Pending(question) => Ok(question.into()),
+        }
+    }
+}
+
+/// The answer that gets past a rule.
+const PAST: &str = "get-past";
+
+fn question(wanted: &Override, state: &FlowState) -> Question {
+    let phase = wanted.phase.as_deref().unwrap_or(&state.phase);
+    let message = format!(
+        "The agent wants to get past {} in the phase {}. Its reason: {}",
+        clip(&wanted.invariant),
+        clip(phase),
+        clip(&wanted.reason)
+    );
+    let answers = [(PAST, "Get past it, on record"), ("keep", "Keep the rule")];
+    Question {
+        about: format!("{}@{} {}", state.run_id.as_deref().unwrap_or_default(), state.revision, wanted.invariant),
+        message,
+        answers: answers.map(|(word, does)| (word.to_owned(), does.to_owned())).to_vec(),
+    }
+}
+
+fn state(state: &FlowState) -> CallToolResponse {
+    done(json!({ "success": true, "state": shown(state) }))
+}
+
+/// The state without what an agent has no use for: the log can be read elsewhere.
+fn shown(state: &FlowState) -> Value {
+    let mut value = valued(state);
+    for (list, most) in [("recentEvents", 0), ("acceptanceLog", 20)] {
+        if let Some(items) = value.get_mut(list).and_then(Value::as_array_mut) {
+            items.drain(..items.len().saturating_sub(most));
+        }
+    }
+    value
+}
+
+fn tick(tick: &Tick) -> CallToolResponse {
+    done(json!({ "success": true, "tick": valued(tick) }))
+}
+
+fn valued(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("texts, numbers and JSON are JSON")
+}
+
+fn done(value: Value) -> CallToolResponse {
+    result(value, false).into()
+}
+
+fn refused(error: &ServiceError) -> CallToolResponse {
+    let why = json!({ "code": error.code, "message": error.message, "help": error.help });
+    result(json!({ "success": false, "message": format!("Refused: {error}."), "error": why }), true).into()
+}
+
+impl Toolset for Server {
+    fn manners(&self) -> Manners {
+        MANNERS
+    }
+
+    fn about(&self) -> ServerConfig {
+        leading::about(INSTRUCTIONS)
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            let answer = self.perform(&request, &context).await;
+            Ok(answer.unwrap_or_else(|error| refused(&error)))
+        })
+    }
+}
