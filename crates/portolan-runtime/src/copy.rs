@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn no_ids_means_all_and_a_second_time_changes_nothing() {
         let project = project();
-        assert_eq!(workflows(project.path(), &[], false).expect("copied").copied.len(), 16);
+        assert_eq!(workflows(project.path(), &[], false).expect("copied").copied.len(), 18);
         let again = workflows(project.path(), &[], false).expect("copied");
-        assert_eq!((again.copied.len(), again.unchanged.len()), (0, 16));
+        assert_eq!((again.copied.len(), again.unchanged.len()), (0, 18));
     }
 
     #[test]
