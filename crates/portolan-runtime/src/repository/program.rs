@@ -10,7 +10,7 @@ use portolan_core::gates::facts::Unknown;
 
 /// A question to a program.
 pub(crate) struct Question<'q> {
-    pub(crate) program: &'static str,
+    pub(crate) program: &'q str,
     pub(crate) arguments: &'q [&'q str],
     pub(crate) folder: &'q Path,
     pub(crate) environment: &'q [(OsString, OsString)],
@@ -22,11 +22,11 @@ pub(crate) struct Question<'q> {
 }
 
 /// What a program answered, as text.
-pub(super) struct Output {
+pub(crate) struct Output {
     /// Its status; nothing when a signal ended it.
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// What a program answered, byte for byte.
@@ -45,7 +45,7 @@ impl Raw {
 }
 
 /// Asks for text.
-pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+pub(crate) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
     let Raw { code, stdout, stderr } = ask_raw(question).await?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Output { code, stdout: text(stdout), stderr: text(stderr) })
@@ -53,13 +53,13 @@ pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
 
 impl Output {
     /// What it complained of, in short.
-    pub(super) fn complaint(&self) -> String {
+    pub(crate) fn complaint(&self) -> String {
         let line = self.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
         clip(line.trim()).chars().map(|c| if is_unseen(c) || c == '`' { ' ' } else { c }).collect()
     }
 }
 
-pub(super) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
+pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
     Unknown { code, why: why.into() }
 }
 

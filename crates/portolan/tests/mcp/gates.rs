@@ -85,6 +85,7 @@ fn a_rule_is_got_past_by_name_and_the_log_has_it() {
     assert_eq!(state["state"]["bypasses"][0]["invariant"], "X-1", "{state:#}");
     assert_eq!(tick(&mut wire)["to"], "work");
     let events = project.run(&["flow", "events", "--type", "flow.bypass"]);
-    let stages: Vec<&Value> = events["events"].as_array().into_iter().flatten().map(|event| &event["data"]["stage"]).collect();
+    let stages: Vec<&Value> =
+        events["events"].as_array().into_iter().flatten().map(|event| &event["data"]["stage"]).collect();
     assert_eq!(stages, [&json!("recorded"), &json!("applied")], "{events:#}");
 }
