@@ -42,7 +42,7 @@ use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
 pub use flow::{
-    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Metrics, Override, Start, Status,
+    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start, Status,
     Tick, Verified,
 };
 pub use functions::{Finished, FunctionCall, How, Interrupted};

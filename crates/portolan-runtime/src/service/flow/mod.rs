@@ -10,6 +10,7 @@
 
 mod active;
 mod events;
+mod gate;
 mod log;
 mod state;
 
@@ -32,6 +33,7 @@ use crate::definition::Definition;
 use crate::store::{Record, RunId};
 
 pub use active::Active;
+pub use gate::Gate;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.

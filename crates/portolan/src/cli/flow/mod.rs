@@ -1,5 +1,6 @@
 //! `portolan flow`: the phases of a project's work, and what was put on record at its gates.
 
+mod attach;
 mod events;
 mod words;
 
@@ -19,10 +20,12 @@ pub(super) struct Flow {
 #[derive(Subcommand)]
 enum Verb {
     Events(events::Events),
+    Attach(attach::Attach),
 }
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
     match &args.verb {
         Verb::Events(args) => events::run(args, common),
+        Verb::Attach(args) => attach::run(args, common),
     }
 }
