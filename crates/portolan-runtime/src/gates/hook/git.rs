@@ -215,9 +215,9 @@ impl Run {
     }
 
     fn transaction(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
-        let moves: Vec<Move<'_>> = self.input.lines().filter_map(Move::read).collect();
-        let ours: Vec<&Move<'_>> =
-            moves.iter().filter(|change| change.branch().is_some_and(|branch| integrates(rules, branch))).collect();
+        let moves = self.input.lines().filter_map(Move::read);
+        let ours: Vec<Move<'_>> =
+            moves.filter(|change| change.branch().is_some_and(|branch| integrates(rules, branch))).collect();
         if ours.is_empty() {
             return Answerable::allowed();
         }
@@ -227,17 +227,16 @@ impl Run {
         };
         let refs = Refs::of(&worktree);
         let mut denied = BTreeMap::new();
-        for change in ours {
-            let branch = change.branch().unwrap_or_default();
-            let Some(was) = refs.oid(change.name).or_else(|| (!is_zero(change.old)).then(|| change.old.to_owned()))
-            else {
-                // It is born.
-                continue;
+        for change in &ours {
+            // One that is not there is born.
+            let Some(was) = refs.oid(change.name) else { continue };
+            let allowed = if is_zero(change.new) {
+                refs.is_packed(change.name, change.old)
+            } else {
+                let tips = refs.on_remotes(change.branch().unwrap_or_default());
+                change.new == was || is_within(&place, change.new, &tips)
             };
-            let mut tips = refs.on_remotes(branch);
-            tips.extend(moves.iter().filter(|other| other.follows(branch)).map(|other| other.new.to_owned()));
-            let stays = change.new == was || (is_zero(change.new) && refs.is_only_pruned(change.name, change.old));
-            if !stays && (is_zero(change.new) || !is_within(&place, change.new, &tips)) {
+            if !allowed {
                 denied.insert(change.name, change.new);
             }
         }
@@ -257,6 +256,7 @@ impl Run {
         }
         let mut answer = Answerable::of(all);
         if answer.decision != Decision::Allow {
+            answer.remedies.push("what the remote has comes in with: git pull --ff-only".to_owned());
             let undo = "a merge that was stopped may have changed files already: git restore --staged --worktree .";
             answer.remedies.push(undo.to_owned());
         }
@@ -372,21 +372,14 @@ struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    /// Reads `old new name`. Where both are zero nothing moves: references are packed.
+    /// Reads `old new name`. Whoever deletes a reference without saying where it was has zeros in both.
     fn read(line: &'a str) -> Option<Move<'a>> {
         let mut fields = line.splitn(3, ' ');
-        let found = Move { old: fields.next()?, new: fields.next()?, name: fields.next()? };
-        (!(is_zero(found.old) && is_zero(found.new))).then_some(found)
+        Some(Move { old: fields.next()?, new: fields.next()?, name: fields.next()? })
     }
 
     fn branch(&self) -> Option<&'a str> {
         self.name.strip_prefix("refs/heads/")
-    }
-
-    /// Whether it is where a remote has `branch`.
-    fn follows(&self, branch: &str) -> bool {
-        let remote = self.name.strip_prefix("refs/remotes/").and_then(|name| name.split_once('/'));
-        !is_zero(self.new) && remote.is_some_and(|(_, name)| name == branch)
     }
 }
 

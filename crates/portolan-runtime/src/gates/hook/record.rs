@@ -10,6 +10,7 @@ use super::Answerable;
 use crate::audit::{AuditError, Durability, Entry, Kind, Log};
 use crate::clock::Clock;
 use crate::digest::Digest;
+use crate::project_folder;
 use crate::service::Gate;
 
 /// The most names of arguments that are kept.
@@ -19,6 +20,11 @@ const MAX_NAMES: usize = 64;
 pub(super) fn append(project: &Path, clock: &Clock, entries: &[Entry], synced: bool) -> Result<(), AuditError> {
     if entries.is_empty() {
         return Ok(());
+    }
+    let folder = project.join(".portolan");
+    if folder.is_dir() && !folder.join(".gitignore").exists() {
+        // Whoever adds all files must not commit the log; where this fails, the log cannot be written either.
+        let _unknown_to_git = project_folder::make(&folder);
     }
     let durability = if synced { Durability::Synced } else { Durability::Written };
     Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())

@@ -37,9 +37,9 @@ impl Refs {
         loose.or_else(|| self.packed().find(|(_, known)| *known == name).map(|(oid, _)| oid.to_owned()))
     }
 
-    /// Whether a reference loses the file of its own only, and stays in the file for all.
-    pub(super) fn is_only_pruned(&self, name: &str, old: &str) -> bool {
-        self.packed().any(|(oid, known)| known == name && oid == old) && !self.common.join(name).is_file()
+    /// Whether a reference stands at this commit in the file for all: then it loses nothing but the file of its own.
+    pub(super) fn is_packed(&self, name: &str, oid: &str) -> bool {
+        self.packed().any(|known| known == (oid, name))
     }
 
     fn packed(&self) -> impl Iterator<Item = (&str, &str)> {
