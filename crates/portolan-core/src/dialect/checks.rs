@@ -1,8 +1,8 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
-use super::reader::{Faults, Fields};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules};
+use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most checks on one node.

@@ -6,7 +6,6 @@ mod activity;
 mod checks;
 pub mod navigator;
 mod phases;
-mod reader;
 pub mod script;
 mod servers;
 pub mod toolgraph;

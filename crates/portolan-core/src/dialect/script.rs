@@ -6,8 +6,8 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::reader::{Faults, Fields, distinct};
 use crate::diagnostic::{Diagnostic, clip, list};
+use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
 /// The most tests that one file may hold.

@@ -5,9 +5,9 @@
 
 use indexmap::IndexMap;
 
-use super::reader::{Faults, Fields, distinct};
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
 use crate::graph::{Builtin, Server, Transport};
+use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// The most servers that are read.

@@ -2,6 +2,7 @@
 //!
 //! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
 
+pub(crate) mod fields;
 mod files;
 mod json;
 mod place;

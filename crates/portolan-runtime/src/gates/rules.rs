@@ -1,23 +1,157 @@
 //! The rules of a project, as its files say them.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
-use portolan_core::gates::Guidelines;
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::gates::{Guidelines, guidelines};
+use portolan_core::source::Source;
 
-use crate::service::ServiceError;
+use crate::library::read_text;
+use crate::project_folder;
+use crate::service::{ErrorKind, ServiceError};
 
 /// Where a project writes its rules down.
 pub const FILE: &str = ".portolan/guidelines.yaml";
 
+/// The most faults that one error tells.
+const MOST_TOLD: usize = 100;
+
 /// The rules of a project; the usual ones where it has written none down.
 ///
 /// # Errors
-/// What is written down cannot be read, or has faults: rules that nobody understands are not the usual ones.
+/// What is written down cannot be read, or has faults, all of which are told: rules that nobody understands are not the
+/// usual ones.
 pub fn rules(project: &Path) -> Result<Guidelines, ServiceError> {
+    let Some(source) = source(project)? else { return Ok(Guidelines::default()) };
+    let (rules, faults) = guidelines::read(&source);
+    let errors: Vec<&Diagnostic> = faults.iter().filter(|fault| fault.is_error()).collect();
+    if errors.is_empty() { Ok(rules) } else { Err(faulty(&source, &errors)) }
+}
+
+/// The text of a project's rules; nothing where it has written none down.
+///
+/// # Errors
+/// It cannot be read, or lies outside the project.
+pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
     let path = project.join(FILE);
-    if path.exists() {
-        let message = format!("`{}` cannot be read", path.display());
-        return Err(ServiceError::failed("guidelines_unreadable", message, "delete it to have the usual rules"));
+    // A link that leads nowhere was meant to lead to rules, so that it is no missing file.
+    match path.symlink_metadata() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(&format!("({error})"))),
+        Ok(_) => {}
     }
-    Ok(Guidelines::default())
+    let within = |project: std::path::PathBuf| Ok(path.canonicalize()?.starts_with(project));
+    match project.canonicalize().and_then(within) {
+        Ok(true) => read_text(&path).map(|text| Some(Source::new(FILE, text))),
+        Ok(false) => Err(unreadable("for it leads out of the project")),
+        Err(error) => Err(unreadable(&format!("({error})"))),
+    }
+}
+
+/// Writes the rules of a project that has none down yet.
+///
+/// # Errors
+/// It has some, or they cannot be written.
+pub fn begin(project: &Path, text: &str) -> Result<(), ServiceError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let help = "move it away first, or copy what is missing into it";
+            ServiceError::refused("guidelines_exist", format!("`{FILE}` is there already"), help)
+        }
+        _ => {
+            let message = format!("`{FILE}` cannot be written ({error})");
+            ServiceError::failed("guidelines_unwritable", message, "check the permissions of the project")
+        }
+    };
+    let path = project.join(FILE);
+    path.parent().map_or(Ok(()), project_folder::make).map_err(failed)?;
+    let mut file = File::options().write(true).create_new(true).open(&path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}
+
+fn unreadable(why: &str) -> ServiceError {
+    let help = "make it a file of the project, or delete it to have the usual rules";
+    ServiceError::failed("guidelines_unreadable", format!("`{FILE}` cannot be read {why}"), help)
+}
+
+fn faulty(source: &Source, faults: &[&Diagnostic]) -> ServiceError {
+    let told = faults.iter().take(MOST_TOLD).map(|fault| {
+        let help = fault.help.as_ref().map_or_else(String::new, |help| format!(" ({help})"));
+        format!("{}: {}{help}", source.place(fault.span.map_or(0, |span| span.start)), fault.message)
+    });
+    let more = match faults.len().saturating_sub(MOST_TOLD) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let message = format!("the rules of the project have faults: {}{more}", told.collect::<Vec<_>>().join("; "));
+    let help = format!("mend them; `portolan check {FILE}` shows each in its place");
+    ServiceError::of(ErrorKind::InvalidDefinition, "guidelines_faulty", message, help)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn project(text: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".portolan")).unwrap();
+        fs::write(folder.path().join(FILE), text).unwrap();
+        folder
+    }
+
+    #[test]
+    fn rules_are_those_that_are_written_down_or_the_usual_ones() {
+        let empty = tempfile::tempdir().unwrap();
+        assert_eq!(rules(empty.path()).unwrap(), Guidelines::default());
+        let written = project("integration: trunk\n");
+        assert_eq!(rules(written.path()).unwrap().integration, ["trunk"]);
+    }
+
+    #[test]
+    fn rules_are_begun_once() {
+        let folder = tempfile::tempdir().unwrap();
+        begin(folder.path(), "strict: true\n").unwrap();
+        assert!(rules(folder.path()).unwrap().strict);
+        assert_eq!(begin(folder.path(), "").unwrap_err().code, "guidelines_exist");
+        assert!(rules(folder.path()).unwrap().strict);
+    }
+
+    #[test]
+    fn faults_are_told_all_at_once_and_are_never_the_usual_rules() {
+        let error = rules(project("strikt: true\npolicies: {I-99: off}\n").path()).unwrap_err();
+        assert_eq!((error.kind, error.code), (ErrorKind::InvalidDefinition, "guidelines_faulty"));
+        for place in [".portolan/guidelines.yaml:1:1: ", ".portolan/guidelines.yaml:2:12: ", "did you mean `strict`?"] {
+            assert!(error.message.contains(place), "{}", error.message);
+        }
+        let many: String = (0..200).map(|at| format!("x{at}: 1\n")).collect();
+        assert!(rules(project(&many).path()).unwrap_err().message.ends_with("; and 100 more"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn rules_lie_in_the_project_and_are_a_file() {
+        use std::os::unix::fs::symlink;
+        let elsewhere = project("strict: true\n");
+        for target in [elsewhere.path().join(FILE), "nowhere".into(), "/dev/zero".into()] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join(".portolan")).unwrap();
+            symlink(&target, folder.path().join(FILE)).unwrap();
+            assert_eq!(rules(folder.path()).unwrap_err().code, "guidelines_unreadable", "{}", target.display());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join(FILE)).unwrap();
+        assert!(rules(folder.path()).is_err());
+        // A link within the project is the project's own business.
+        let folder = project("");
+        fs::write(folder.path().join("rules.yaml"), "strict: true\n").unwrap();
+        fs::remove_file(folder.path().join(FILE)).unwrap();
+        symlink("../rules.yaml", folder.path().join(FILE)).unwrap();
+        assert!(rules(folder.path()).unwrap().strict);
+    }
 }

@@ -206,7 +206,7 @@ fn commit(record: &str) -> Option<Commit> {
 
 /// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
 /// from asking, paging, locking and translating.
-pub(super) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let leads = |name: &OsString| {
         let name = name.to_string_lossy();
         name.starts_with("GIT_")

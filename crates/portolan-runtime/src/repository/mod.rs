@@ -1,21 +1,25 @@
 //! Finds out how a repository is: one snapshot, for checks that decide over it.
 //!
 //! `git` and `gh` are asked as programs: `git` is there wherever a repository is, it reads every form that a repository
-//! may have, and no library does so at its size. Nothing is ever changed: not the index, no ref, no file.
+//! may have, and no library does so at its size. Nothing is ever changed: not the index, no ref, no file. The one thing
+//! that is run besides is the type checker, where a person allowed it and nothing is known of the present content.
 
 mod files;
 mod forge;
-mod git;
+pub(crate) mod git;
 mod history;
-mod program;
+pub(crate) mod program;
 mod spec;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::Guidelines;
-use portolan_core::gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Unknown};
+use portolan_core::gates::facts::{
+    Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Typecheck, Unknown,
+};
 
+use crate::gates::typecheck::Typechecks;
 use git::Git;
 
 /// A project's repository, and the environment that `git` and `gh` are started in.
@@ -23,6 +27,7 @@ use git::Git;
 pub struct Repository {
     project: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    data: Option<PathBuf>,
 }
 
 /// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
@@ -39,7 +44,13 @@ impl Repository {
 
     /// The same, asked in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
-        Repository { project: project.to_owned(), environment: environment.into_iter().collect() }
+        Repository { project: project.to_owned(), environment: environment.into_iter().collect(), data: None }
+    }
+
+    /// The same, where a person's data is in this folder instead of the usual one: what is allowed to run is there.
+    #[must_use]
+    pub fn trusting(self, data: PathBuf) -> Repository {
+        Repository { data: Some(data), ..self }
     }
 
     /// See [`probe`].
@@ -48,12 +59,13 @@ impl Repository {
             Ok(git) => git,
             Err(unknown) => return Facts { trouble: Some(unknown), ..Facts::default() },
         };
-        let (past, tree, spec, issue, request) = tokio::join!(
+        let (past, tree, spec, issue, request, typecheck) = tokio::join!(
             history::past(&git, claims, guidelines, needs),
             asked(needs.tree, git.tree()),
             spec::files(&git, claims, needs),
             forge::issue(self, claims, guidelines, needs),
             forge::request(self, claims, guidelines, needs),
+            self.typecheck(guidelines, needs),
         );
         let head = past.head.oid.clone();
         let pull_request = match request {
@@ -66,7 +78,15 @@ impl Repository {
             Answer::Missing => Answer::Missing,
             Answer::Unknown(unknown) => Answer::Unknown(unknown),
         };
-        Facts { tree, spec, issue, pull_request, ..past }
+        Facts { tree, spec, issue, pull_request, typecheck, ..past }
+    }
+
+    async fn typecheck(&self, guidelines: &Guidelines, needs: Needs) -> Answer<Typecheck> {
+        if !needs.typecheck {
+            return Answer::NotAsked;
+        }
+        let environment = self.environment.iter().cloned();
+        Typechecks::within(&self.project, environment).trusting(self.data.clone()).verdict(guidelines).await
     }
 }
 

@@ -9,43 +9,43 @@ use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_core::gates::facts::Unknown;
 
 /// A question to a program.
-pub(super) struct Question<'q> {
-    pub(super) program: &'static str,
-    pub(super) arguments: &'q [&'q str],
-    pub(super) folder: &'q Path,
-    pub(super) environment: &'q [(OsString, OsString)],
-    pub(super) timeout: Duration,
+pub(crate) struct Question<'q> {
+    pub(crate) program: &'q str,
+    pub(crate) arguments: &'q [&'q str],
+    pub(crate) folder: &'q Path,
+    pub(crate) environment: &'q [(OsString, OsString)],
+    pub(crate) timeout: Duration,
     /// The most that it may print.
-    pub(super) most_bytes: usize,
+    pub(crate) most_bytes: usize,
 }
 
 /// What a program answered.
-pub(super) struct Output {
+pub(crate) struct Output {
     /// Its status; nothing when a signal ended it.
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Output {
     /// What it complained of, in short.
-    pub(super) fn complaint(&self) -> String {
+    pub(crate) fn complaint(&self) -> String {
         let line = self.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
         clip(line.trim()).chars().map(|c| if is_unseen(c) || c == '`' { ' ' } else { c }).collect()
     }
 }
 
-pub(super) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
+pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
     Unknown { code, why: why.into() }
 }
 
 #[cfg(not(unix))]
-pub(super) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+pub(crate) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
     Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
 }
 
 #[cfg(unix)]
-pub(super) use unix::ask;
+pub(crate) use unix::ask;
 
 #[cfg(unix)]
 mod unix {

@@ -35,14 +35,35 @@ pub async fn perform(work: &Work, project: &Path) -> Verdict {
 
 #[cfg(unix)]
 async fn run(argv: &[String], seconds: u64, project: &Path) -> Verdict {
+    command(argv, seconds, project, &environment::Environment::inherited()).await
+}
+
+/// Runs a command in an environment, as [`perform`] does.
+#[cfg(unix)]
+pub(crate) async fn command(
+    argv: &[String],
+    seconds: u64,
+    project: &Path,
+    environment: &environment::Environment,
+) -> Verdict {
     let limits = command::Limits { seconds, ..command::Limits::default() };
-    command::run(argv, limits, project, &environment::Environment::inherited()).await
+    command::run(argv, limits, project, environment).await
 }
 
 /// Without process groups nothing could promise that a stopped command is really gone.
 #[cfg(not(unix))]
 async fn run(_argv: &[String], _seconds: u64, _project: &Path) -> Verdict {
     unknown("commands are only run on Unix; judge this step on a Unix machine")
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn command(
+    argv: &[String],
+    seconds: u64,
+    project: &Path,
+    _environment: &environment::Environment,
+) -> Verdict {
+    run(argv, seconds, project).await
 }
 
 fn broken(reason: impl Into<String>) -> Verdict {

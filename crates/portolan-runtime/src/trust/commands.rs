@@ -98,15 +98,16 @@ pub(crate) fn stays_below(root: &str) -> bool {
 /// It depends on each command's place, program, arguments and time limit, and on nothing else of the definition.
 pub fn commands_digest(workflow: &Workflow) -> Option<Digest> {
     let commands = commands(workflow);
-    (!commands.is_empty()).then(|| {
-        let texts = commands.iter().flat_map(|command| {
-            let place = [command.flow.clone(), command.node.clone(), command.check.clone()];
-            let numbers = [command.timeout_seconds.to_string(), command.argv.len().to_string()];
-            place.into_iter().chain(numbers).chain(command.argv.iter().cloned())
-        });
-        let texts: Vec<String> = texts.collect();
-        Digest::of_parts(
-            std::iter::once("portolan commands 1").chain(texts.iter().map(String::as_str)).map(str::as_bytes),
-        )
-    })
+    (!commands.is_empty()).then(|| digest_of(&commands))
+}
+
+/// The digest of commands, each with its place and its time limit.
+pub fn digest_of(commands: &[Command]) -> Digest {
+    let texts = commands.iter().flat_map(|command| {
+        let place = [command.flow.clone(), command.node.clone(), command.check.clone()];
+        let numbers = [command.timeout_seconds.to_string(), command.argv.len().to_string()];
+        place.into_iter().chain(numbers).chain(command.argv.iter().cloned())
+    });
+    let texts: Vec<String> = texts.collect();
+    Digest::of_parts(std::iter::once("portolan commands 1").chain(texts.iter().map(String::as_str)).map(str::as_bytes))
 }

@@ -32,9 +32,10 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::digest::Digest;
 pub(crate) use commands::stays_below;
-pub use commands::{Command, commands, commands_digest};
+pub use commands::{Command, commands, commands_digest, digest_of};
 pub use error::{TrustError, TrustFault};
 pub use place::data_dir;
+pub(crate) use place::data_dir_from;
 
 /// The folder of the entries, one file each: recording needs no lock, and a broken one spoils no other.
 const FOLDER: &str = "trusted";

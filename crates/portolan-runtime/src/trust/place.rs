@@ -13,7 +13,7 @@ pub fn data_dir() -> Result<PathBuf, TrustError> {
     data_dir_from(|name| std::env::var_os(name), std::env::home_dir())
 }
 
-pub(super) fn data_dir_from(
+pub(crate) fn data_dir_from(
     variable: impl Fn(&str) -> Option<OsString>,
     home: Option<PathBuf>,
 ) -> Result<PathBuf, TrustError> {

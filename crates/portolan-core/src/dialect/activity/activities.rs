@@ -9,7 +9,7 @@ use super::rules::Rule;
 use super::steps::Item;
 use super::syntax::is_version;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, Fields};
+use crate::source::fields::{Faults, Fields};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 pub(crate) struct Activity {

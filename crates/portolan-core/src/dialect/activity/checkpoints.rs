@@ -2,8 +2,8 @@
 
 use super::reader::{Entry, Reader, flag, named};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Fields, distinct};
 use crate::expr::Expr;
+use crate::source::fields::{Fields, distinct};
 use crate::source::{Span, Spanned, Tree};
 
 /// The longest time after which a checkpoint answers itself, in milliseconds: thirty days.

@@ -2,8 +2,8 @@
 
 use super::reader::Reader;
 use crate::diagnostic::Diagnostic;
-use crate::dialect::reader::Fields;
 use crate::expr::{Comparison, Condition, Expr, ParseFault, When};
+use crate::source::fields::Fields;
 use crate::source::{Span, Spanned, Tree, TreeKind, offset_in};
 
 /// The types of a condition that is an object.

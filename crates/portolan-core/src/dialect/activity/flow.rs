@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::reader::{Reader, flag, named, valued};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::Fields;
 use crate::expr::Expr;
+use crate::source::fields::Fields;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 pub(super) struct Transition {

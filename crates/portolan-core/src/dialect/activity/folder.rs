@@ -6,7 +6,7 @@ use super::activities::{Activity, read_activity};
 use super::reader::Reader;
 use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::Faults;
+use crate::source::fields::Faults;
 use crate::source::{self, Source, Span, Tree};
 
 /// The folder of the activities where a workflow does not say otherwise.

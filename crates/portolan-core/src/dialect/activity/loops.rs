@@ -4,8 +4,8 @@ use super::checkpoints::Placed;
 use super::reader::{Reader, flag, named};
 use super::steps::Item;
 use crate::diagnostic::Diagnostic;
-use crate::dialect::reader::Fields;
 use crate::expr::Expr;
+use crate::source::fields::Fields;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// How many loops may stand inside each other.

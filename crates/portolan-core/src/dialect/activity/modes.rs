@@ -7,7 +7,7 @@ use super::reader::{Entry, Reader, named};
 use super::rules::Rule;
 use super::steps::Item;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Fields, distinct};
+use crate::source::fields::{Fields, distinct};
 use crate::source::{Spanned, Tree};
 
 pub(super) struct Mode {

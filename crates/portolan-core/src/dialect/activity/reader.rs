@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, Fields, distinct};
 use crate::expr::Condition;
+use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 /// The longest identifier, in bytes.

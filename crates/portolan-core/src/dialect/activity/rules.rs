@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Fields, distinct};
+use crate::source::fields::{Fields, distinct};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// What is told, by whom it is for.

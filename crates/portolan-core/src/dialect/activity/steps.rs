@@ -6,9 +6,9 @@ use super::loops::Loop;
 use super::reader::{Entry, Reader, flag, named};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::checks;
-use crate::dialect::reader::{Fields, not_an_object};
 use crate::expr::Expr;
 use crate::graph::{Check, ToolRules};
+use crate::source::fields::{Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// One item of the list.

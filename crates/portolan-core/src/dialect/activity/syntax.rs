@@ -11,8 +11,8 @@ use super::modes::Mode;
 use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, Fields, distinct};
 use crate::graph::VariableKind;
+use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
 pub(crate) struct File {

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use super::syntax::{self, File, NodeType, Work};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
-use crate::dialect::reader::Faults;
 use crate::graph::{Brief, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger};
+use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 

@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
 use crate::dialect::checks;
-use crate::dialect::reader::{Faults, Fields, not_an_object};
 use crate::graph::{Check, EndResult, Escalation, Strategy, ToolRules};
+use crate::source::fields::{Faults, Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most nodes and edges that are read.

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use super::order::{order, unknown};
 use super::syntax::{self, Field, File};
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::dialect::reader::Faults;
 use crate::graph::{Brief, CheckBy, Edge, EndResult, Gate, Graph, Keeper, Kind, Node, Phase, Trigger, Variable};
+use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 

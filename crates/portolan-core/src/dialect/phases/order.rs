@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::syntax::Phase;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::Faults;
 use crate::source::Span;
+use crate::source::fields::Faults;
 
 /// The phases in the order in which they follow each other, by their places in the file; nothing when they make no one
 /// way, which is a fault that names the phase where it breaks.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
-use crate::dialect::reader::{Faults, Fields, distinct, not_an_object};
 use crate::graph::{Check, ToolRules, VariableKind};
+use crate::source::fields::{Faults, Fields, distinct, not_an_object};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// The most phases and fields that are read.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, distinct};
 use crate::expr::{Expr, JsonLogic, Jsonata, ParseFault};
+use crate::source::fields::{Faults, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// How `"$…"` is read where arguments stand.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::expressions::Dollar;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, MAX_GUESSES};
 use crate::expr::{JsonLogic, Jsonata};
+use crate::source::fields::{Faults, MAX_GUESSES};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// The names that the expressions of a node ask of the context, each where it stands.

@@ -7,8 +7,8 @@ use super::lints;
 use super::nodes::{Condition, Each, Mcp, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::Faults;
 use crate::graph::{self, Brief, Call, Edge, EndResult, Graph, Kind, Limits, Program, Server, Trigger};
+use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 

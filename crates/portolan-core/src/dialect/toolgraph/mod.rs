@@ -16,8 +16,8 @@ mod nodes;
 mod syntax;
 
 use crate::diagnostic::Diagnostic;
-use crate::dialect::reader::Faults;
 use crate::dialect::{File, Strictness};
+use crate::source::fields::Faults;
 use crate::source::{Source, Tree, TreeKind};
 
 /// Whether a file is a graph of tool calls.

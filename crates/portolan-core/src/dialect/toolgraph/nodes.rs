@@ -7,9 +7,9 @@ use super::expressions::{self, Template};
 use super::lints;
 use super::syntax::About;
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
-use crate::dialect::reader::{Faults, Fields};
 use crate::expr::Expr;
 use crate::graph::{Retry, Strategy};
+use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The longest identifier, in bytes.
@@ -259,7 +259,7 @@ impl Reader<'_, '_> {
     fn args(&mut self, key: &'static str) -> Option<Option<Expr>> {
         let tree = self.fields.optional(key)?;
         if tree.entries().is_none() {
-            self.faults.push(crate::dialect::reader::not_an_object(tree, &format!("`{key}` of {}", self.named)));
+            self.faults.push(crate::source::fields::not_an_object(tree, &format!("`{key}` of {}", self.named)));
             return Some(None);
         }
         let what = format!("`{key}` of {}", self.named);

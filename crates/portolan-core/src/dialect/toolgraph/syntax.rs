@@ -8,10 +8,10 @@ use super::expressions::{Dollar, has_expr};
 use super::lints;
 use super::nodes::{self, Node};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::{Faults, Fields};
 use crate::dialect::{Strictness, servers};
 use crate::graph::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Server};
 use crate::schema::Schema;
+use crate::source::fields::{Faults, Fields};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 /// The most tools of a file.
@@ -208,7 +208,7 @@ fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Tool
     let annotations = fields.optional("annotations").filter(|tree| {
         let sound = tree.entries().is_some();
         if !sound {
-            faults.push(crate::dialect::reader::not_an_object(tree, &format!("`annotations` of {named}")));
+            faults.push(crate::source::fields::not_an_object(tree, &format!("`annotations` of {named}")));
         }
         sound
     });
@@ -268,7 +268,7 @@ fn schema(
         return None;
     };
     if tree.entries().is_none() {
-        faults.push(crate::dialect::reader::not_an_object(tree, &format!("`{key}` of {named}")));
+        faults.push(crate::source::fields::not_an_object(tree, &format!("`{key}` of {named}")));
         return None;
     }
     if let Some(kind) = tree.get("type").filter(|kind| key == "inputSchema" && kind.as_str() != Some("object")) {

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::acceptance::message_fault;
-use portolan_core::gates::guards::{Operation, integrates};
+use portolan_core::gates::guards::{Operation, Verdict, integrates};
 use portolan_core::gates::guidelines::Level;
 use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use portolan_core::value::Timestamp;
 use serde_json::{Value, json};
 
 use super::refs::{Refs, is_within};
-use super::{Answerable, Gatekeeper, record};
+use super::{Answerable, Gatekeeper, record, typecheck};
 use crate::audit::{self, Entry, Kind};
 use crate::gates::scene::{self, paths};
 use crate::service::{Gate, ServiceError};
@@ -125,7 +125,16 @@ impl Run {
     }
 
     fn pre_commit(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
-        self.judged(keeper, rules, "git commit", &["I-2", "I-6"], |_| {})
+        let (verdict, by_files) =
+            keeper.project().map_or((Verdict::NotConfigured, false), |project| typecheck::staged(project, rules));
+        let told = |entry: &mut Entry| {
+            if by_files && entry.data["invariant"] == "I-6" {
+                entry.data["reason"] =
+                    "the files as they are passed the type check; what is staged is not all of them".into();
+            }
+        };
+        let look = |found: &mut scene::Found| found.scene.typecheck = verdict;
+        self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, told)
     }
 
     fn commit_msg(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
@@ -143,8 +152,8 @@ impl Run {
             return Answerable::allowed();
         }
         let path = "/portolan/message";
-        let mut answer = self.judged(keeper, rules, &format!("git commit -F {path}"), &["I-8"], |scene| {
-            scene.messages.insert(path.to_owned(), message.clone());
+        let mut answer = self.judged(keeper, rules, &format!("git commit -F {path}"), &["I-8"], |found| {
+            found.scene.messages.insert(path.to_owned(), message.clone());
         });
         if let Some(expected) = message_fault(&message, &rules.commits) {
             answer = self.misformed(keeper, rules, &message, &expected, answer);
@@ -269,9 +278,9 @@ impl Run {
         rules: &Guidelines,
         command: &str,
         invariants: &[&str],
-        change: impl FnOnce(&mut portolan_core::gates::guards::Scene),
+        look: impl FnOnce(&mut scene::Found),
     ) -> Answerable {
-        self.judged_with(keeper, rules, command, invariants, change, |_| {})
+        self.judged_with(keeper, rules, command, invariants, look, |_| {})
     }
 
     /// What the guards of some rules say of a command of git. Git has nobody to ask, so that what would be asked is
@@ -282,7 +291,7 @@ impl Run {
         rules: &Guidelines,
         command: &str,
         invariants: &[&str],
-        change: impl FnOnce(&mut portolan_core::gates::guards::Scene),
+        look: impl FnOnce(&mut scene::Found),
         amend: impl Fn(&mut Entry),
     ) -> Answerable {
         let now = keeper.clock.now();
@@ -301,7 +310,7 @@ impl Run {
             tool: Tool::Shell { command: command.to_owned() },
             arguments: Vec::new(),
         };
-        let mut judgements = keeper.guarded(&intent, rules, &gate, now, change);
+        let mut judgements = keeper.guarded(&intent, rules, &gate, now, look);
         judgements.retain(|judgement| {
             judgement.invariant.as_deref().is_some_and(|invariant| invariants.contains(&invariant))
         });

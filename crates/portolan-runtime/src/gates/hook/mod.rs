@@ -139,30 +139,31 @@ impl Gatekeeper {
         let rules = self.rules()?;
         let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
         let context = session.as_mut().and_then(|session| tripwire::before(self, session, intent, &rules, now));
-        let judgements = self.guarded(intent, &rules, &gate, now, |_| {});
+        let judgements = self.guarded(intent, &rules, &gate, now, |found| {
+            if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
+                found.scene.typecheck = typecheck::known(project, &rules);
+            }
+        });
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         Ok((answer, self.record(Some(&gate))))
     }
 
-    /// What the guards say of a call; `change` may put in what is known better than by looking.
+    /// What the guards say of a call; `look` finds out what the files around it do not tell.
     fn guarded(
         &self,
         intent: &Intent,
         rules: &Guidelines,
         gate: &Gate,
         now: Timestamp,
-        change: impl FnOnce(&mut guards::Scene),
+        look: impl FnOnce(&mut scene::Found),
     ) -> Vec<Judgement> {
         let mut found = scene::find(intent, rules);
         found.scene.now = now;
         found.scene.flow = gate.flow.clone();
         found.scene.bypasses = gate.bypasses.clone();
         found.scene.human_questions = gate.people.clone();
-        if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
-            found.scene.typecheck = typecheck::known(project, rules);
-        }
-        change(&mut found.scene);
+        look(&mut found);
         let mut judgements = guards::judge(intent, &found.reading, &found.scene, rules);
         judgements.extend(gate.permitted.clone());
         judgements

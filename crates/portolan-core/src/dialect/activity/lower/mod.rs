@@ -20,8 +20,8 @@ use super::activities::Activity;
 use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
-use crate::dialect::reader::Faults;
 use crate::graph::{EndResult, Graph, Keeper, Kind, Node, Trigger, Variable};
+use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::NodeId;
 

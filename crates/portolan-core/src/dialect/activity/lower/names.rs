@@ -9,9 +9,9 @@ use super::super::loops::{Body, Loop, LoopKind};
 use super::super::steps::Item;
 use super::super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::reader::Faults;
 use crate::expr::{Comparison, Condition, Expr, Jsonata};
 use crate::graph::VariableKind;
+use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
 

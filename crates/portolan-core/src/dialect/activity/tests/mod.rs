@@ -12,7 +12,7 @@ use outline::Outline;
 
 use super::activities::read_activity;
 use super::read;
-use crate::dialect::reader::Faults;
+use crate::source::fields::Faults;
 use crate::source::{self, Source};
 
 /// What is read of a workflow, and what is said of it.

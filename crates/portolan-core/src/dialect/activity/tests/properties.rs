@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::dialect::Strictness;
 use crate::dialect::activity::activities::read_activity;
 use crate::dialect::activity::{lower, read};
-use crate::dialect::reader::Faults;
+use crate::source::fields::Faults;
 use crate::source::{self, Piece, Source};
 
 /// Reads a text as both kinds of file, and looks at each place that is named.

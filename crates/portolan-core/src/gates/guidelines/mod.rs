@@ -1,7 +1,19 @@
 //! The rules that a project holds its agents to, as data. Every rule has a default; a project writes down only what
-//! differs.
+//! differs, in a file that [`read`] reads and [`write`] writes.
+
+mod names;
+mod read;
+#[cfg(test)]
+mod tests;
+mod words;
+mod write;
+pub mod xcoder;
 
 use std::collections::BTreeMap;
+
+pub use names::known;
+pub use read::read;
+pub use write::write;
 
 /// The rules of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Reads the fields of an object, reporting what is missing, of the wrong type, repeated or unknown.
 //!
-//! Dialects say which fields there are; the wording of the faults is the same for all of them.
+//! Whoever reads a file says which fields there are; the wording of the faults is the same for all of them.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use super::{Entry, Span, Spanned, Tree, TreeKind};
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::source::{Entry, Span, Spanned, Tree, TreeKind};
 
 /// After how many faults nothing is guessed any more: what follows is no typing error.
 pub(crate) const MAX_GUESSES: usize = 500;

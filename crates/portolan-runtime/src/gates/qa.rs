@@ -1,0 +1,183 @@
+//! A check of a project's rules, asked for by itself: what a task would claim is given, or told by the repository.
+
+use std::path::Path;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_core::gates::acceptance::{self, Finding, Standing};
+use portolan_core::gates::facts::{Answer, Claims, Facts, Needs, Tree, Typecheck};
+use portolan_core::gates::guidelines::IssueProvider;
+use portolan_core::gates::references::is_key;
+use portolan_core::gates::{Guidelines, names};
+
+use super::rules::rules;
+use super::typecheck::{Ran, Typechecks, Verdict, checker};
+use crate::clock::Clock;
+use crate::repository::Repository;
+use crate::service::ServiceError;
+
+/// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.
+pub const TYPECHECK: &str = "typecheck";
+
+/// What is asked, and what is claimed. What is not given is told by the branch that is checked out.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The check.
+    pub check: String,
+    /// The issue: a number, or a tracker's key.
+    pub issue: Option<String>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The specification.
+    pub spec: Option<String>,
+    /// The pull request.
+    pub pull_request: Option<u64>,
+    /// How long the type checker may take, in seconds.
+    pub seconds: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// What the check found.
+    pub finding: Finding,
+    /// The end of what a command printed that failed.
+    pub output: String,
+    /// What else there is to know.
+    pub remarks: Vec<String>,
+}
+
+/// Looks whether what a check asks is so.
+///
+/// # Errors
+/// There is no such check, the rules have faults, or what is claimed cannot be meant.
+pub async fn ask(project: &Path, asked: &Asked) -> Result<Told, ServiceError> {
+    let rules = rules(project)?;
+    if asked.check == TYPECHECK {
+        return Ok(typecheck(project, &rules, asked.seconds).await);
+    }
+    let kind = acceptance::find(&asked.check).ok_or_else(|| no_check(&asked.check))?;
+    let claims = claims(project, &rules, asked).await?;
+    let facts = Repository::of(project).probe(&claims, &rules, kind.needs).await;
+    Ok(Told { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
+}
+
+fn no_check(name: &str) -> ServiceError {
+    let known = acceptance::CHECKS.iter().map(|kind| kind.id).chain([TYPECHECK]);
+    let help = match closest(name, known) {
+        Some(near) => format!("did you mean `{near}`? `portolan qa list` tells them all"),
+        None => "`portolan qa list` tells them all".to_owned(),
+    };
+    ServiceError::refused("unknown_check", format!("there is no check `{}`", clip(name)), help)
+}
+
+async fn claims(project: &Path, rules: &Guidelines, asked: &Asked) -> Result<Claims, ServiceError> {
+    let mut claims = Claims { spec_path: asked.spec.clone(), pull_request: asked.pull_request, ..Claims::default() };
+    claims.branch = match &asked.branch {
+        Some(branch) if names::is_branch(branch) => Some(branch.clone()),
+        Some(branch) => {
+            let message = format!("`{}` cannot be the name of a branch", clip(branch));
+            return Err(ServiceError::refused("bad_branch", message, "give the name of a branch that there is"));
+        }
+        None => Repository::of(project).probe(&claims, rules, Needs::NOTHING).await.head.branch,
+    };
+    let keys = matches!(rules.issues.provider, IssueProvider::Pattern { .. });
+    let named = claims.branch.as_deref().and_then(|branch| issue_in(branch, keys));
+    match asked.issue.as_deref().or(named.as_deref()) {
+        None => {}
+        Some(issue) if is_key(issue) => claims.issue_key = Some(issue.to_owned()),
+        Some(issue) => {
+            let number = issue.trim_start_matches('#').parse().ok().filter(|number| *number > 0);
+            claims.issue = Some(number.ok_or_else(|| {
+                let message = format!("`{}` names no issue", clip(issue));
+                ServiceError::refused("bad_issue", message, "give its number, or a key such as `ABC-12`")
+            })?);
+        }
+    }
+    Ok(claims)
+}
+
+/// The issue that the name of a branch has in it: the first number that stands by itself, or the first key.
+fn issue_in(branch: &str, keys: bool) -> Option<String> {
+    let words = || branch.split(['/', '-', '_', '.']);
+    if keys {
+        let pairs = words().zip(words().skip(1)).map(|(project, number)| format!("{project}-{number}"));
+        return pairs.into_iter().find(|key| is_key(key) && branch.contains(key.as_str()));
+    }
+    let is_number = |word: &&str| {
+        (1..=18).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0')
+    };
+    words().find(is_number).map(str::to_owned)
+}
+
+async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> Told {
+    let mut told = Told { finding: unasked(), output: String::new(), remarks: Vec::new() };
+    let seen = match Typechecks::of(project).run(rules, seconds).await {
+        Err(unknown) => Answer::Unknown(unknown),
+        Ok(Ran::NotConfigured) => Answer::Found(Typecheck::NotConfigured),
+        Ok(Ran::TooLong) => {
+            let command = checker(project, rules).map(|checker| checker.shown()).unwrap_or_default();
+            let reason = format!("`{command}` took longer than {seconds} s and was stopped; give it more `--timeout`");
+            told.finding = Finding { standing: Standing::Fails, code: "too-long", reason, ..unasked() };
+            return told;
+        }
+        Ok(Ran::Judged { verdict, output, unkept }) => {
+            told.output = output;
+            told.remarks.extend(unkept.map(|why| format!("the verdict could not be kept: {why}")));
+            told.remarks.extend(partly_staged(project, rules).await);
+            Answer::Found(judged(verdict))
+        }
+    };
+    let facts = Facts { typecheck: seen, ..Facts::default() };
+    if let Some(kind) = acceptance::find("typecheckPasses") {
+        told.finding = kind.decide(&Claims::default(), &facts, rules);
+    }
+    told
+}
+
+fn judged(verdict: Verdict) -> Typecheck {
+    let command = verdict.argv.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ");
+    let now = Clock::System.now();
+    let age_seconds = u64::try_from(now.0.saturating_sub(verdict.at.0) / 1_000).unwrap_or(0);
+    Typecheck::Judged { command, passed: verdict.ok, age_seconds, summary: verdict.summary }
+}
+
+fn unasked() -> Finding {
+    Finding {
+        standing: Standing::Unverified,
+        code: "not-asked",
+        reason: "cannot verify: nobody asked the type checker".to_owned(),
+        violations: Vec::new(),
+        sets: None,
+    }
+}
+
+/// What is staged may be another content than the files, and a commit of it was not checked.
+async fn partly_staged(project: &Path, rules: &Guidelines) -> Option<String> {
+    let needs = Needs { tree: true, ..Needs::NOTHING };
+    let facts = Repository::of(project).probe(&Claims::default(), rules, needs).await;
+    let partly = |tree: &Tree| tree.staged > 0 && tree.unstaged + tree.untracked > 0;
+    matches!(&facts.tree, Answer::Found(tree) if partly(tree))
+        .then(|| "what is staged is not what was checked: the files have more; stage it, or put it aside".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::issue_in;
+
+    #[test]
+    fn branches_name_issues() {
+        for (branch, keys, issue) in [
+            ("feat/42-auth", false, Some("42")),
+            ("fix/auth-42", false, Some("42")),
+            ("feat/v2-auth", false, None),
+            ("feat/042", false, None),
+            ("release/1.2", false, Some("1")),
+            ("feat/ABC-12-auth", true, Some("ABC-12")),
+            ("feat/ABC_12", true, None),
+            ("feat/abc-12", true, None),
+            ("99999999999999999999", false, None),
+        ] {
+            assert_eq!(issue_in(branch, keys).as_deref(), issue, "{branch}");
+        }
+    }
+}

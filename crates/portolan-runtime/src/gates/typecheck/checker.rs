@@ -1,0 +1,145 @@
+//! Which type checker a project has: the commands of its guidelines, else what its files suggest.
+
+use std::path::Path;
+
+use portolan_core::gates::Guidelines;
+
+use crate::digest::Digest;
+use crate::trust::{self, Command};
+
+/// The longest that all commands together may take when a person waits for them, in seconds.
+pub(super) const PATIENCE_SECONDS: u64 = 600;
+/// A longer `pyproject.toml` is not looked at.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// A type checker: commands that are run one after the other, as long as they succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checker {
+    /// The commands, each a program and its arguments.
+    pub commands: Vec<Vec<String>>,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Who says what the type checker is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The guidelines.
+    Guidelines,
+    /// Files of the project that suggest it.
+    Suggested(Vec<&'static str>),
+}
+
+/// The type checker of a project; nothing where none is configured.
+pub fn checker(project: &Path, guidelines: &Guidelines) -> Option<Checker> {
+    let checker = match &guidelines.typecheck.commands {
+        Some(commands) => Checker { commands: commands.clone(), origin: Origin::Guidelines },
+        None => suggested(project),
+    };
+    (!checker.commands.is_empty()).then_some(checker)
+}
+
+fn suggested(project: &Path) -> Checker {
+    let (mut commands, mut files) = (Vec::new(), Vec::new());
+    let mut suggest = |file: &'static str, lines: &[&str]| {
+        files.push(file);
+        commands.extend(lines.iter().map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>()));
+    };
+    if project.join("tsconfig.json").is_file() {
+        suggest("tsconfig.json", &["npx --no-install tsc --noEmit"]);
+    }
+    if project.join("Cargo.toml").is_file() {
+        suggest("Cargo.toml", &["cargo check --workspace --all-targets --locked"]);
+    }
+    if project.join("go.mod").is_file() {
+        // Of a module with one program, it would otherwise leave the program in the project.
+        suggest("go.mod", &["go build -o /dev/null ./...", "go vet ./..."]);
+    }
+    let python = python(project);
+    if python.iter().any(|section| section.starts_with("[tool.mypy")) {
+        suggest("pyproject.toml", &["mypy ."]);
+    }
+    if python.iter().any(|section| section.starts_with("[tool.pyright")) {
+        suggest("pyproject.toml", &["pyright"]);
+    }
+    files.dedup();
+    Checker { commands, origin: Origin::Suggested(files) }
+}
+
+/// The headings of `pyproject.toml`.
+fn python(project: &Path) -> Vec<String> {
+    let path = project.join("pyproject.toml");
+    let small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    let text = if small { std::fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
+    text.lines().map(str::trim).filter(|line| line.starts_with('[')).map(str::to_owned).collect()
+}
+
+impl Checker {
+    /// What it is, as a person would type it.
+    pub fn shown(&self) -> String {
+        let lines: Vec<String> = self.commands.iter().map(|command| command.join(" ")).collect();
+        lines.join(" && ")
+    }
+
+    /// Its commands, as a person allows them.
+    pub fn runs(&self) -> Vec<Command> {
+        let command = |(at, argv): (usize, &Vec<String>)| Command {
+            flow: String::new(),
+            node: "typecheck".to_owned(),
+            check: (at + 1).to_string(),
+            argv: argv.clone(),
+            timeout_seconds: PATIENCE_SECONDS,
+        };
+        self.commands.iter().enumerate().map(command).collect()
+    }
+
+    /// What is allowed when its commands are: the same commands in another project, or others here, are not.
+    pub fn digest(&self) -> Digest {
+        trust::digest_of(&self.runs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_suggest_and_guidelines_decide() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut rules = Guidelines::default();
+        assert_eq!(checker(folder.path(), &rules), None);
+        for file in ["tsconfig.json", "Cargo.toml", "go.mod"] {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        fs::write(
+            folder.path().join("pyproject.toml"),
+            "[project]\nname = 'x'\n[tool.mypy]\n[[tool.mypy.overrides]]\n",
+        )
+        .unwrap();
+        let found = checker(folder.path(), &rules).unwrap();
+        assert_eq!(
+            found.shown(),
+            "npx --no-install tsc --noEmit && cargo check --workspace --all-targets --locked && \
+             go build -o /dev/null ./... && go vet ./... && mypy ."
+        );
+        let files = vec!["tsconfig.json", "Cargo.toml", "go.mod", "pyproject.toml"];
+        assert_eq!(found.origin, Origin::Suggested(files));
+        rules.typecheck.commands = Some(vec![vec!["make".into(), "types".into()]]);
+        assert_eq!(checker(folder.path(), &rules).unwrap().shown(), "make types");
+        rules.typecheck.commands = Some(vec![]);
+        assert_eq!(checker(folder.path(), &rules), None, "none at all is a decision, too");
+    }
+
+    #[test]
+    fn other_commands_are_allowed_anew() {
+        let of = |commands: &[&[&str]]| Checker {
+            commands: commands.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect(),
+            origin: Origin::Guidelines,
+        };
+        assert_ne!(of(&[&["a", "b"]]).digest(), of(&[&["a"], &["b"]]).digest());
+        assert_ne!(of(&[&["a", "b"]]).digest(), of(&[&["a b"]]).digest());
+        assert_eq!(of(&[&["a"]]).digest(), of(&[&["a"]]).digest());
+    }
+}

@@ -1,0 +1,129 @@
+//! What the files of a project come to, as git would name it: the id of a tree.
+//!
+//! Git does it on a copy of the index, and puts what it must write into a folder that is thrown away: neither the index
+//! nor the repository changes, and a repository that may not be written to can be looked at as well.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, FileTimes};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use portolan_core::gates::facts::Unknown;
+use portolan_core::gates::names::is_oid;
+
+use crate::repository::git::own;
+use crate::repository::program::{Output, Question, ask, unknown};
+
+/// Hashing what has changed takes longer than looking; a repository that takes longer than this is not judged.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const MOST_BYTES: usize = 64 * 1024;
+
+/// Which content is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The files as they lie there: what is tracked, and what is neither tracked nor ignored.
+    Worktree,
+    /// What is staged. Where git says which index it commits (`GIT_INDEX_FILE`, in its hooks), that one.
+    Index,
+}
+
+/// The id of the tree that the content of the repository around `project` makes.
+pub(super) async fn tree(
+    project: &Path,
+    content: Content,
+    environment: &[(OsString, OsString)],
+) -> Result<String, Unknown> {
+    let mut git = Git { project, environment: own(environment) };
+    let paths =
+        ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
+    let said = git.told(&paths).await?;
+    let [top, index, objects] = said.lines().collect::<Vec<_>>()[..] else {
+        return Err(unknown("git-failed", "`git` does not say where its index is; update it"));
+    };
+    let index = match content {
+        Content::Worktree => PathBuf::from(index),
+        Content::Index => given_index(environment, top).unwrap_or_else(|| PathBuf::from(index)),
+    };
+    let folder = tempfile::tempdir().map_err(|error| no_room(&error))?;
+    let copy = folder.path().join("index");
+    copy_index(&index, &copy).map_err(|error| no_room(&error))?;
+    fs::create_dir(folder.path().join("objects")).map_err(|error| no_room(&error))?;
+    git.environment.push(("GIT_INDEX_FILE".into(), copy.into()));
+    git.environment.push(("GIT_OBJECT_DIRECTORY".into(), folder.path().join("objects").into()));
+    git.environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), listed(objects).into()));
+    if content == Content::Worktree {
+        git.told(&["add", "--all", "--", ":/"]).await?;
+    }
+    let tree = git.told(&["write-tree"]).await?;
+    let tree = tree.trim_end();
+    match is_oid(tree) {
+        true => Ok(tree.to_owned()),
+        false => Err(unknown("git-failed", "`git write-tree` names no tree; try again")),
+    }
+}
+
+fn given_index(environment: &[(OsString, OsString)], top: &str) -> Option<PathBuf> {
+    let value = environment.iter().rev().find(|(name, _)| name == OsStr::new("GIT_INDEX_FILE")).map(|(_, value)| value);
+    value.filter(|value| !value.is_empty()).map(|value| Path::new(top).join(value))
+}
+
+/// Copies an index with its time: git tells by it which files may have changed in the moment that it was written. One
+/// that is not there yet has no copy either.
+fn copy_index(index: &Path, copy: &Path) -> io::Result<()> {
+    let mut from = match File::open(index) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let written = from.metadata()?.modified()?;
+    let mut to = File::create(copy)?;
+    io::copy(&mut from, &mut to)?;
+    to.set_times(FileTimes::new().set_modified(written))
+}
+
+/// A folder as git's lists of folders name it.
+fn listed(folder: &str) -> String {
+    match folder.contains([':', '"']) {
+        true => format!("\"{}\"", folder.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => folder.to_owned(),
+    }
+}
+
+fn no_room(error: &io::Error) -> Unknown {
+    unknown("no-copy", format!("the index cannot be copied ({error}); make room for temporary files"))
+}
+
+struct Git<'g> {
+    project: &'g Path,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Git<'_> {
+    async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+        // Hooks and watchers that the configuration names would be started by this.
+        let mut all = vec!["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+        all.extend(["-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false"]);
+        all.extend_from_slice(arguments);
+        let output = ask(Question {
+            program: "git",
+            arguments: &all,
+            folder: self.project,
+            environment: &self.environment,
+            timeout: TIMEOUT,
+            most_bytes: MOST_BYTES,
+        })
+        .await?;
+        match output.code {
+            Some(0) => Ok(output.stdout),
+            _ => Err(refused(arguments[0], &output)),
+        }
+    }
+}
+
+fn refused(verb: &str, output: &Output) -> Unknown {
+    match output.stderr.contains("not a git repository") {
+        true => unknown("no-repository", "the project lies in no git repository; run `git init`"),
+        false => unknown("git-failed", format!("`git {verb}` failed: {}", output.complaint())),
+    }
+}

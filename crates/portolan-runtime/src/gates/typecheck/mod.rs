@@ -1,0 +1,280 @@
+//! What the type checker of a project says, bound to the content that it said it of: an edit makes another content, and
+//! the verdict does not apply to it. No time passes for a content that stays as it is.
+//!
+//! A checker is run only when a person allowed its commands, and what it says is kept in `.portolan/verdicts`. What is
+//! known can be asked without starting anything but git.
+
+mod checker;
+mod content;
+#[cfg(all(test, unix))]
+mod tests;
+mod tool;
+mod verdicts;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::facts::{self, Answer, Unknown};
+use portolan_core::run;
+use tokio::time::timeout;
+
+use crate::clock::Clock;
+use crate::digest::Digest;
+use crate::repository::program::unknown;
+use crate::runner::{self, environment::Environment};
+use crate::trust::{Trust, data_dir_from};
+
+pub use checker::{Checker, Origin, checker};
+pub use content::Content;
+pub use verdicts::Verdict;
+
+use verdicts::Verdicts;
+
+/// The longest that a person waits for a type check, in seconds.
+pub const PATIENCE_SECONDS: u64 = checker::PATIENCE_SECONDS;
+/// The longest line that a verdict is told with, in characters.
+const SUMMARY_CHARS: usize = 200;
+
+/// What is known of the type check for the present content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It passed.
+    Passed,
+    /// It failed, and with what.
+    Failed(String),
+    /// Nobody ran it, or it cannot be told.
+    Unknown,
+    /// There is none.
+    NotConfigured,
+}
+
+/// What came of running a type checker.
+#[derive(Clone, Debug)]
+pub enum Ran {
+    /// There is none.
+    NotConfigured,
+    /// It took longer than it may, and was stopped.
+    TooLong,
+    /// It came to a verdict.
+    Judged {
+        /// The verdict.
+        verdict: Verdict,
+        /// The end of what a command printed that failed.
+        output: String,
+        /// Why the verdict could not be kept, where it could not.
+        unkept: Option<String>,
+    },
+}
+
+/// What is known for the files of a project as they are. It starts nothing but git, and waits for it: a hook may ask it,
+/// inside of a runtime and outside of any.
+pub fn known(project: &Path, guidelines: &Guidelines) -> Known {
+    known_of(project, guidelines, Content::Worktree)
+}
+
+/// The same, for the content that is meant: what is staged, where git is about to commit it.
+pub fn known_of(project: &Path, guidelines: &Guidelines, content: Content) -> Known {
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        Some(runtime.block_on(Typechecks::of(project).known(guidelines, content)))
+    };
+    // A thread of its own: a runtime may not wait within another.
+    thread::scope(|scope| scope.spawn(ask).join()).ok().flatten().unwrap_or(Known::Unknown)
+}
+
+/// The type checks of a project, and the environment that they are run in.
+#[derive(Clone, Debug)]
+pub struct Typechecks {
+    project: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    data: Option<PathBuf>,
+    clock: Clock,
+}
+
+impl Typechecks {
+    /// Those of a project, in the environment of this process.
+    pub fn of(project: &Path) -> Typechecks {
+        Typechecks::within(project, std::env::vars_os())
+    }
+
+    /// The same, in another environment.
+    pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Typechecks {
+        let environment = environment.into_iter().collect();
+        Typechecks { project: project.to_owned(), environment, data: None, clock: Clock::System }
+    }
+
+    /// The same, where a person's data is in this folder instead of the usual one.
+    #[must_use]
+    pub fn trusting(self, data: Option<PathBuf>) -> Typechecks {
+        Typechecks { data, ..self }
+    }
+
+    /// What is known for some content. It starts nothing but git.
+    pub async fn known(&self, guidelines: &Guidelines, content: Content) -> Known {
+        let Some(checker) = checker(&self.project, guidelines) else { return Known::NotConfigured };
+        let Ok(tree) = content::tree(&self.project, content, &self.environment).await else { return Known::Unknown };
+        match self.remembered(&tree, &checker).filter(|verdict| self.is_fresh(verdict, guidelines)) {
+            Some(verdict) if verdict.ok => Known::Passed,
+            Some(verdict) => Known::Failed(verdict.summary),
+            None => Known::Unknown,
+        }
+    }
+
+    /// The verdict on the files as they are: the one that is kept, else the checker is run, where a person allowed it, for
+    /// as long as the guidelines let it.
+    pub async fn verdict(&self, guidelines: &Guidelines) -> Answer<facts::Typecheck> {
+        let Some(checker) = checker(&self.project, guidelines) else {
+            return Answer::Found(facts::Typecheck::NotConfigured);
+        };
+        let tree = match content::tree(&self.project, Content::Worktree, &self.environment).await {
+            Ok(tree) => tree,
+            Err(unknown) => return Answer::Unknown(unknown),
+        };
+        let allowed = self.allowed(&checker);
+        let kept = match &allowed {
+            Ok(()) => Verdicts::of(&self.project).find(&self.unjudged(tree, &checker).await.key()),
+            // Nothing may be asked for its version.
+            Err(_) => self.remembered(&tree, &checker),
+        };
+        if let Some(verdict) = kept.filter(|verdict| self.is_fresh(verdict, guidelines)) {
+            return Answer::Found(self.told(&checker, verdict));
+        }
+        if let Err(unknown) = allowed {
+            return Answer::Unknown(unknown);
+        }
+        match self.run(guidelines, guidelines.typecheck.timeout_seconds).await {
+            Ok(Ran::Judged { verdict, .. }) => Answer::Found(self.told(&checker, verdict)),
+            Ok(Ran::TooLong) => Answer::Found(facts::Typecheck::NotRun { command: checker.shown() }),
+            Ok(Ran::NotConfigured) => Answer::Found(facts::Typecheck::NotConfigured),
+            Err(unknown) => Answer::Unknown(unknown),
+        }
+    }
+
+    /// Runs the checker on the files as they are, whatever is known, and keeps what it says.
+    ///
+    /// # Errors
+    /// Nobody allowed it, it cannot be started, or the files changed meanwhile: there is no verdict.
+    pub async fn run(&self, guidelines: &Guidelines, seconds: u64) -> Result<Ran, Unknown> {
+        let Some(checker) = checker(&self.project, guidelines) else { return Ok(Ran::NotConfigured) };
+        self.allowed(&checker)?;
+        let tree = content::tree(&self.project, Content::Worktree, &self.environment).await?;
+        let unjudged = self.unjudged(tree, &checker).await;
+        // Whoever is no longer waited for is stopped, with everything that was started.
+        let Ok(ended) = timeout(Duration::from_secs(seconds), self.each(&checker, seconds)).await else {
+            return Ok(Ran::TooLong);
+        };
+        let (ok, summary, output) = ended?;
+        if content::tree(&self.project, Content::Worktree, &self.environment).await? != unjudged.tree {
+            let why = format!(
+                "the files changed while `{}` ran; run `portolan qa typecheck` again, and let git ignore what it writes",
+                checker.shown()
+            );
+            return Err(unknown("content-changed", why));
+        }
+        let verdict = Verdict { ok, summary, at: self.clock.now(), ..unjudged };
+        let unkept = Verdicts::of(&self.project).keep(&verdict).err().map(|error| error.to_string());
+        Ok(Ran::Judged { verdict, output, unkept })
+    }
+
+    /// The commands one after the other, up to the first that fails: whether all passed, why not, and what was printed.
+    async fn each(&self, checker: &Checker, seconds: u64) -> Result<(bool, String, String), Unknown> {
+        let environment = Environment::of(self.own_environment());
+        for argv in &checker.commands {
+            // The time of all of them is kept by whoever waits.
+            match runner::command(argv, seconds.saturating_add(60), &self.project, &environment).await {
+                run::Verdict::Held | run::Verdict::Shown { .. } | run::Verdict::Excused { .. } => {}
+                run::Verdict::Broken { reason, output } => return Ok((false, summary(&reason, &output), output)),
+                run::Verdict::Unknown { reason } => return Err(unknown("typecheck-not-run", reason)),
+            }
+        }
+        Ok((true, "passed".to_owned(), String::new()))
+    }
+
+    /// A verdict on `tree` that is not come to yet. The tools are asked for their versions.
+    async fn unjudged(&self, tree: String, checker: &Checker) -> Verdict {
+        let environment = Environment::of(self.own_environment()).open;
+        let mut versions = Vec::new();
+        for argv in &checker.commands {
+            versions.push(tool::version(argv, &self.project, &environment).await);
+        }
+        Verdict {
+            ok: false,
+            at: self.clock.now(),
+            summary: String::new(),
+            argv: checker.commands.clone(),
+            tree,
+            versions,
+            tools: self.tools(checker),
+            portolan: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn remembered(&self, tree: &str, checker: &Checker) -> Option<Verdict> {
+        Verdicts::of(&self.project).latest(tree, &checker.commands, &self.tools(checker))
+    }
+
+    fn tools(&self, checker: &Checker) -> Digest {
+        tool::stamp(&checker.commands, &self.project, &self.environment)
+    }
+
+    fn is_fresh(&self, verdict: &Verdict, guidelines: &Guidelines) -> bool {
+        let most = guidelines.typecheck.max_age_seconds;
+        verdict.age_seconds(self.clock.now()).is_some_and(|age| most.is_none_or(|most| age <= most))
+    }
+
+    fn told(&self, checker: &Checker, verdict: Verdict) -> facts::Typecheck {
+        facts::Typecheck::Judged {
+            command: checker.shown(),
+            passed: verdict.ok,
+            age_seconds: verdict.age_seconds(self.clock.now()).unwrap_or(0),
+            summary: verdict.summary,
+        }
+    }
+
+    /// Whether a person allowed the commands; why not.
+    fn allowed(&self, checker: &Checker) -> Result<(), Unknown> {
+        let unreadable =
+            |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
+        let data = match &self.data {
+            Some(data) => data.clone(),
+            None => data_dir_from(|name| self.variable(name), self.home()).map_err(unreadable)?,
+        };
+        let trust = Trust::open(&data, &self.project).map_err(unreadable)?;
+        match trust.is_trusted(&checker.digest()).map_err(unreadable)? {
+            true => Ok(()),
+            false => Err(unknown(
+                "not-trusted",
+                format!(
+                    "`{}` may not run in this project yet; a person runs `portolan trust --typecheck`",
+                    checker.shown()
+                ),
+            )),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let last = self.environment.iter().rev().find(|(known, _)| known == OsStr::new(name));
+        last.map(|(_, value)| value.clone())
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.variable("HOME").map(PathBuf::from).or_else(std::env::home_dir)
+    }
+
+    /// The environment without what a hook of git leaves there: it would lead the git that a tool starts elsewhere.
+    fn own_environment(&self) -> Vec<(OsString, OsString)> {
+        let leads = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+        self.environment.iter().filter(|(name, _)| !leads(name)).cloned().collect()
+    }
+}
+
+/// The line that says most of why a command failed.
+fn summary(reason: &str, output: &str) -> String {
+    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let error = lines.clone().find(|line| line.to_ascii_lowercase().contains("error"));
+    let line = error.or_else(|| lines.next_back()).unwrap_or(reason);
+    line.chars().take(SUMMARY_CHARS).collect()
+}

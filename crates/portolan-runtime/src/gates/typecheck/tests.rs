@@ -1,0 +1,319 @@
+//! A type checker that is a script, on real repositories.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use portolan_core::gates::acceptance::{self, Finding, Standing};
+use portolan_core::gates::facts::{Claims, Needs, Typecheck};
+use portolan_core::value::Timestamp;
+
+use super::*;
+use crate::repository::Repository;
+use crate::trust::Entry;
+
+/// It passes unless `a.rs` says `wrong`, and counts how often it was run.
+const CHECK: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then cat "$(dirname "$0")/version"; exit 0; fi
+echo run >> "$(dirname "$0")/runs"
+[ -n "$GIT_DIR$GIT_INDEX_FILE" ] && { echo "led elsewhere"; exit 9; }
+[ -n "$SLOW" ] && sleep 60
+[ -n "$WRITES" ] && date +%N > written
+if grep -q wrong a.rs; then echo "looking"; echo "error: it is wrong"; exit 1; fi
+"#;
+
+struct World {
+    folder: tempfile::TempDir,
+    project: PathBuf,
+    rules: Guidelines,
+    more: Vec<(&'static str, &'static str)>,
+}
+
+impl World {
+    /// A repository with one commit, and a checker beside it that the guidelines name and a person allowed.
+    fn new() -> World {
+        let world = World::untrusted();
+        world.allow();
+        world
+    }
+
+    fn untrusted() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let project = root.join("project");
+        for name in ["project", "bin", "home"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        let check = root.join("bin/check");
+        fs::write(&check, CHECK).unwrap();
+        fs::set_permissions(&check, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(root.join("bin/version"), "check 1.0\n").unwrap();
+        let mut rules = Guidelines::default();
+        rules.typecheck.commands = Some(vec![vec!["check".into(), "all".into()]]);
+        let world = World { folder, project, rules, more: Vec::new() };
+        world.git(&["init", "-q", "-b", "main"]);
+        world.write("a.rs", "right\n");
+        world.git(&["add", "."]);
+        world.git(&["commit", "-q", "-m", "chore: begin"]);
+        world
+    }
+
+    fn allow(&self) {
+        let checker = checker(&self.project, &self.rules).unwrap();
+        let entry = Entry {
+            project: PathBuf::new(),
+            commands: checker.digest(),
+            file: Digest::of(""),
+            path: "test".to_owned(),
+            at: Timestamp(0),
+            runs: checker.runs(),
+        };
+        Trust::open(&self.root().join("data"), &self.project).unwrap().record(entry).unwrap();
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let path = format!("{}:{}", self.root().join("bin").display(), std::env::var("PATH").unwrap());
+        let fixed = [("PATH", path), ("HOME", self.root().join("home").display().to_string())];
+        let fixed = fixed.into_iter().map(|(name, value)| (name.into(), value.into()));
+        fixed.chain(self.more.iter().map(|(name, value)| (name.into(), value.into()))).collect()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
+        command.args(arguments).current_dir(&self.project).env_clear().envs(self.environment()).stderr(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.project.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn runs(&self) -> usize {
+        fs::read_to_string(self.root().join("bin/runs")).map_or(0, |text| text.lines().count())
+    }
+
+    fn checks(&self) -> Typechecks {
+        Typechecks::within(&self.project, self.environment()).trusting(Some(self.root().join("data")))
+    }
+
+    fn known(&self, content: Content) -> Known {
+        wait(self.checks().known(&self.rules, content))
+    }
+
+    fn run(&self) -> Result<Ran, Unknown> {
+        wait(self.checks().run(&self.rules, 30))
+    }
+
+    #[track_caller]
+    fn judges(&self, ok: bool) -> Verdict {
+        match self.run() {
+            Ok(Ran::Judged { verdict, unkept: None, .. }) if verdict.ok == ok => verdict,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn tree(&self, content: Content) -> String {
+        wait(content::tree(&self.project, content, &self.environment())).unwrap()
+    }
+
+    /// What the check at the exit of a phase finds.
+    fn decide(&self) -> Finding {
+        let repository = Repository::within(&self.project, self.environment()).trusting(self.root().join("data"));
+        let needs = Needs { typecheck: true, ..Needs::NOTHING };
+        let facts = wait(repository.probe(&Claims::default(), &self.rules, needs));
+        acceptance::find("typecheckPasses").unwrap().decide(&Claims::default(), &facts, &self.rules)
+    }
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[test]
+fn the_tree_is_that_of_the_files_and_nothing_changes() {
+    let world = World::new();
+    assert_eq!(world.tree(Content::Worktree), world.git(&["rev-parse", "HEAD^{tree}"]));
+    world.write("a.rs", "other\n");
+    world.write("new/b.rs", "new\n");
+    world.write(".gitignore", "ignored\n");
+    world.write("ignored", "x");
+    let index = fs::read(world.project.join(".git/index")).unwrap();
+    let objects = world.git(&["count-objects"]);
+    let tree = world.tree(Content::Worktree);
+    assert_eq!(world.tree(Content::Index), world.git(&["rev-parse", "HEAD^{tree}"]));
+    assert_eq!(fs::read(world.project.join(".git/index")).unwrap(), index);
+    assert_eq!(world.git(&["count-objects"]), objects, "the repository keeps nothing of it");
+    world.git(&["add", "-A"]);
+    assert_eq!(world.tree(Content::Index), tree);
+    world.git(&["commit", "-q", "-m", "feat: more"]);
+    assert_eq!(world.git(&["rev-parse", "HEAD^{tree}"]), tree);
+    world.write("ignored", "y");
+    assert_eq!(world.tree(Content::Worktree), tree);
+    fs::remove_file(world.project.join("new/b.rs")).unwrap();
+    assert_ne!(world.tree(Content::Worktree), tree);
+}
+
+#[test]
+fn the_tree_of_unusual_repositories() {
+    let world = World::new();
+    // The index that git says it commits.
+    world.write("a.rs", "other\n");
+    let mut elsewhere = world.environment();
+    elsewhere.push(("GIT_INDEX_FILE".into(), ".git/other-index".into()));
+    fs::copy(world.project.join(".git/index"), world.project.join(".git/other-index")).unwrap();
+    world.git(&["add", "-A"]);
+    let head = world.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(wait(content::tree(&world.project, Content::Index, &elsewhere)).unwrap(), head);
+    assert_ne!(world.tree(Content::Index), head);
+    // A folder of the repository, a linked worktree, conflicts.
+    world.git(&["commit", "-q", "-m", "feat: other"]);
+    fs::create_dir(world.project.join("sub")).unwrap();
+    let whole = world.tree(Content::Worktree);
+    assert_eq!(
+        wait(content::tree(&world.project.join("sub"), Content::Worktree, &world.environment())).unwrap(),
+        whole
+    );
+    world.git(&["worktree", "add", "-q", "../linked", "HEAD~1"]);
+    let linked = world.root().join("linked");
+    assert_eq!(wait(content::tree(&linked, Content::Worktree, &world.environment())).unwrap(), head);
+    // Nothing is committed yet, nothing is there.
+    let empty = world.root().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let none = wait(content::tree(&empty, Content::Worktree, &world.environment())).unwrap_err();
+    assert_eq!(none.code, "no-repository");
+    Command::new("git").args(["init", "-q"]).current_dir(&empty).status().unwrap();
+    let nothing = wait(content::tree(&empty, Content::Worktree, &world.environment())).unwrap();
+    assert_eq!(nothing, "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+}
+
+#[test]
+fn a_verdict_is_for_the_content_that_was_checked() {
+    let world = World::new();
+    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+    let verdict = world.judges(true);
+    assert_eq!(verdict.tree, world.git(&["rev-parse", "HEAD^{tree}"]));
+    assert_eq!(verdict.versions, ["Some(0) check 1.0"]);
+    assert_eq!(world.known(Content::Worktree), Known::Passed);
+    world.write("a.rs", "wrong\n");
+    assert_eq!(world.known(Content::Worktree), Known::Unknown, "an edit makes another content");
+    assert_eq!(world.known(Content::Index), Known::Passed, "what is staged is still what was checked");
+    assert_eq!(world.judges(false).summary, "error: it is wrong");
+    assert_eq!(world.known(Content::Worktree), Known::Failed("error: it is wrong".into()));
+    world.git(&["add", "-A"]);
+    assert_eq!(world.known(Content::Index), Known::Failed("error: it is wrong".into()));
+    world.write("a.rs", "right\n");
+    assert_eq!(world.known(Content::Worktree), Known::Passed, "back to what was checked");
+    assert_eq!(world.runs(), 2);
+    assert_eq!(world.git(&["status", "--porcelain"]), "MM a.rs", "verdicts are no content of the project");
+}
+
+#[test]
+fn other_tools_commands_and_ages_know_nothing() {
+    let mut world = World::new();
+    world.judges(true);
+    world.rules.typecheck.commands = Some(vec![vec!["check".into(), "less".into()]]);
+    assert_eq!(world.known(Content::Worktree), Known::Unknown, "other arguments");
+    world.rules.typecheck.commands = Some(vec![vec!["check".into(), "all".into()]]);
+    assert_eq!(world.known(Content::Worktree), Known::Passed);
+    // Another version behind the same file: told when it can be asked.
+    fs::write(world.root().join("bin/version"), "check 2.0\n").unwrap();
+    assert_eq!(world.decide().standing, Standing::Holds);
+    assert_eq!(world.runs(), 2);
+    fs::write(world.root().join("bin/check"), format!("{CHECK}\n")).unwrap();
+    assert_eq!(world.known(Content::Worktree), Known::Unknown, "another file");
+    world.judges(true);
+    let mut later = world.checks();
+    later.clock = Clock::Still(Timestamp(Clock::System.now().0 + 100_000));
+    world.rules.typecheck.max_age_seconds = Some(1_000);
+    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), Known::Passed);
+    world.rules.typecheck.max_age_seconds = Some(10);
+    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), Known::Unknown);
+}
+
+#[test]
+fn nothing_runs_before_a_person_allowed_it() {
+    let mut world = World::untrusted();
+    let refused = world.run().unwrap_err();
+    assert_eq!(refused.code, "not-trusted");
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Unverified, "not-trusted"));
+    assert_eq!(
+        found.reason,
+        "cannot verify: `check all` may not run in this project yet; a person runs `portolan trust --typecheck`"
+    );
+    assert_eq!(world.runs(), 0);
+    world.allow();
+    world.judges(true);
+    world.rules.typecheck.commands = Some(vec![vec!["check".into()]]);
+    assert_eq!(world.run().unwrap_err().code, "not-trusted", "other commands are allowed anew");
+}
+
+#[test]
+fn the_check_of_a_phase_takes_the_verdict_or_runs_it() {
+    let world = World::new();
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Holds, "typecheck-passed"), "{}", found.reason);
+    assert_eq!(world.decide().standing, Standing::Holds);
+    assert_eq!(world.runs(), 1, "what is known is not asked again");
+    world.write("a.rs", "wrong\n");
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{}", found.reason);
+    assert!(found.reason.contains("`error: it is wrong`"), "{}", found.reason);
+    let none = World { rules: Guidelines::default(), ..World::untrusted() };
+    assert_eq!(none.decide().code, "not-configured");
+}
+
+#[test]
+fn no_time_left_is_no_verdict() {
+    let mut world = World::new();
+    world.more.push(("SLOW", "1"));
+    world.rules.typecheck.timeout_seconds = 1;
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Fails, "not-run"), "{}", found.reason);
+    assert!(matches!(wait(world.checks().run(&world.rules, 1)), Ok(Ran::TooLong)));
+    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+}
+
+#[test]
+fn files_that_change_meanwhile_have_no_verdict() {
+    let mut world = World::new();
+    world.more.push(("WRITES", "1"));
+    assert_eq!(world.run().unwrap_err().code, "content-changed");
+    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+    world.write(".gitignore", "written\n");
+    world.judges(true);
+}
+
+#[test]
+fn a_checker_that_is_not_there_cannot_verify() {
+    let mut world = World::new();
+    world.rules.typecheck.commands = Some(vec![vec!["no-such-checker".into()]]);
+    world.allow();
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Unverified, "typecheck-not-run"), "{}", found.reason);
+}
+
+#[test]
+fn what_is_known_can_be_asked_anywhere() {
+    let world = World::new();
+    let rules = Guidelines {
+        typecheck: portolan_core::gates::guidelines::Typecheck {
+            commands: Some(Vec::new()),
+            ..world.rules.typecheck.clone()
+        },
+        ..world.rules.clone()
+    };
+    assert_eq!(known(&world.project, &rules), Known::NotConfigured);
+    assert_eq!(wait(async { known(&world.project, &world.rules) }), Known::Unknown);
+    let judged = matches!(wait(world.checks().verdict(&rules)), Answer::Found(Typecheck::NotConfigured));
+    assert!(judged);
+}
