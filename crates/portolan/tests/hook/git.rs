@@ -206,3 +206,32 @@ fn a_commit_that_no_guard_was_asked_about_is_noticed() {
         receipts.iter().any(|line| line["data"]["toolName"] == "git post-commit" && line["data"]["commit"].is_string())
     );
 }
+
+#[test]
+fn references_in_tables_are_kept_as_well() {
+    let project = Project::new();
+    let (remote, tables) = (project.beside("remote.git"), project.beside("tables"));
+    let (remote, tables) = (remote.to_string_lossy().into_owned(), tables.to_string_lossy().into_owned());
+    project.git_words(&["clone", "-q", "--bare", ".", &remote]);
+    let (known, said) = project.tries(&["clone", "-q", "--ref-format=reftable", &remote, &tables]);
+    if !known {
+        return skipped(&said);
+    }
+    let install =
+        project.program(env!("CARGO_BIN_EXE_portolan")).args(["install", "git", "--yes"]).current_dir(&tables).output();
+    assert!(install.expect("it starts").status.success());
+    project.git("remote add origin ../remote.git");
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: theirs (#1)"]);
+    project.git("push -q origin main");
+    project.git_words(&["-C", &tables, "pull", "-q", "--ff-only"]);
+    for words in [&["commit", "--no-verify", "--allow-empty", "-m", "x"][..], &["update-ref", "-d", "refs/heads/main"]] {
+        let words: Vec<&str> = ["-C", &tables].into_iter().chain(words.iter().copied()).collect();
+        let (done, said) = project.tries(&words);
+        assert!(!done && said.contains("I-2"), "{words:?}: {said}");
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "who reads the tests must see that one was not performed")]
+fn skipped(why: &str) {
+    eprintln!("skipped: this git has no references in tables: {why}");
+}

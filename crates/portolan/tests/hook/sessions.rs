@@ -1,6 +1,6 @@
 //! How a session begins, and how it may end.
 
-use portolan_runtime::service::Start;
+use portolan_runtime::service::{Override, Start};
 use serde_json::json;
 
 use crate::support::{Project, Said};
@@ -72,4 +72,57 @@ fn a_task_that_is_under_way_is_not_marked_as_done() {
     let said = done("login");
     assert!(said.status == 2 && said.stderr.contains("in the phase"), "{said:?}");
     assert_eq!(done("other").status, 0);
+}
+
+#[test]
+fn without_a_forge_a_record_of_the_review_is_asked_for() {
+    let project = Project::on_branch();
+    project.write(".portolan/guidelines.yaml", "pullRequests: {forge: file, folder: reviews}\n");
+    begin(&project);
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let said = session(&project, "Stop", json!({})).json();
+    assert!(said["reason"].as_str().is_some_and(|text| text.contains("`reviews/<number>.md`")), "{said}");
+    project.write("reviews/1.md", "About `feat/1-x`.\n");
+    let said = session(&project, "Stop", json!({}));
+    assert!(said.stdout.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_rule_that_the_task_gets_past_is_got_past_as_often_as_was_said() {
+    let project = Project::new();
+    begin(&project);
+    let past = |invariant: &str, once: bool| {
+        let wanted = Override {
+            invariant: invariant.to_owned(),
+            reason: "first aid".to_owned(),
+            phase: None,
+            source: "command".to_owned(),
+            identifier: "flow override".to_owned(),
+            expires_at: None,
+            once,
+        };
+        project.service(async |service, me| service.flow().get_past(&wanted, me).await).expect("it is on record");
+    };
+    assert!(project.edit("claude-code", "a.txt").is_denied());
+    past("I-1", true);
+    assert!(project.edit("claude-code", "ab.txt").is_allowed());
+    assert!(project.edit("claude-code", "abc.txt").is_denied(), "it counts once");
+    assert_eq!(project.events("flow.guard.bypass").len(), 1);
+    past("I-1", false);
+    assert!(project.edit("claude-code", "abcd.txt").is_allowed());
+    assert!(project.edit("claude-code", "abcde.txt").is_allowed());
+    let used = project.events("flow.guard.bypass");
+    assert!(used.iter().all(|line| line["taskId"] == "login"), "{used:?}");
+}
+
+#[test]
+fn rules_that_nobody_understands_allow_nothing() {
+    let project = Project::on_branch();
+    project.write(".portolan/guidelines.yaml", "integration: [main\n");
+    let said = project.edit("claude-code", "a.txt");
+    assert!(said.is_denied() && said.stdout.contains("guidelines.yaml"), "{said:?}");
+    project.write(".portolan/guidelines.yaml", "workflow: {integrationBranches: [trunk]}\n");
+    project.write(".portolan/flow.json", "oops");
+    let said = project.edit("claude-code", "ab.txt");
+    assert!(said.is_denied(), "{said:?}");
 }

@@ -17,17 +17,26 @@ const MAX_PACKED: u64 = 64 * 1024 * 1024;
 /// How many references are looked at.
 const MAX_COUNT: usize = 4096;
 
-/// The references of a repository whose references are files. Of one that keeps them in tables there are none here.
+/// The references of a repository.
 pub(super) struct Refs {
     common: PathBuf,
+    /// Those that have no file of their own, or all of them where none has.
     packed: String,
+    tables: bool,
 }
 
 impl Refs {
     pub(super) fn of(worktree: &Worktree) -> Refs {
         let common = PathBuf::from(&worktree.common_dir);
-        let packed = paths::text(&common.join("packed-refs"), MAX_PACKED).unwrap_or_default();
-        Refs { common, packed }
+        let tables = common.join("reftable").is_dir();
+        let packed = if tables {
+            // They are in tables, which only git reads.
+            let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"];
+            ask::ask(Path::new(&worktree.root), &list, Vec::new()).map(|(_, text)| text)
+        } else {
+            paths::text(&common.join("packed-refs"), MAX_PACKED)
+        };
+        Refs { common, packed: packed.unwrap_or_default(), tables }
     }
 
     /// The commit that a reference is at.
@@ -39,7 +48,7 @@ impl Refs {
 
     /// Whether a reference stands at this commit in the file for all: then it loses nothing but the file of its own.
     pub(super) fn is_packed(&self, name: &str, oid: &str) -> bool {
-        self.packed().any(|known| known == (oid, name))
+        !self.tables && self.packed().any(|known| known == (oid, name))
     }
 
     fn packed(&self) -> impl Iterator<Item = (&str, &str)> {

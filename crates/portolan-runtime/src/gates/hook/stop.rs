@@ -12,12 +12,15 @@ use serde_json::{Value, json};
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper};
 use crate::audit::Kind;
-use crate::gates::scene::{self, ask};
+use crate::gates::scene::{self, ask, paths};
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";
 /// How long `gh` may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How many records of reviews are looked at, and how much of each.
+const MAX_RECORDS: usize = 1000;
+const MAX_RECORD: u64 = 256 * 1024;
 
 impl Gatekeeper {
     /// Whether the agent may stop. `again` says that a hook has sent it back already: then it may, whatever there is.
@@ -56,11 +59,16 @@ impl Gatekeeper {
             }
         }
         let mut answer = Answerable::blocked(format!("{RULE}: {reason}"));
-        answer.remedies = vec![
-            format!("git push -u origin {branch}"),
-            "gh pr create --fill, then `portolan flow tick`".to_owned(),
-            "where the work is not ready for that, say so to the person and stop again".to_owned(),
-        ];
+        answer.remedies = match &rules.pull_requests.forge {
+            Forge::GitHub => {
+                vec![
+                    format!("git push -u origin {branch}"),
+                    "gh pr create --fill, then `portolan flow tick`".to_owned(),
+                ]
+            }
+            Forge::Files { folder } => vec![format!("write the review of `{branch}` into `{folder}/<number>.md`")],
+        };
+        answer.remedies.push("where the work is not ready for that, say so to the person and stop again".to_owned());
         let data = json!({ "guardId": GUARD, "invariant": RULE, "reason": reason });
         let entry = self.record(Some(&gate)).entry(Kind::GuardBlock, None, data);
         self.put_on_record(&[entry], answer)
@@ -102,8 +110,9 @@ fn ahead(project: &Path, worktree: &Worktree, rules: &Guidelines) -> Option<(Str
 fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, String> {
     match &rules.pull_requests.forge {
         Forge::Files { folder } => {
-            let entries = std::fs::read_dir(project.join(folder));
-            Ok(entries.is_ok_and(|mut entries| entries.next().is_some()))
+            let records = std::fs::read_dir(project.join(folder)).into_iter().flatten().flatten().take(MAX_RECORDS);
+            let names = |path: &Path| paths::text(path, MAX_RECORD).is_some_and(|text| text.contains(branch));
+            Ok(records.map(|record| record.path()).any(|path| names(&path)))
         }
         Forge::GitHub => {
             let mut command = Command::new("gh");
