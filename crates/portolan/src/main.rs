@@ -1,7 +1,6 @@
 //! `portolan`: the command line, and the MCP server behind `portolan serve`.
 
 mod cli;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the command that calls all of it is wired on top"))]
 mod hook;
 mod install;
 mod mcp;

@@ -83,6 +83,9 @@ impl Log {
     /// # Errors
     /// Nothing was appended, unless the code is `log_unsynced`.
     pub fn append(&self, entries: &[Entry], durability: Durability) -> Result<Vec<Line>, AuditError> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
         self.in_turn(durability, || Ok(entries.to_vec()))
     }
 

@@ -1,5 +1,6 @@
 //! Gates, from the side of the world: what there is to find out for them.
 
+pub mod hook;
 pub mod qa;
 pub mod rules;
 pub mod scene;

@@ -43,8 +43,8 @@ use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
 pub use flow::{
-    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Metrics, Override, Start, Status,
-    Tick, Verified,
+    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
+    Status, Tick, Verified,
 };
 pub use functions::{Finished, FunctionCall, How, Interrupted};
 pub(crate) use hold::{Held, store_error};

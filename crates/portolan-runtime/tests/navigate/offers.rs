@@ -183,8 +183,10 @@ fn the_catalogue_is_navigated_too() {
     world.options.states = States::Tokens;
     let service = world.service();
     let overview = service.library().overview();
-    assert_eq!(overview.iter().filter(|known| known.fault.is_none()).count(), 16);
-    for known in overview {
+    assert_eq!(overview.iter().filter(|known| known.fault.is_none()).count(), 18);
+    // Phases are left when a repository shows it: no obedience is enough.
+    let steps = overview.into_iter().filter(|known| !["delivery", "sdlc-simple"].contains(&known.id.as_str()));
+    for known in steps {
         let (told, end) = obey(&world, begin(&world, &known.id, json!({})));
         assert!(end.guidance.message.contains("success"), "{}: {told:?}: {}", known.id, end.guidance.message);
     }

@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 mod eval;
 mod flow;
+mod guard;
+mod hook;
 mod install;
 mod kept;
 mod merge_gate;
@@ -74,6 +76,8 @@ enum Verb {
     Trust(trust::TrustArgs),
     Install(install::Install),
     Doctor(doctor::Doctor),
+    Hook(hook::Hook),
+    Guard(guard::Guard),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
     Demo(demo::Demo),
@@ -188,6 +192,8 @@ fn perform(cli: Cli) -> Exit {
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Install(args) => install::run(&args, &cli.common),
         Verb::Doctor(args) => doctor::run(&args, &cli.common),
+        Verb::Hook(args) => hook::run(&args, &cli.common),
+        Verb::Guard(args) => guard::run(args),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),

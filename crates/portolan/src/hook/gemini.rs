@@ -70,3 +70,23 @@ fn selection(event: &str, answer: &Answer) -> Value {
         Some(names) => specific(event, json!({ "toolConfig": { "mode": "ANY", "allowedFunctionNames": names } })),
     }
 }
+
+/// The tools that a step allows, by the names that this host has for them; nothing where they cannot all be named, or
+/// where none among them would let the agent go on from the step.
+pub(crate) fn shown(allowed: &[String]) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for pattern in allowed {
+        match pattern.as_str() {
+            "shell" => names.extend(NAMES.shell.iter().map(|&name| name.to_owned())),
+            "edit" => names.extend(NAMES.edit.iter().map(|&name| name.to_owned())),
+            "read" => names.extend(NAMES.reads.iter().map(|&name| name.to_owned())),
+            pattern if pattern.contains('*') => return None,
+            pattern => match pattern.strip_prefix("mcp:").and_then(|name| name.split_once('/')) {
+                Some((server, tool)) => names.push(format!("mcp_{server}_{tool}")),
+                None => names.push(pattern.to_owned()),
+            },
+        }
+    }
+    let goes_on = |name: &String| NAMES.shell.contains(&name.as_str()) || name.starts_with("mcp_portolan_");
+    names.iter().any(goes_on).then_some(names)
+}

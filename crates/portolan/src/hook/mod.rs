@@ -23,6 +23,7 @@ use std::time::Duration;
 use portolan_core::gates::Intent;
 
 pub(crate) use answer::{Answer, Reply, answer, is_denial, refuse};
+pub(crate) use gemini::shown;
 pub(crate) use read::read;
 pub(crate) use tools::quoted;
 
@@ -181,6 +182,8 @@ pub(crate) struct Call {
     pub(crate) folder: Option<String>,
     /// The tool call: always there before and after a tool.
     pub(crate) intent: Option<Intent>,
+    /// What the tool is given, as text: the same for the same call.
+    pub(crate) input: String,
     /// At the end of a turn.
     pub(crate) stop: Option<StopFacts>,
     /// The task that is to be marked as done.

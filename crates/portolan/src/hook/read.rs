@@ -19,11 +19,12 @@ pub(crate) fn read(host: Host, event: &str, stdin: &[u8]) -> Result<Call, Unread
     same_event(host, stage, &fields).map_err(unreadable)?;
     let folder = folder(&fields);
     let session = fields.text(&["session_id", "sessionId", "sessionID", "conversation_id"]);
-    let intent = match stage {
+    let (intent, input) = match stage {
         Stage::BeforeTool | Stage::AfterTool => {
-            Some(intent(host, event, &fields, session, folder).map_err(unreadable)?)
+            let (intent, input) = intent(host, event, &fields, session, folder).map_err(unreadable)?;
+            (Some(intent), input)
         }
-        _ => None,
+        _ => (None, String::new()),
     };
     let stop = matches!(stage, Stage::Stop | Stage::SubagentStop).then(|| StopFacts { again: again(&fields) });
     let task = (stage == Stage::TaskCompleted).then(|| fields.text(&["task_id", "taskId"])).flatten();
@@ -33,6 +34,7 @@ pub(crate) fn read(host: Host, event: &str, stdin: &[u8]) -> Result<Call, Unread
         session: session.map(str::to_owned),
         folder: folder.map(str::to_owned),
         intent,
+        input,
         stop,
         task: task.map(str::to_owned),
         source: fields.text(&["source"]).map(str::to_owned),
@@ -94,14 +96,15 @@ fn intent(
     fields: &Fields<'_>,
     session: Option<&str>,
     folder: Option<&str>,
-) -> Result<Intent, String> {
+) -> Result<(Intent, String), String> {
     let folder = folder.ok_or("the host does not say which folder the agent works in")?;
     if !is_absolute(folder) {
         return Err(format!("the agent's folder `{folder}` is not absolute"));
     }
     let (name, input) = call(host, event, fields)?;
     let tool = tools::tool(names(host), &name, &input, fields.0)?;
-    Ok(Intent {
+    let text = Value::Object(input.clone()).to_string();
+    let intent = Intent {
         session: session.map(str::to_owned),
         call: fields.text(&["tool_use_id", "toolUseId", "toolCallId", "callID"]).map(str::to_owned),
         agent: fields.text(&["agent_id", "agentId", "subagent_id"]).map(str::to_owned),
@@ -109,7 +112,8 @@ fn intent(
         name,
         tool,
         arguments: input.keys().cloned().collect(),
-    })
+    };
+    Ok((intent, text))
 }
 
 fn names(host: Host) -> &'static Names {

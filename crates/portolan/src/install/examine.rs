@@ -290,11 +290,13 @@ fn git_hooks(project: &Path, record: &Record) -> Vec<Finding> {
 }
 
 /// The variables that this program knows.
-const VARIABLES: [&str; 6] = [
+const VARIABLES: [&str; 8] = [
     "PORTOLAN_ALLOW_INTEGRATION_EDIT",
     "PORTOLAN_BYPASS_REASON",
     "PORTOLAN_DATA_DIR",
     "PORTOLAN_EVENTS_PATH",
+    "PORTOLAN_PROJECT",
+    "PORTOLAN_RUN",
     "PORTOLAN_SKIP_ISSUE_REF",
     "PORTOLAN_SKIP_QA_GATE",
 ];

@@ -130,7 +130,7 @@ fn lists_name_every_workflow() {
     }
     let catalogue = wire.done("ListCatalog", &json!({}));
     has(&catalogue, &["schemaVersion", "workflows", "workflowSelectionOptions", "agents", "agentSelectionOptions"]);
-    assert_eq!(catalogue["workflows"].as_array().map(Vec::len), Some(16));
+    assert_eq!(catalogue["workflows"].as_array().map(Vec::len), Some(18));
     assert_eq!(catalogue["agents"].as_array().map(Vec::len), Some(7));
     for options in ["workflowSelectionOptions", "agentSelectionOptions"] {
         let first = catalogue[options][0]["label"].as_str().expect("a label");
@@ -151,7 +151,7 @@ fn definitions_are_copied_loaded_and_drawn() {
     assert_eq!(wire.done("CopyWorkflows", &json!({ "workflowIds": ["execute"] }))["errors"][0]["id"], "execute");
     let forced = wire.done("CopyWorkflows", &json!({ "workflowIds": ["execute"], "force": true }));
     assert_eq!(forced["copied"], json!(["execute"]));
-    assert_eq!(wire.done("CopyWorkflows", &json!({}))["copied"].as_array().map(Vec::len), Some(15));
+    assert_eq!(wire.done("CopyWorkflows", &json!({}))["copied"].as_array().map(Vec::len), Some(17));
     let agents = wire.done("CopyAgents", &json!({ "agentIds": ["tester"], "targetDir": "agents" }));
     assert_eq!(agents["copied"], json!(["tester"]));
     assert!(project.path().join("agents/tester.md").is_file());

@@ -8,8 +8,9 @@ fn catalogue(wire: &mut Wire) -> Vec<String> {
     let listed = wire.done("ListWorkflows", &json!({ "source": "catalog" }));
     let ids = listed["workflows"].as_array().expect("workflows").iter();
     let ids: Vec<String> = ids.map(|workflow| workflow["id"].as_str().expect("an id").to_owned()).collect();
-    assert_eq!(ids.len(), 16);
-    ids
+    assert_eq!(ids.len(), 18);
+    // Phases are left when a repository shows it: no obedience is enough.
+    ids.into_iter().filter(|id| !["delivery", "sdlc-simple"].contains(&id.as_str())).collect()
 }
 
 fn agent<'a>(wire: &'a mut Wire, project: &'a Project, whims: usize, seed: u64) -> Obedient<'a> {

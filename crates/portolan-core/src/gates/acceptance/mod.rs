@@ -20,8 +20,14 @@ use serde::{Deserialize, Serialize};
 pub use spec_file::is_below;
 
 use super::facts::{Claims, Facts, Needs, Unknown};
-use super::guidelines::{Guidelines, Level};
+use super::guidelines::{Commits, Guidelines, Level};
 use crate::diagnostic::{clip, is_unseen};
+
+/// What would make a commit's message one by Conventional Commits; nothing when it is one.
+pub fn message_fault(message: &str, rules: &Commits) -> Option<String> {
+    let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
+    message::fault(subject, body, rules)
+}
 
 /// Whether what a check asks is so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

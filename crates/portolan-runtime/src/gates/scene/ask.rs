@@ -54,8 +54,8 @@ pub(super) fn head(root: &Path) -> Head {
     }
 }
 
-/// The exit status of git, and what it printed.
-fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+/// The exit status of git, and what it printed; nothing where it did not answer.
+pub(in crate::gates) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
     // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
@@ -63,9 +63,14 @@ fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String
         command.env_remove(name);
     }
     command.env("GIT_OPTIONAL_LOCKS", "0");
+    run(command, input, PATIENCE)
+}
+
+/// The exit status of a program, and what it printed; nothing where it did not answer in time.
+pub(in crate::gates) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let answer = answer(&mut child, input);
+    let answer = answer(&mut child, input, patience);
     if answer.is_none() {
         // It may have ended by itself meanwhile, and then there is nothing to stop.
         drop(child.kill());
@@ -74,7 +79,7 @@ fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String
     Some((status.code()?, answer?))
 }
 
-fn answer(child: &mut Child, input: Vec<u8>) -> Option<String> {
+fn answer(child: &mut Child, input: Vec<u8>, patience: Duration) -> Option<String> {
     let (mut stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
     // It may answer before it has read everything: both at once, so that neither waits for the other.
     thread::spawn(move || drop(stdin.write_all(&input)));
@@ -85,6 +90,6 @@ fn answer(child: &mut Child, input: Vec<u8>) -> Option<String> {
         // Nobody listens any more once the time is up.
         drop(send.send(bytes).map(|()| read));
     });
-    let bytes = receive.recv_timeout(PATIENCE).ok()?;
+    let bytes = receive.recv_timeout(patience).ok()?;
     String::from_utf8(bytes).ok()
 }

@@ -4,9 +4,9 @@
 //! takes a tenth of a millisecond for an edit, and starting one `git` takes two. `git` is asked only for what files cannot tell: whether a path is ignored, what an alias stands for, and
 //! what is checked out where references are kept in tables. What cannot be found out is left out, and the guards ask.
 
-mod ask;
+pub(super) mod ask;
 mod config;
-mod paths;
+pub(super) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
 mod tests;
@@ -38,6 +38,17 @@ pub struct Found {
     /// The world around it. The flow, the bypasses on record, the verdict of the type check, the questions and the time
     /// are for the caller to fill in.
     pub scene: Scene,
+}
+
+/// The worktree that a folder lies in.
+pub(super) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
+    Search::default().place(folder.to_str()?)?.worktree
+}
+
+/// Where the configuration of a repository has git look for hooks, when it says so.
+pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
+    let text = paths::text(&Path::new(&worktree.common_dir).join("config"), MAX_MESSAGE * 16)?;
+    config::Config::parse(&text).last("core.hookspath").map(str::to_owned)
 }
 
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.

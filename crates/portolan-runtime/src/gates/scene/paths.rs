@@ -12,7 +12,7 @@ const MAX_LINKS: usize = 40;
 
 /// The path that an absolute path leads to; `last` says whether its last part is followed as well. Nothing for one that is
 /// no path, or leads on and on.
-pub(super) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
+pub(in crate::gates) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
     if path.contains('\0') || !Path::new(path).is_absolute() {
         return None;
     }
@@ -56,7 +56,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 /// The text of a regular file that is not larger than `max` bytes.
-pub(super) fn text(path: &Path, max: u64) -> Option<String> {
+pub(in crate::gates) fn text(path: &Path, max: u64) -> Option<String> {
     // Only a regular file is opened: opening a pipe would wait for its writer.
     let meta = fs::metadata(path).ok()?;
     if !meta.is_file() || meta.len() > max {

@@ -10,6 +10,7 @@
 
 mod active;
 mod events;
+mod gate;
 mod log;
 mod state;
 
@@ -37,6 +38,7 @@ use crate::gates::rules::rules;
 use crate::store::{Record, RunId};
 
 pub use active::Active;
+pub use gate::Gate;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.

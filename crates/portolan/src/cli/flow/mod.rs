@@ -1,5 +1,6 @@
 //! `portolan flow`: the phases of a project's work, and what was put on record at its gates.
 
+mod attach;
 mod events;
 mod invariants;
 mod task;
@@ -39,6 +40,7 @@ enum Verb {
     ///
     /// Example: portolan flow invariants
     Invariants,
+    Attach(attach::Attach),
 }
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
@@ -52,5 +54,6 @@ pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
         Verb::Override(args) => task::run(&task::Deed::Override(args), common),
         Verb::Events(args) => events::run(args, common),
         Verb::Invariants => invariants::run(common),
+        Verb::Attach(args) => attach::run(args, common),
     }
 }

@@ -182,7 +182,8 @@ const SOURCES: [&str; 15] = [
 /// Words of these files that no navigation tool answers with: the sources of definitions, which are no codes; what is
 /// said at the start of the server, of task files, and of the moves of `Init`, `Start` and `Next`; and what becomes a
 /// note in the message.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
+    "bad_bypass",
     "catalog",
     "external",
     "project",

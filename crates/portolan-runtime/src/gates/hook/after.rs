@@ -1,0 +1,127 @@
+//! After a tool was used: what a shell did that no guard could tell before it ran.
+
+use std::path::Path;
+
+use portolan_core::gates::guards::Worktree;
+use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use serde_json::json;
+
+use super::refs::{Refs, is_within};
+use super::tripwire::{Snapshot, holds, short};
+use super::{Answerable, Gatekeeper, record};
+use crate::audit::{self, Kind, Line};
+use crate::gates::scene;
+
+const GUARD: &str = "no-edit-on-integration";
+
+impl Gatekeeper {
+    /// What there is to say after a tool was used. It has happened: a refusal here tells the agent to undo it.
+    pub fn after_tool(&self, intent: &Intent) -> Answerable {
+        if !matches!(intent.tool, Tool::Shell { .. }) {
+            return Answerable::allowed();
+        }
+        let Some((project, mut session)) = self.project().zip(self.opened_session()) else {
+            return Answerable::allowed();
+        };
+        let before = session.take_before(intent.call.as_deref().unwrap_or("last"));
+        let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), scene::worktree(project)) else {
+            return Answerable::allowed();
+        };
+        let after = Snapshot::take(&worktree, &rules, self.clock.now());
+        session.kept.tips.clone_from(&after.tips);
+        session.save();
+        drop(session);
+        let judgements = self.noticed(project, &worktree, &rules, intent, &before, &after);
+        if judgements.is_empty() {
+            return Answerable::allowed();
+        }
+        let about = self.record(None);
+        let late = |judgement: &Judgement| {
+            let data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
+                "reason": judgement.reason, "late": true });
+            about.entry(Kind::GuardBlock, Some(intent), data)
+        };
+        let entries: Vec<audit::Entry> = judgements.iter().map(late).collect();
+        let answer = Answerable::of(judgements);
+        match record::append(project, &self.clock, &entries, false) {
+            Ok(()) => answer,
+            Err(error) => answer.unrecorded(&error),
+        }
+    }
+
+    fn noticed(
+        &self,
+        project: &Path,
+        worktree: &Worktree,
+        rules: &Guidelines,
+        intent: &Intent,
+        before: &Snapshot,
+        after: &Snapshot,
+    ) -> Vec<Judgement> {
+        let mut found = Vec::new();
+        let refs = Refs::of(worktree);
+        for (branch, was) in &before.tips {
+            let Some(tip) = after.tips.get(branch).filter(|tip| *tip != was) else { continue };
+            if holds(rules, "I-2")
+                && !is_within(project, tip, &refs.on_remotes(branch))
+                && !self.was_got_past(project, intent, before, "I-2")
+            {
+                let reason = format!(
+                    "the command has moved `{branch}` to {}, which its remote does not have; `{branch}` takes work by \
+                     review only",
+                    short(tip)
+                );
+                found.push(judgement(
+                    "I-2",
+                    reason,
+                    vec![
+                        format!("keep the work: git switch -c feat/<issue>-<slug> {}", short(tip)),
+                        format!("put `{branch}` back: git update-ref refs/heads/{branch} {was}"),
+                    ],
+                ));
+            }
+        }
+        let stayed = before.branch.is_some() && before.branch == after.branch;
+        let same = before.changed.is_none() || after.changed.is_none() || before.changed == after.changed;
+        if let (true, false, Some(branch)) = (stayed, same, &after.branch)
+            && found.is_empty()
+            && holds(rules, "I-1")
+            && !self.was_got_past(project, intent, before, "I-1")
+        {
+            let reason = format!("the command has changed tracked files while `{branch}` is checked out");
+            found.push(judgement(
+                "I-1",
+                reason,
+                vec![
+                    "take the work along to a branch of its own: git switch -c feat/<issue>-<slug>".to_owned(),
+                    "or throw it away: git restore --staged --worktree .".to_owned(),
+                ],
+            ));
+        }
+        found
+    }
+
+    /// Whether the rule was got past for this call.
+    fn was_got_past(&self, project: &Path, intent: &Intent, before: &Snapshot, invariant: &str) -> bool {
+        let is_of_call = |line: &Line| {
+            line.kind == Kind::GuardBypass.name()
+                && line.data["invariant"] == invariant
+                && line.data["call"].as_str() == intent.call.as_deref()
+        };
+        let is_older = |line: &Line| line.at.0 < before.at;
+        audit::latest(&audit::project_log(project), |line| is_of_call(line) || is_older(line))
+            .is_ok_and(|line| line.is_some_and(|line| is_of_call(&line)))
+    }
+}
+
+fn judgement(invariant: &str, reason: String, remedies: Vec<String>) -> Judgement {
+    Judgement {
+        guard: GUARD.to_owned(),
+        invariant: Some(invariant.to_owned()),
+        decision: Decision::Block,
+        reason,
+        remedies,
+        bypass: None,
+        bypassed_by: None,
+    }
+}

@@ -1,0 +1,102 @@
+//! What a host, or git, is to be told.
+
+use portolan_core::diagnostic::clip;
+use portolan_core::gates::guards;
+use portolan_core::gates::{Decision, Judgement};
+
+use crate::audit::AuditError;
+use crate::service::ServiceError;
+
+/// What is decided, with all that there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answerable {
+    /// What may become of the call.
+    pub decision: Decision,
+    /// Why; empty where it is allowed.
+    pub reason: String,
+    /// What puts it right, in order.
+    pub remedies: Vec<String>,
+    /// What the agent should know besides.
+    pub context: Option<String>,
+    /// What each guard said.
+    pub judgements: Vec<Judgement>,
+}
+
+impl Answerable {
+    /// It may happen.
+    pub fn allowed() -> Answerable {
+        Answerable {
+            decision: Decision::Allow,
+            reason: String::new(),
+            remedies: Vec::new(),
+            context: None,
+            judgements: Vec::new(),
+        }
+    }
+
+    /// It may not happen.
+    pub fn blocked(reason: impl Into<String>) -> Answerable {
+        Answerable { decision: Decision::Block, reason: reason.into(), ..Answerable::allowed() }
+    }
+
+    /// What all judgements come to: the strictest speak.
+    pub(super) fn of(judgements: Vec<Judgement>) -> Answerable {
+        let decision = guards::overall(&judgements);
+        let mut answer = Answerable { decision, ..Answerable::allowed() };
+        if decision != Decision::Allow {
+            let speaking: Vec<&Judgement> =
+                judgements.iter().filter(|judgement| judgement.decision == decision).collect();
+            let reasons: Vec<String> = speaking.iter().map(|judgement| told(judgement)).collect();
+            answer.reason = reasons.join("; ");
+            let remedies = speaking.iter().flat_map(|judgement| judgement.remedies.iter().cloned());
+            let past = speaking.iter().filter_map(|judgement| {
+                let rule = judgement.invariant.as_deref().unwrap_or(&judgement.guard);
+                Some(format!("to get past {rule}, on record: {}", judgement.bypass.as_deref()?))
+            });
+            for remedy in remedies.chain(past) {
+                if !answer.remedies.contains(&remedy) {
+                    answer.remedies.push(remedy);
+                }
+            }
+        }
+        answer.judgements = judgements;
+        answer
+    }
+
+    pub(super) fn of_error(error: &ServiceError) -> Answerable {
+        let mut answer = Answerable::blocked(format!("it cannot be judged: {}", error.message));
+        answer.remedies.push(error.help.clone());
+        answer
+    }
+
+    /// The same decision cannot be put on record. A refusal stays one; anything else becomes one.
+    pub(super) fn unrecorded(self, error: &AuditError) -> Answerable {
+        let reason = match self.decision {
+            Decision::Block => format!("{}; this is not on record: {}", self.reason, error.message),
+            Decision::Allow | Decision::Ask => {
+                format!("what was decided cannot be put on record, so that it does not happen: {}", error.message)
+            }
+        };
+        let mut remedies = if self.decision == Decision::Block { self.remedies } else { Vec::new() };
+        remedies.push(error.help.clone());
+        Answerable { decision: Decision::Block, reason, remedies, ..Answerable::allowed() }
+    }
+
+    /// A rule is got past.
+    pub(super) fn is_bypassed(&self) -> bool {
+        self.judgements.iter().any(|judgement| judgement.bypassed_by.is_some())
+    }
+}
+
+fn told(judgement: &Judgement) -> String {
+    match &judgement.invariant {
+        Some(invariant) => format!("{invariant}: {}", clip_long(&judgement.reason)),
+        None => clip_long(&judgement.reason),
+    }
+}
+
+/// Reasons quote what was given, which may be of any length.
+fn clip_long(reason: &str) -> String {
+    const MAX_CHARS: usize = 2_000;
+    if reason.chars().nth(MAX_CHARS).is_none() { reason.to_owned() } else { clip(reason) }
+}

@@ -1,0 +1,413 @@
+//! Git's own hooks: the layer behind that of the hosts. They hold whoever commits, whatever program runs git, and ask the
+//! same guards.
+//!
+//! `--no-verify` skips `pre-commit`, `commit-msg` and `pre-push`. It does not skip `reference-transaction`, which sees an
+//! integration branch move whatever moves it; and so it must be fast where none does.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::acceptance::message_fault;
+use portolan_core::gates::guards::{Operation, Verdict, integrates};
+use portolan_core::gates::guidelines::Level;
+use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, bypass};
+use portolan_core::value::Timestamp;
+use serde_json::{Value, json};
+
+use super::refs::{Refs, is_within};
+use super::{Answerable, Gatekeeper, record, typecheck};
+use crate::audit::{self, Entry, Kind};
+use crate::gates::scene::{self, paths};
+use crate::service::{Gate, ServiceError};
+
+/// A commit message longer than this is refused.
+const MAX_MESSAGE: u64 = 1 << 20;
+/// How many references of one push or transaction are looked at one by one.
+const MAX_REFERENCES: usize = 64;
+/// For how long a call of a tool may have run before it commits, in milliseconds.
+const CALL_LASTS_MS: i64 = 2 * 3600 * 1000;
+
+/// A hook of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// Before a commit is made.
+    PreCommit,
+    /// When it has its message.
+    CommitMsg,
+    /// Before something is pushed.
+    PrePush,
+    /// Before references move.
+    ReferenceTransaction,
+    /// After a commit was made.
+    PostCommit,
+    /// After something else was checked out.
+    PostCheckout,
+}
+
+impl Hook {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::PreCommit => "pre-commit",
+            Hook::CommitMsg => "commit-msg",
+            Hook::PrePush => "pre-push",
+            Hook::ReferenceTransaction => "reference-transaction",
+            Hook::PostCommit => "post-commit",
+            Hook::PostCheckout => "post-checkout",
+        }
+    }
+
+    /// Whether its exit code counts for anything.
+    pub fn is_gate(self) -> bool {
+        !matches!(self, Hook::PostCommit | Hook::PostCheckout)
+    }
+}
+
+/// What git says to a hook.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The hook.
+    pub hook: Hook,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its standard input, where it has one.
+    pub input: String,
+    /// The folder that it was started in.
+    pub folder: PathBuf,
+    /// What git says the repository is: its variable `GIT_DIR`.
+    pub git_dir: Option<PathBuf>,
+    /// The agent whose shell runs git, where the environment says so.
+    pub agent: Option<String>,
+}
+
+/// The variables that hosts set in the shells of their agents.
+const AGENTS: [(&str, &str); 6] = [
+    ("CLAUDECODE", "claude-code"),
+    ("CODEX_SANDBOX", "codex"),
+    ("CURSOR_AGENT", "cursor"),
+    ("GEMINI_CLI", "gemini"),
+    ("OPENCODE", "opencode"),
+    ("COPILOT_CLI", "copilot"),
+];
+
+/// The agent whose shell has these variables.
+pub fn agent(variable: impl Fn(&str) -> bool) -> Option<String> {
+    AGENTS.iter().find(|(name, _)| variable(name)).map(|(_, host)| (*host).to_owned())
+}
+
+impl Run {
+    /// Whether git may go on.
+    pub fn answer(&self) -> Answerable {
+        match self.hook {
+            Hook::PreCommit => self.in_project(|keeper, rules| self.pre_commit(keeper, rules)),
+            Hook::CommitMsg => self.in_project(|keeper, rules| self.commit_msg(keeper, rules)),
+            Hook::PrePush => self.in_project(|keeper, rules| self.pre_push(keeper, rules)),
+            Hook::ReferenceTransaction => match self.arguments.first().map(String::as_str) {
+                Some("prepared") => self.in_project(|keeper, rules| self.transaction(keeper, rules)),
+                _ => Answerable::allowed(),
+            },
+            Hook::PostCommit | Hook::PostCheckout => self.receipt(),
+        }
+    }
+
+    /// Where the repository is. Git names it when it is not the one around the folder.
+    fn place(&self) -> PathBuf {
+        let named = self.git_dir.as_ref().map(|named| self.folder.join(named));
+        named.and_then(|named| named.canonicalize().ok()).unwrap_or_else(|| self.folder.clone())
+    }
+
+    fn in_project(&self, decide: impl FnOnce(&Gatekeeper, &Guidelines) -> Answerable) -> Answerable {
+        let keeper = Gatekeeper::of(None, "git", None, &self.place());
+        match keeper.rules() {
+            Ok(rules) => decide(&keeper, &rules),
+            Err(error) => Answerable::of_error(&error),
+        }
+    }
+
+    fn pre_commit(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
+        let (verdict, by_files) =
+            keeper.project().map_or((Verdict::NotConfigured, false), |project| typecheck::staged(project, rules));
+        let told = |entry: &mut Entry| {
+            if by_files && entry.data["invariant"] == "I-6" {
+                entry.data["reason"] =
+                    "the files as they are passed the type check; what is staged is not all of them".into();
+            }
+        };
+        let look = |found: &mut scene::Found| found.scene.typecheck = verdict;
+        self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, told)
+    }
+
+    fn commit_msg(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
+        let Some(file) = self.arguments.first() else {
+            return Answerable::blocked("git names no file with the message");
+        };
+        let Some(text) = paths::text(&self.folder.join(file), MAX_MESSAGE) else {
+            return Answerable::blocked(format!("the message in `{file}` cannot be read, or is longer than 1 MiB"));
+        };
+        let message = cleaned(&text);
+        let merges = scene::worktree(&self.place()).is_some_and(|tree| tree.operation == Some(Operation::Merge));
+        let generated = rules.commits.ignore_generated
+            && ["fixup! ", "squash! ", "amend! ", "Revert \""].iter().any(|start| message.starts_with(start));
+        if message.is_empty() || merges || generated {
+            return Answerable::allowed();
+        }
+        let path = "/portolan/message";
+        let mut answer = self.judged(keeper, rules, &format!("git commit -F {path}"), &["I-8"], |found| {
+            found.scene.messages.insert(path.to_owned(), message.clone());
+        });
+        if let Some(expected) = message_fault(&message, &rules.commits) {
+            answer = self.misformed(keeper, rules, &message, &expected, answer);
+        }
+        answer
+    }
+
+    /// What a message that is not in form comes to, besides what the guards said of it.
+    fn misformed(
+        &self,
+        keeper: &Gatekeeper,
+        rules: &Guidelines,
+        message: &str,
+        expected: &str,
+        answer: Answerable,
+    ) -> Answerable {
+        let level = rules.level(&["conventionalCommitFormat", "I-7"]);
+        if level == Level::Off {
+            return answer;
+        }
+        let subject = message.lines().next().unwrap_or_default();
+        let data = json!({ "sha": Value::Null, "subject": subject, "expected": expected });
+        let entries = [keeper.record(None).entry(Kind::CommitFormatViolation, None, data)];
+        let now = keeper.clock.now();
+        let past = gate(keeper).is_ok_and(|gate| {
+            let (phase, task) = (gate.flow.as_ref().map(|flow| &flow.phase), gate.flow.as_ref().map(|flow| &flow.task));
+            let (phase, task) = (phase.map(String::as_str), task.map(String::as_str));
+            gate.bypasses.iter().any(|known| bypass::matches(known, "I-7", phase, task, now))
+        });
+        let mut all = answer;
+        if level == Level::Block && !past {
+            let judgement = Judgement {
+                guard: "conventionalCommitFormat".to_owned(),
+                invariant: Some("I-7".to_owned()),
+                decision: Decision::Block,
+                reason: format!("the message `{}` is not in form", portolan_core::diagnostic::clip(subject)),
+                remedies: vec![expected.to_owned(), "then commit again".to_owned()],
+                bypass: Some("`portolan flow override I-7 --reason \"…\"`".to_owned()),
+                bypassed_by: None,
+            };
+            all.judgements.push(judgement);
+            all = Answerable::of(all.judgements);
+        } else {
+            all.context = Some(format!("warned only: I-7: {expected}"));
+        }
+        keeper.put_on_record(&entries, all)
+    }
+
+    fn pre_push(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
+        let remote = self.arguments.first().map_or("origin", String::as_str);
+        let mut specs = Vec::new();
+        for line in self.input.lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [_, local, reference, _] = fields[..] else {
+                return Answerable::blocked("what git says of the push cannot be read");
+            };
+            let is_integration = reference.strip_prefix("refs/heads/").is_some_and(|name| integrates(rules, name));
+            if is_integration && specs.len() < MAX_REFERENCES {
+                specs.push(if is_zero(local) { format!(":{reference}") } else { format!("{local}:{reference}") });
+            }
+        }
+        if specs.is_empty() {
+            return Answerable::allowed();
+        }
+        let remote = if remote.starts_with('-') || !remote.chars().all(is_plain) { "origin" } else { remote };
+        let specs: Vec<String> = specs.iter().map(|spec| quoted(spec)).collect();
+        self.judged(keeper, rules, &format!("git push {remote} {}", specs.join(" ")), &["I-2"], |_| {})
+    }
+
+    fn transaction(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
+        let moves = self.input.lines().filter_map(Move::read);
+        let ours: Vec<Move<'_>> =
+            moves.filter(|change| change.branch().is_some_and(|branch| integrates(rules, branch))).collect();
+        if ours.is_empty() {
+            return Answerable::allowed();
+        }
+        let place = self.place();
+        let Some(worktree) = scene::worktree(&place) else {
+            return Answerable::blocked("the repository whose branch moves cannot be found");
+        };
+        let refs = Refs::of(&worktree);
+        let mut denied = BTreeMap::new();
+        for change in &ours {
+            // One that is not there is born.
+            let Some(was) = refs.oid(change.name) else { continue };
+            let allowed = if is_zero(change.new) {
+                refs.is_packed(change.name, change.old)
+            } else {
+                let tips = refs.on_remotes(change.branch().unwrap_or_default());
+                change.new == was || is_within(&place, change.new, &tips)
+            };
+            if !allowed {
+                denied.insert(change.name, change.new);
+            }
+        }
+        self.denied(keeper, rules, &denied)
+    }
+
+    fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &BTreeMap<&str, &str>) -> Answerable {
+        let mut all = Vec::new();
+        for (name, new) in denied.iter().take(MAX_REFERENCES) {
+            let verb = if is_zero(new) { format!("-d {}", quoted(name)) } else { format!("{} {new}", quoted(name)) };
+            let covers = |entry: &mut Entry| entry.data["commit"] = json!(new);
+            let answer = self.judged_with(keeper, rules, &format!("git update-ref {verb}"), &["I-2"], |_| {}, covers);
+            if answer.decision != Decision::Allow && answer.judgements.is_empty() {
+                return answer;
+            }
+            all.extend(answer.judgements);
+        }
+        let mut answer = Answerable::of(all);
+        if answer.decision != Decision::Allow {
+            answer.remedies.push("what the remote has comes in with: git pull --ff-only".to_owned());
+            let undo = "a merge that was stopped may have changed files already: git restore --staged --worktree .";
+            answer.remedies.push(undo.to_owned());
+        }
+        answer
+    }
+
+    fn judged(
+        &self,
+        keeper: &Gatekeeper,
+        rules: &Guidelines,
+        command: &str,
+        invariants: &[&str],
+        look: impl FnOnce(&mut scene::Found),
+    ) -> Answerable {
+        self.judged_with(keeper, rules, command, invariants, look, |_| {})
+    }
+
+    /// What the guards of some rules say of a command of git. Git has nobody to ask, so that what would be asked is
+    /// refused.
+    fn judged_with(
+        &self,
+        keeper: &Gatekeeper,
+        rules: &Guidelines,
+        command: &str,
+        invariants: &[&str],
+        look: impl FnOnce(&mut scene::Found),
+        amend: impl Fn(&mut Entry),
+    ) -> Answerable {
+        let now = keeper.clock.now();
+        let gate = match gate(keeper) {
+            Ok(gate) => gate,
+            Err(error) => return Answerable::of_error(&error),
+        };
+        let place = self.place();
+        let Some(folder) = place.to_str() else { return Answerable::blocked("the folder's name is no text") };
+        let intent = Intent {
+            session: None,
+            call: None,
+            agent: self.agent.clone(),
+            folder: folder.to_owned(),
+            name: format!("git {}", self.hook.name()),
+            tool: Tool::Shell { command: command.to_owned() },
+            arguments: Vec::new(),
+        };
+        let mut judgements = keeper.guarded(&intent, rules, &gate, now, look);
+        judgements.retain(|judgement| {
+            judgement.invariant.as_deref().is_some_and(|invariant| invariants.contains(&invariant))
+        });
+        for judgement in &mut judgements {
+            if judgement.decision == Decision::Ask {
+                judgement.decision = Decision::Block;
+            }
+        }
+        let mut entries = keeper.record(Some(&gate)).judgements(&intent, &judgements);
+        entries.iter_mut().for_each(amend);
+        keeper.put_on_record(&entries, Answerable::of(judgements))
+    }
+
+    /// What has happened is put on record, where the project keeps a record.
+    fn receipt(&self) -> Answerable {
+        let place = self.place();
+        let keeper = Gatekeeper::of(None, "git", None, &place);
+        let branches = self.hook != Hook::PostCheckout || self.arguments.get(2).is_some_and(|flag| flag == "1");
+        let (Some(project), Some(worktree), true) = (keeper.project(), scene::worktree(&place), branches) else {
+            return Answerable::allowed();
+        };
+        if !project.join(".portolan").is_dir() {
+            return Answerable::allowed();
+        }
+        let branch = worktree.branch().map(str::to_owned);
+        let commit = match &worktree.head {
+            portolan_core::gates::guards::Head::Detached(commit) => Some(commit.clone()),
+            _ => branch.as_ref().and_then(|branch| Refs::of(&worktree).oid(&format!("refs/heads/{branch}"))),
+        };
+        let about = keeper.record(None);
+        let data = json!({ "toolName": format!("git {}", self.hook.name()), "toolInputKeys": [], "branch": branch,
+            "commit": commit, "by": self.agent });
+        let mut entries = vec![about.entry(Kind::ToolInvoked, None, data)];
+        if let (Hook::PostCommit, Some(agent)) = (self.hook, &self.agent)
+            && !was_guarded(project, keeper.clock.now())
+        {
+            let data = json!({ "what": "guards did not run", "where": agent, "expected": "a receipt of the call",
+                "found": commit });
+            entries.push(about.entry(Kind::GuardTamper, None, data));
+        }
+        // It has happened: nothing can be refused any more.
+        let _unwritten = record::append(project, &keeper.clock, &entries, false);
+        Answerable::allowed()
+    }
+}
+
+/// What the store says of the task; it is not opened where none is under way.
+fn gate(keeper: &Gatekeeper) -> Result<Gate, ServiceError> {
+    keeper.gate(None, None)
+}
+
+/// Whether a host has asked about a shell lately: the one that has just committed must have been asked about.
+fn was_guarded(project: &Path, now: Timestamp) -> bool {
+    let is_receipt = |line: &audit::Line| {
+        line.kind == Kind::ToolInvoked.name() && line.data["host"] != "git" && line.data["inputDigest"].is_string()
+    };
+    let is_older = |line: &audit::Line| line.at.0 < now.0.saturating_sub(CALL_LASTS_MS);
+    audit::latest(&audit::project_log(project), |line| is_receipt(line) || is_older(line))
+        .is_ok_and(|line| line.is_some_and(|line| is_receipt(&line) && !is_older(&line)))
+}
+
+/// One reference of a transaction.
+#[derive(Debug)]
+struct Move<'a> {
+    old: &'a str,
+    new: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Move<'a> {
+    /// Reads `old new name`. Whoever deletes a reference without saying where it was has zeros in both.
+    fn read(line: &'a str) -> Option<Move<'a>> {
+        let mut fields = line.splitn(3, ' ');
+        Some(Move { old: fields.next()?, new: fields.next()?, name: fields.next()? })
+    }
+
+    fn branch(&self) -> Option<&'a str> {
+        self.name.strip_prefix("refs/heads/")
+    }
+}
+
+fn is_zero(oid: &str) -> bool {
+    !oid.is_empty() && oid.bytes().all(|byte| byte == b'0')
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./:@".contains(c)
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A message as git will keep it: without the lines that are for whoever writes it.
+fn cleaned(text: &str) -> String {
+    let scissors = |line: &&str| !(line.starts_with('#') && line.contains("------------------------ >8"));
+    let lines: Vec<&str> = text.lines().take_while(scissors).filter(|line| !line.starts_with('#')).collect();
+    lines.join("\n").trim().to_owned()
+}

@@ -1,0 +1,284 @@
+//! The gates at a coding agent's own tool call: what the host announces is judged, put on record, and answered.
+//!
+//! Whoever asks is a process that lives for one call. So almost everything is read as files; the store is opened only
+//! where a task is under way, and `git` is started only for what files cannot tell. What was refused, or got past, is in
+//! the log before there is an answer.
+//!
+//! ```no_run
+//! use portolan_core::gates::{Decision, Intent, Tool};
+//! use portolan_runtime::gates::hook::Gatekeeper;
+//!
+//! let gatekeeper = Gatekeeper::of(None, "claude-code", Some("s1"), "/work/app".as_ref());
+//! let intent = Intent {
+//!     session: Some("s1".into()), call: Some("c1".into()), agent: None, folder: "/work/app".into(),
+//!     name: "Write".into(), tool: Tool::Edit { paths: vec!["src/main.rs".into()] }, arguments: vec![],
+//! };
+//! let answer = gatekeeper.before_tool(&intent, "the arguments as they were given");
+//! if answer.decision == Decision::Block {
+//!     // `answer.reason` says why, `answer.remedies` what puts it right.
+//! }
+//! ```
+
+mod after;
+mod answer;
+pub mod git;
+mod place;
+mod record;
+mod refs;
+mod session;
+mod start;
+mod stop;
+#[cfg(all(test, unix))]
+mod tests;
+mod tripwire;
+mod typecheck;
+mod watched;
+
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::bypass::Uses;
+use portolan_core::gates::guards;
+use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_core::value::Timestamp;
+
+use super::{rules, scene};
+use crate::audit::{self, Kind};
+use crate::clock::Clock;
+use crate::digest::Digest;
+use crate::service::{Gate, Options, Service, ServiceError};
+use crate::store::RunId;
+
+pub use answer::Answerable;
+pub use place::project_of;
+pub use watched::{NotInTime, within};
+
+use record::Record;
+use session::Session;
+
+/// The variable by which a host attaches its sessions to a run.
+pub const RUN: &str = "PORTOLAN_RUN";
+/// The variable by which a host says which project its sessions belong to.
+pub const PROJECT: &str = "PORTOLAN_PROJECT";
+
+/// Who is asked before a tool is used, and told after it.
+#[derive(Clone, Debug)]
+pub struct Gatekeeper {
+    /// The project; nothing outside of any.
+    project: Option<PathBuf>,
+    host: String,
+    session: Option<String>,
+    /// The run that the host attaches the session to.
+    attached: Option<String>,
+    clock: Clock,
+}
+
+impl Gatekeeper {
+    /// Whoever keeps the gates of the project that `folder` lies in, or of the one that is named.
+    pub fn of(named: Option<PathBuf>, host: &str, session: Option<&str>, folder: &Path) -> Gatekeeper {
+        Gatekeeper {
+            project: named.or_else(|| project_of(folder)),
+            host: host.to_owned(),
+            session: session.map(str::to_owned),
+            attached: None,
+            clock: Clock::System,
+        }
+    }
+
+    /// The same, for a session that the host attaches to a run.
+    #[must_use]
+    pub fn attached_to(self, run: Option<String>) -> Gatekeeper {
+        Gatekeeper { attached: run.filter(|run| !run.is_empty()), ..self }
+    }
+
+    /// The same, with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Gatekeeper {
+        Gatekeeper { clock, ..self }
+    }
+
+    /// The project whose gates are kept.
+    pub fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
+    /// Whether a tool may be used. `input` is what the call was given, in any form that is the same for the same call: it
+    /// is not kept, but its digest is.
+    pub fn before_tool(&self, intent: &Intent, input: &str) -> Answerable {
+        if matches!(intent.tool, Tool::Reads) && self.says_nothing_of_tools() {
+            return Answerable::allowed();
+        }
+        let now = self.clock.now();
+        let input = Digest::of(format!("{}\n{}\n{input}", intent.name, intent.folder));
+        let mut session = self.opened_session();
+        if let Some(known) = session.as_ref().and_then(|session| session.answered(intent, &input, now)) {
+            return known;
+        }
+        let (mut answer, record) = match self.judged(intent, &mut session, now) {
+            Ok(judged) => judged,
+            Err(error) => (Answerable::of_error(&error), self.record(None)),
+        };
+        if matches!(intent.tool, Tool::Reads) && answer.decision == Decision::Allow {
+            return answer;
+        }
+        let entries = record.of_call(intent, &input, &answer);
+        answer = self.put_on_record(&entries, answer);
+        if let Some(session) = &mut session {
+            session.remember(intent, &input, &answer, now);
+            session.save();
+        }
+        answer
+    }
+
+    /// What all guards, and the step of the run, say of a call.
+    fn judged(
+        &self,
+        intent: &Intent,
+        session: &mut Option<Session>,
+        now: Timestamp,
+    ) -> Result<(Answerable, Record), ServiceError> {
+        let rules = self.rules()?;
+        let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
+        let context = session.as_mut().and_then(|session| tripwire::before(self, session, intent, &rules, now));
+        let judgements = self.guarded(intent, &rules, &gate, now, |found| {
+            if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
+                found.scene.typecheck = typecheck::known(project, &rules);
+            }
+        });
+        let mut answer = Answerable::of(judgements);
+        answer.context = context;
+        Ok((answer, self.record(Some(&gate))))
+    }
+
+    /// What the guards say of a call; `look` finds out what the files around it do not tell.
+    fn guarded(
+        &self,
+        intent: &Intent,
+        rules: &Guidelines,
+        gate: &Gate,
+        now: Timestamp,
+        look: impl FnOnce(&mut scene::Found),
+    ) -> Vec<Judgement> {
+        let mut found = scene::find(intent, rules);
+        found.scene.now = now;
+        found.scene.flow = gate.flow.clone();
+        found.scene.bypasses = gate.bypasses.clone();
+        found.scene.human_questions = gate.people.clone();
+        look(&mut found);
+        let mut judgements = guards::judge(intent, &found.reading, &found.scene, rules);
+        judgements.extend(gate.permitted.clone());
+        judgements
+    }
+
+    /// The tools that the model is to be shown, as the step of the run names them.
+    pub fn allowed_tools(&self) -> Option<Vec<String>> {
+        let session = self.opened_session();
+        self.gate(session.as_ref().and_then(Session::run), None).ok()?.allowed
+    }
+
+    /// Attaches the session to a run: what the steps of that run say of tools holds from now on.
+    ///
+    /// # Errors
+    /// There is no project or no session, or it cannot be written down.
+    pub fn attach(&self, run: &RunId) -> Result<(), ServiceError> {
+        let unwritable = || {
+            let help = "run it in a project that can be written, and name the session";
+            ServiceError::failed("not_attached", "the session cannot be attached", help)
+        };
+        let mut session = self.opened_session().ok_or_else(unwritable)?;
+        session.attach(run);
+        if session.save() { Ok(()) } else { Err(unwritable()) }
+    }
+
+    /// Nothing says of tools what the guards do not: no task is under way, and the session is at no run.
+    fn says_nothing_of_tools(&self) -> bool {
+        let Some(project) = &self.project else { return true };
+        let folder = project.join(".portolan");
+        self.attached.is_none()
+            && !folder.join("flow.json").exists()
+            && self.session.as_deref().is_none_or(|session| !session::path(project, session).exists())
+    }
+
+    fn rules(&self) -> Result<Guidelines, ServiceError> {
+        self.project.as_deref().map_or_else(|| Ok(Guidelines::default()), rules::rules)
+    }
+
+    fn opened_session(&self) -> Option<Session> {
+        Session::open(self.project.as_deref()?, self.session.as_deref()?)
+    }
+
+    /// What the store says of the task, and of the run that the session is attached to. It is not opened without either.
+    fn gate(&self, attached: Option<&str>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+        let Some(project) = &self.project else { return Ok(Gate::default()) };
+        let attached = attached.or(self.attached.as_deref()).map(run_of).transpose()?;
+        if attached.is_none() && !project.join(".portolan/flow.json").exists() {
+            return Ok(Gate::default());
+        }
+        let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            ServiceError::failed("no_runtime", format!("no thread can be had: {error}"), "try again")
+        })?;
+        let mut gate = runtime.block_on(service.flow().gate(attached.as_ref(), intent))?;
+        let task = gate.flow.as_ref().map(|flow| flow.task.clone());
+        gate.bypasses.retain(|bypass| bypass.uses == Uses::Task || !is_used_up(project, task.as_deref(), bypass));
+        Ok(gate)
+    }
+
+    fn record(&self, gate: Option<&Gate>) -> Record {
+        Record::new(&self.host, self.session.as_deref(), gate)
+    }
+
+    /// The answer, once it is on record; where it cannot be, nothing may happen.
+    fn put_on_record(&self, entries: &[audit::Entry], answer: Answerable) -> Answerable {
+        let Some(project) = &self.project else {
+            return match answer.is_bypassed() {
+                true => Answerable::blocked("outside of a project nothing is on record, so that no rule is got past"),
+                false => answer,
+            };
+        };
+        match record::append(project, &self.clock, entries, answer.is_bypassed()) {
+            Ok(()) => answer,
+            Err(error) => answer.unrecorded(&error),
+        }
+    }
+
+    /// Answers what was not judged in time, or could not be, and puts that on record as far as it can be.
+    pub fn not_judged(&self, intent: Option<&Intent>, why: NotInTime) -> Answerable {
+        let answer = Answerable::blocked(why.message());
+        if let Some(project) = &self.project {
+            let record = self.record(None);
+            let entry = record.refusal("self-deadline", &why.message(), intent);
+            // The log may be what nobody could wait for.
+            let (project, clock) = (project.clone(), self.clock.clone());
+            let _late = within(watched::LAST_WORDS, move || record::append(&project, &clock, &[entry], false));
+        }
+        answer
+    }
+
+    /// Puts on record that an announcement could not be read, where it had to be.
+    pub fn not_understood(&self, message: &str) {
+        if let Some(project) = &self.project {
+            let entry = self.record(None).refusal("announcement", message, None);
+            // The answer is a refusal already.
+            let _unwritten = record::append(project, &self.clock, &[entry], false);
+        }
+    }
+}
+
+fn run_of(run: &str) -> Result<RunId, ServiceError> {
+    RunId::parse(run).ok_or_else(|| {
+        let message = format!("`{}` is no run", portolan_core::diagnostic::clip(run));
+        ServiceError::refused("bad_id", message, format!("attach the session to a run that is kept, or unset `{RUN}`"))
+    })
+}
+
+/// Whether a bypass that counts once has counted, by the log.
+fn is_used_up(project: &Path, task: Option<&str>, bypass: &Bypass) -> bool {
+    let is_use = |line: &audit::Line| {
+        line.kind == Kind::GuardBypass.name() && line.task.as_deref() == task && line.data["bypass"] == bypass.id
+    };
+    let is_older = |line: &audit::Line| line.at < bypass.at;
+    let found = audit::latest(&audit::project_log(project), |line| is_use(line) || is_older(line));
+    // What cannot be told counts as used: nothing is got past twice.
+    found.map_or(true, |line| line.is_some_and(|line| is_use(&line)))
+}

@@ -1,0 +1,126 @@
+//! What is put on record of a call: what each guard said, what was got past, and that a tool was used. A line with the
+//! call's id is its receipt.
+
+use std::path::Path;
+
+use portolan_core::gates::{Decision, Intent, Judgement, Tool};
+use serde_json::{Map, Value, json};
+
+use super::Answerable;
+use crate::audit::{AuditError, Durability, Entry, Kind, Log};
+use crate::clock::Clock;
+use crate::digest::Digest;
+use crate::project_folder;
+use crate::service::Gate;
+
+/// The most names of arguments that are kept.
+const MAX_NAMES: usize = 64;
+
+/// Puts entries on record.
+pub(super) fn append(project: &Path, clock: &Clock, entries: &[Entry], synced: bool) -> Result<(), AuditError> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let folder = project.join(".portolan");
+    if folder.is_dir() && !folder.join(".gitignore").exists() {
+        // Whoever adds all files must not commit the log; where this fails, the log cannot be written either.
+        let _unknown_to_git = project_folder::make(&folder);
+    }
+    let durability = if synced { Durability::Synced } else { Durability::Written };
+    Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())
+}
+
+/// Whose call it is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    host: String,
+    session: Option<String>,
+    run: Option<String>,
+    task: Option<String>,
+    phase: Option<String>,
+}
+
+impl Record {
+    pub(super) fn new(host: &str, session: Option<&str>, gate: Option<&Gate>) -> Record {
+        let flow = gate.and_then(|gate| gate.flow.as_ref());
+        Record {
+            host: host.to_owned(),
+            session: session.map(str::to_owned),
+            run: gate.and_then(|gate| gate.run.as_ref()).map(ToString::to_string),
+            task: flow.map(|flow| flow.task.clone()),
+            phase: flow.map(|flow| flow.phase.clone()),
+        }
+    }
+
+    /// An entry about the call, with whose it is.
+    pub(super) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> Entry {
+        let mut all = match data {
+            Value::Object(data) => data,
+            other => Map::from_iter([("what".to_owned(), other)]),
+        };
+        all.insert("host".to_owned(), json!(self.host));
+        let told = [
+            ("session", self.session.as_ref()),
+            ("call", intent.and_then(|intent| intent.call.as_ref())),
+            ("agent", intent.and_then(|intent| intent.agent.as_ref())),
+        ];
+        for (name, value) in told {
+            if let Some(value) = value {
+                all.insert(name.to_owned(), json!(value));
+            }
+        }
+        Entry {
+            kind,
+            phase: self.phase.clone(),
+            task: self.task.clone(),
+            run: self.run.clone(),
+            data: Value::Object(all),
+        }
+    }
+
+    /// All that is put on record before a call is answered.
+    pub(super) fn of_call(&self, intent: &Intent, input: &Digest, answer: &Answerable) -> Vec<Entry> {
+        let mut entries = self.judgements(intent, &answer.judgements);
+        if answer.judgements.iter().all(|judgement| judgement.decision < answer.decision) {
+            entries.push(self.refusal("gates", &answer.reason, Some(intent)));
+        }
+        if !matches!(intent.tool, Tool::Reads) {
+            let names: Vec<&String> = intent.arguments.iter().take(MAX_NAMES).collect();
+            let data = json!({ "toolName": intent.name, "toolInputKeys": names, "inputDigest": input.as_str(),
+                "decision": answer.decision });
+            entries.push(self.entry(Kind::ToolInvoked, Some(intent), data));
+        }
+        entries
+    }
+
+    /// What each guard said. What was got past comes twice: as a bypass, and as what the guard said of it.
+    pub(super) fn judgements(&self, intent: &Intent, judgements: &[Judgement]) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for judgement in judgements {
+            let mut data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
+                "reason": judgement.reason });
+            let kind = match (&judgement.bypassed_by, judgement.decision) {
+                (Some(bypass), _) => {
+                    data["bypass"] = json!(bypass.id);
+                    let past = json!({ "source": bypass.source, "identifier": bypass.identifier,
+                        "invariant": bypass.invariant, "phase": bypass.phase, "reason": bypass.reason,
+                        "by": bypass.by, "stage": "applied" });
+                    entries.push(self.entry(Kind::Bypass, Some(intent), past));
+                    Kind::GuardBypass
+                }
+                (None, Decision::Allow) => Kind::GuardAllow,
+                (None, Decision::Ask | Decision::Block) => {
+                    data["decision"] = json!(judgement.decision);
+                    Kind::GuardBlock
+                }
+            };
+            entries.push(self.entry(kind, Some(intent), data));
+        }
+        entries
+    }
+
+    /// A refusal that no guard made.
+    pub(super) fn refusal(&self, guard: &str, reason: &str, intent: Option<&Intent>) -> Entry {
+        self.entry(Kind::GuardBlock, intent, json!({ "guardId": guard, "reason": reason }))
+    }
+}

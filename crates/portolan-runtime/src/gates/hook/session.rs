@@ -1,0 +1,175 @@
+//! What is kept of a host's session between its calls: `.portolan/sessions/<session>.json`. One call at a time has it.
+//! What cannot be read of it is begun anew, because everything that counts is in the log.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use portolan_core::gates::{Decision, Intent};
+use portolan_core::value::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Answerable;
+use super::tripwire::Snapshot;
+use crate::digest::Digest;
+use crate::gates::scene::paths;
+use crate::project_folder;
+use crate::store::RunId;
+
+/// How many answers are kept, so that a call that is announced twice is answered alike.
+const MAX_ANSWERS: usize = 32;
+/// For how long an answer holds, in milliseconds: a host announces a call twice at once, or not at all.
+const ANSWER_HOLDS_MS: i64 = 60_000;
+/// How many calls may be under way at once.
+const MAX_SNAPSHOTS: usize = 32;
+/// The largest file that is read.
+const MAX_BYTES: u64 = 4 << 20;
+/// After how long what is kept of a session is thrown away.
+const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// A session, held by this process alone.
+#[derive(Debug)]
+pub(super) struct Session {
+    path: PathBuf,
+    pub(super) kept: Kept,
+    _turn: File,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Kept {
+    run: Option<String>,
+    answers: VecDeque<Answered>,
+    /// How the repository was before the calls that are under way.
+    pub(super) before: VecDeque<(String, Snapshot)>,
+    /// Where the integration branches were when the session was last asked about.
+    pub(super) tips: BTreeMap<String, String>,
+    /// What was found and told already.
+    pub(super) told: BTreeSet<String>,
+    /// What was checked out when the agent was last kept from stopping.
+    pub(super) stopped_at: Option<String>,
+}
+
+/// A call that was answered.
+#[derive(Debug, Serialize, Deserialize)]
+struct Answered {
+    call: String,
+    input: Digest,
+    at: Timestamp,
+    decision: Decision,
+    reason: String,
+    remedies: Vec<String>,
+}
+
+/// Where a session is kept. Its name is the host's, and may be anything.
+pub(super) fn path(project: &Path, session: &str) -> PathBuf {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let name = if !session.is_empty() && session.len() <= 64 && session.chars().all(plain) {
+        session.to_owned()
+    } else {
+        format!("x-{}", &Digest::of(session).as_str()[..32])
+    };
+    folder(project).join(format!("{name}.json"))
+}
+
+fn folder(project: &Path) -> PathBuf {
+    project.join(".portolan").join("sessions")
+}
+
+impl Session {
+    /// Waits for the session; nothing where it cannot be kept.
+    pub(super) fn open(project: &Path, session: &str) -> Option<Session> {
+        let path = path(project, session);
+        if !path.parent()?.is_dir() {
+            project_folder::make(&project.join(".portolan")).ok()?;
+            fs::create_dir(path.parent()?).ok()?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let turn = options.open(path.with_extension("lock")).ok()?;
+        turn.lock().ok()?;
+        let kept = paths::text(&path, MAX_BYTES).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Some(Session { path, kept, _turn: turn })
+    }
+
+    /// Writes it down; whether that was done.
+    pub(super) fn save(&self) -> bool {
+        let Ok(text) = serde_json::to_vec(&self.kept) else { return false };
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
+            file.write_all(&text).ok()?;
+            file.persist(&self.path).ok()
+        };
+        write().is_some()
+    }
+
+    /// The run that the session is attached to.
+    pub(super) fn run(&self) -> Option<&str> {
+        self.kept.run.as_deref()
+    }
+
+    pub(super) fn attach(&mut self, run: &RunId) {
+        self.kept.run = Some(run.to_string());
+    }
+
+    /// What the same call was answered before. One with other arguments is another call, whatever its id.
+    pub(super) fn answered(&self, intent: &Intent, input: &Digest, now: Timestamp) -> Option<Answerable> {
+        let call = intent.call.as_deref()?;
+        let known = self.kept.answers.iter().find(|known| {
+            known.call == call && known.input == *input && now.0.saturating_sub(known.at.0) < ANSWER_HOLDS_MS
+        })?;
+        Some(Answerable {
+            decision: known.decision,
+            reason: known.reason.clone(),
+            remedies: known.remedies.clone(),
+            ..Answerable::allowed()
+        })
+    }
+
+    pub(super) fn remember(&mut self, intent: &Intent, input: &Digest, answer: &Answerable, now: Timestamp) {
+        let Some(call) = &intent.call else { return };
+        self.kept.answers.push_back(Answered {
+            call: call.clone(),
+            input: input.clone(),
+            at: now,
+            decision: answer.decision,
+            reason: answer.reason.clone(),
+            remedies: answer.remedies.clone(),
+        });
+        while self.kept.answers.len() > MAX_ANSWERS {
+            self.kept.answers.pop_front();
+        }
+    }
+
+    /// Keeps how the repository was before a call.
+    pub(super) fn keep_before(&mut self, call: &str, snapshot: Snapshot) {
+        self.kept.before.retain(|(known, _)| known != call);
+        self.kept.before.push_back((call.to_owned(), snapshot));
+        while self.kept.before.len() > MAX_SNAPSHOTS {
+            self.kept.before.pop_front();
+        }
+    }
+
+    /// How the repository was before a call that is over.
+    pub(super) fn take_before(&mut self, call: &str) -> Option<Snapshot> {
+        let at = self.kept.before.iter().position(|(known, _)| known == call)?;
+        self.kept.before.remove(at).map(|(_, snapshot)| snapshot)
+    }
+
+    /// Throws away what is kept of sessions that nobody has asked about for long.
+    pub(super) fn sweep(project: &Path) {
+        let Ok(entries) = fs::read_dir(folder(project)) else { return };
+        let now = SystemTime::now();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let written = entry.metadata().and_then(|meta| meta.modified());
+            let is_old = written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > KEPT));
+            if is_old && path.extension().is_some_and(|extension| extension == "json") {
+                // Another process may have done it.
+                let _gone = (fs::remove_file(path.with_extension("lock")), fs::remove_file(path));
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! At the end of a turn (I-9): work that is committed and has no pull request is not done. The agent is sent back once.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use portolan_core::gates::guards::{Head, Worktree};
+use portolan_core::gates::guidelines::{Forge, Level};
+use portolan_core::gates::{Decision, Guidelines, bypass, guards};
+use serde_json::{Value, json};
+
+use super::refs::Refs;
+use super::{Answerable, Gatekeeper};
+use crate::audit::Kind;
+use crate::gates::scene::{self, ask, paths};
+
+const GUARD: &str = "session-end-pr-backstop";
+const RULE: &str = "I-9";
+/// How long `gh` may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How many records of reviews are looked at, and how much of each.
+const MAX_RECORDS: usize = 1000;
+const MAX_RECORD: u64 = 256 * 1024;
+
+impl Gatekeeper {
+    /// Whether the agent may stop. `again` says that a hook has sent it back already: then it may, whatever there is.
+    pub fn stop(&self, again: bool) -> Answerable {
+        let now = self.clock.now();
+        let (Some(project), Ok(rules), Ok(gate)) = (self.project(), self.rules(), self.gate(None, None)) else {
+            return Answerable::allowed();
+        };
+        let (Some(flow), Some(worktree)) = (&gate.flow, scene::worktree(project)) else {
+            return Answerable::allowed();
+        };
+        if rules.level(&[GUARD, RULE]) == Level::Off {
+            return Answerable::allowed();
+        }
+        let Some((branch, tip, count)) = ahead(project, &worktree, &rules) else { return Answerable::allowed() };
+        let found = requested(project, &rules, &branch);
+        if found == Ok(true) {
+            return Answerable::allowed();
+        }
+        let (phase, task) = (Some(flow.phase.as_str()), Some(flow.task.as_str()));
+        if gate.bypasses.iter().any(|known| bypass::matches(known, RULE, phase, task, now)) {
+            return Answerable::allowed();
+        }
+        let reason = told(&branch, count, &found);
+        let mut session = self.opened_session();
+        let known = session.as_ref().is_some_and(|session| session.kept.stopped_at.as_deref() == Some(tip.as_str()));
+        let warned = rules.level(&[GUARD, RULE]) == Level::Warn;
+        // Who cannot be remembered is not kept: that could go on for ever.
+        if again || known || warned || session.is_none() || found.is_err() {
+            return Answerable { decision: Decision::Ask, reason, ..Answerable::allowed() };
+        }
+        if let Some(session) = &mut session {
+            session.kept.stopped_at = Some(tip);
+            if !session.save() {
+                return Answerable { decision: Decision::Ask, reason, ..Answerable::allowed() };
+            }
+        }
+        let mut answer = Answerable::blocked(format!("{RULE}: {reason}"));
+        answer.remedies = match &rules.pull_requests.forge {
+            Forge::GitHub => {
+                vec![
+                    format!("git push -u origin {branch}"),
+                    "gh pr create --fill, then `portolan flow tick`".to_owned(),
+                ]
+            }
+            Forge::Files { folder } => vec![format!("write the review of `{branch}` into `{folder}/<number>.md`")],
+        };
+        answer.remedies.push("where the work is not ready for that, say so to the person and stop again".to_owned());
+        let data = json!({ "guardId": GUARD, "invariant": RULE, "reason": reason });
+        let entry = self.record(Some(&gate)).entry(Kind::GuardBlock, None, data);
+        self.put_on_record(&[entry], answer)
+    }
+}
+
+fn told(branch: &str, count: u64, found: &Result<bool, String>) -> String {
+    let commits = if count == 1 { "one commit".to_owned() } else { format!("{count} commits") };
+    match found {
+        Ok(_) => format!("`{branch}` has {commits} that no pull request is open for"),
+        Err(why) => format!("`{branch}` has {commits}, and whether a pull request is open cannot be told: {why}"),
+    }
+}
+
+/// The branch that is checked out, where it is, and how many commits the integration branch does not have of it.
+fn ahead(project: &Path, worktree: &Worktree, rules: &Guidelines) -> Option<(String, String, u64)> {
+    let Head::Branch(branch) = &worktree.head else { return None };
+    if guards::integrates(rules, branch) {
+        return None;
+    }
+    let refs = Refs::of(worktree);
+    let tip = refs.oid(&format!("refs/heads/{branch}"))?;
+    let bases = rules.integration.iter().flat_map(|name| {
+        let remote = refs.on_remotes(name).into_iter().next();
+        remote.or_else(|| refs.oid(&format!("refs/heads/{name}")))
+    });
+    let bases: Vec<String> = bases.collect();
+    if bases.is_empty() {
+        return None;
+    }
+    let mut arguments = vec!["rev-list", "--count", "HEAD", "--not"];
+    arguments.extend(bases.iter().map(String::as_str));
+    let (_, count) = ask::ask(project, &arguments, Vec::new()).filter(|(status, _)| *status == 0)?;
+    let count: u64 = count.trim().parse().ok()?;
+    (count > 0).then(|| (branch.clone(), tip, count))
+}
+
+/// Whether there is a pull request for a branch that is open, or merged.
+fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, String> {
+    match &rules.pull_requests.forge {
+        Forge::Files { folder } => {
+            let records = std::fs::read_dir(project.join(folder)).into_iter().flatten().flatten().take(MAX_RECORDS);
+            let names = |path: &Path| paths::text(path, MAX_RECORD).is_some_and(|text| text.contains(branch));
+            Ok(records.map(|record| record.path()).any(|path| names(&path)))
+        }
+        Forge::GitHub => {
+            let mut command = Command::new("gh");
+            command.args(["pr", "list", "--head", branch, "--state", "all", "--json", "number,state"]);
+            command.current_dir(project).env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+            let answer = ask::run(command, Vec::new(), PATIENCE).ok_or("`gh` does not answer")?;
+            let (0, text) = answer else { return Err(format!("`gh` ends with status {}", answer.0)) };
+            let found: Value = serde_json::from_str(&text).map_err(|_| "`gh` does not answer with JSON".to_owned())?;
+            let counts = |request: &Value| matches!(request["state"].as_str(), Some("OPEN" | "MERGED"));
+            Ok(found.as_array().is_some_and(|found| found.iter().any(counts)))
+        }
+    }
+}

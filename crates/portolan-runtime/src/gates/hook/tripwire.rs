@@ -1,0 +1,253 @@
+//! What is noticed although no guard could tell before: tracked content that changed while an integration branch was
+//! checked out, integration branches that moved away from their remote, hooks that were changed or are not run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::guards::{Worktree, integrates};
+use portolan_core::gates::guidelines::Level;
+use portolan_core::gates::{Guidelines, Intent, Tool};
+use portolan_core::value::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::refs::{Refs, is_within};
+use super::session::Session;
+use super::{Gatekeeper, record};
+use crate::audit::{self, Entry, Kind, Line};
+use crate::digest::Digest;
+use crate::gates::scene::{self, ask, paths};
+
+/// The largest file whose digest is compared.
+const MAX_HOOK: u64 = 4 << 20;
+
+/// How a repository is, as far as it must not change under a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Snapshot {
+    /// When it was looked at.
+    pub(super) at: i64,
+    /// The branch that is checked out, where it is one that work is integrated into.
+    pub(super) branch: Option<String>,
+    /// Where each integration branch is.
+    pub(super) tips: BTreeMap<String, String>,
+    /// What of the tracked content is not as it was committed; only while an integration branch is checked out.
+    pub(super) changed: Option<String>,
+}
+
+impl Snapshot {
+    pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp) -> Snapshot {
+        let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
+        let changed = branch.as_ref().and_then(|_| changed(Path::new(&worktree.root)));
+        Snapshot { at: now.0, branch, tips: Refs::of(worktree).integration(rules), changed }
+    }
+}
+
+/// A digest of what differs from the last commit. Of a file that differs its size and time count, because reading all of
+/// it would take as long as it is large.
+fn changed(root: &Path) -> Option<String> {
+    let (_, text) = ask::ask(root, &["status", "--porcelain=v2", "-z", "--untracked-files=no"], Vec::new())?;
+    let mut told = text.clone();
+    for entry in text.split('\0') {
+        let fields = match entry.as_bytes().first() {
+            Some(b'1') => 9,
+            Some(b'2') => 10,
+            Some(b'u') => 11,
+            _ => continue,
+        };
+        let Some(path) = entry.splitn(fields, ' ').last() else { continue };
+        if let Ok(meta) = fs::symlink_metadata(root.join(path)) {
+            let time = meta.modified().ok().map(|time| format!("{time:?}")).unwrap_or_default();
+            told.push_str(&format!("\0{} {time}", meta.len()));
+        }
+    }
+    Some(Digest::of(told).to_string())
+}
+
+/// Something that was found, which must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) what: &'static str,
+    pub(super) place: String,
+    pub(super) expected: String,
+    pub(super) found: String,
+    /// What the agent is told.
+    pub(super) said: String,
+}
+
+impl Finding {
+    fn key(&self) -> String {
+        format!("{} {} {}", self.what, self.place, self.found)
+    }
+
+    pub(super) fn data(&self) -> Value {
+        json!({ "what": self.what, "where": self.place, "expected": self.expected, "found": self.found })
+    }
+}
+
+/// Looks before a call whether all is as it should be, and how it is where a shell may change it. What is found is on
+/// record once for each session, and told to the agent.
+pub(super) fn before(
+    gatekeeper: &Gatekeeper,
+    session: &mut Session,
+    intent: &Intent,
+    rules: &Guidelines,
+    now: Timestamp,
+) -> Option<String> {
+    let project = gatekeeper.project()?;
+    if matches!(intent.tool, Tool::Reads) {
+        return None;
+    }
+    let worktree = scene::worktree(project);
+    let context = tell(gatekeeper, session, rules, worktree.as_deref());
+    if let (Tool::Shell { .. }, Some(worktree)) = (&intent.tool, &worktree) {
+        let snapshot = Snapshot::take(worktree, rules, now);
+        session.kept.tips.clone_from(&snapshot.tips);
+        session.keep_before(intent.call.as_deref().unwrap_or("last"), snapshot);
+    }
+    context
+}
+
+/// Puts on record what is found for the first time in this session, and says it.
+pub(super) fn tell(
+    gatekeeper: &Gatekeeper,
+    session: &mut Session,
+    rules: &Guidelines,
+    worktree: Option<&Worktree>,
+) -> Option<String> {
+    let project = gatekeeper.project()?;
+    let mut found = tampered(project, worktree);
+    if let Some(worktree) = worktree {
+        found.extend(moved(project, worktree, rules, &session.kept.tips));
+    }
+    let new: Vec<Finding> = found.into_iter().filter(|finding| session.kept.told.insert(finding.key())).collect();
+    if new.is_empty() {
+        return None;
+    }
+    let about = gatekeeper.record(None);
+    let entries: Vec<Entry> = new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
+    // Where nothing can be put on record no call is allowed, so that this needs no answer of its own.
+    let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
+    let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
+    Some(format!("{}. Tell the person whom you work for.", said.join(". ")))
+}
+
+/// What `portolan install` has written down, as far as it is compared.
+#[derive(Deserialize)]
+struct Installation {
+    files: Vec<File>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    host: String,
+    file: PathBuf,
+    digest: String,
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+/// What was put into a file that others write too.
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default)]
+    within: Vec<String>,
+    #[serde(default)]
+    key: Option<String>,
+    value: Value,
+}
+
+/// Hooks that are not as they were installed, or that git does not look for any more.
+pub(super) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
+    let Some(text) = paths::text(&project.join(".portolan/installed.json"), MAX_HOOK) else { return Vec::new() };
+    let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
+    let mut found: Vec<Finding> = installation.files.iter().filter_map(|file| altered(project, file)).collect();
+    let hook = installation.files.iter().find(|file| file.host == "git");
+    if let (Some(hook), Some(worktree)) = (hook, worktree) {
+        found.extend(elsewhere(&hook.file, worktree));
+    }
+    found
+}
+
+fn altered(project: &Path, file: &File) -> Option<Finding> {
+    let place = file.file.display().to_string();
+    let text = paths::text(&project.join(&file.file), MAX_HOOK);
+    let found = text.as_ref().map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
+    if found == file.digest || text.as_ref().is_some_and(|text| holds_all(text, &file.parts)) {
+        return None;
+    }
+    let said = format!("the hooks in `{place}` are not those that were installed");
+    Some(Finding { what: "hook", place, expected: file.digest.clone(), found, said })
+}
+
+/// Whether all that was put into a file is still in it. One with comments is not read here: `portolan doctor` does.
+fn holds_all(text: &str, parts: &[Part]) -> bool {
+    if parts.is_empty() {
+        return false;
+    }
+    let Ok(whole) = serde_json::from_str::<Value>(text) else { return true };
+    parts.iter().all(|part| {
+        let inner = part.within.iter().try_fold(&whole, |value, key| value.get(key));
+        match (&part.key, inner) {
+            (Some(key), Some(inner)) => inner.get(key) == Some(&part.value),
+            (None, Some(Value::Array(items))) => items.contains(&part.value),
+            _ => false,
+        }
+    })
+}
+
+fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
+    let given = scene::hooks_path(worktree)?;
+    let folder = Path::new(&worktree.root).join(&given);
+    let folder = folder.canonicalize().unwrap_or(folder);
+    let expected = hook.parent()?;
+    if folder == expected {
+        return None;
+    }
+    Some(Finding {
+        what: "core.hooksPath",
+        place: worktree.common_dir.clone() + "/config",
+        expected: expected.display().to_string(),
+        found: given.clone(),
+        said: format!("`core.hooksPath` leads git to `{given}`, where the installed hooks are not"),
+    })
+}
+
+/// Integration branches that have moved since the session last looked, to commits that no remote has.
+fn moved(project: &Path, worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<String, String>) -> Vec<Finding> {
+    if known.is_empty() || !holds(rules, "I-2") {
+        return Vec::new();
+    }
+    let refs = Refs::of(worktree);
+    let now = refs.integration(rules);
+    let mut found = Vec::new();
+    for (branch, expected) in known {
+        let Some(tip) = now.get(branch).filter(|tip| *tip != expected) else { continue };
+        if !is_within(project, tip, &refs.on_remotes(branch)) && !is_covered(project, tip) {
+            found.push(Finding {
+                what: "integration branch",
+                place: branch.clone(),
+                expected: expected.clone(),
+                found: tip.clone(),
+                said: format!("`{branch}` was moved to {}, which no remote has and no guard has seen", short(tip)),
+            });
+        }
+    }
+    found
+}
+
+/// Whether somebody got past I-2 with the commit: the hook that saw the branch move has written it down.
+fn is_covered(project: &Path, commit: &str) -> bool {
+    let is_receipt = |line: &Line| line.kind == Kind::GuardBypass.name() && line.data["commit"] == *commit;
+    audit::latest(&audit::project_log(project), is_receipt).is_ok_and(|line| line.is_some())
+}
+
+/// Whether what breaks a rule of the integration branches is stopped here.
+pub(super) fn holds(rules: &Guidelines, invariant: &str) -> bool {
+    !rules.commit_directly && rules.level(&["no-edit-on-integration", invariant]) == Level::Block
+}
+
+pub(super) fn short(oid: &str) -> &str {
+    oid.get(..10).unwrap_or(oid)
+}

@@ -1,0 +1,43 @@
+//! `portolan flow attach`: a session of a coding agent works at a run.
+
+use clap::Args;
+use portolan_runtime::gates::hook::Gatekeeper;
+use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::store::RunId;
+use serde_json::json;
+
+use super::super::{Common, Exit, block_on};
+
+/// Attach a session of a coding agent to a run: its steps say from then on which tools may be used.
+///
+/// Example: portolan flow attach k7m2qx4p --session 5f0c1f2e
+#[derive(Args)]
+#[command(
+    after_help = "Without it a session works at the project's task. A host may also set `PORTOLAN_RUN` for its hooks. \
+                  Subagents belong to the session that started them."
+)]
+pub(super) struct Attach {
+    /// The run.
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// The session, by the name that its host gives it.
+    #[arg(long, value_name = "ID")]
+    session: String,
+}
+
+pub(super) fn run(args: &Attach, common: &Common) -> anyhow::Result<Exit> {
+    let (output, project) = (common.output(), common.project()?);
+    let run = RunId::parse(&args.run).ok_or_else(|| {
+        let message = format!("`{}` is no run", portolan_core::diagnostic::clip(&args.run));
+        ServiceError::refused("bad_id", message, "`portolan runs list` shows the runs")
+    })?;
+    let service = Service::new(common.options()?)?;
+    block_on(async { service.flow().gate(Some(&run), None).await })??;
+    Gatekeeper::of(Some(project.clone()), "portolan", Some(&args.session), &project).attach(&run)?;
+    if output.is_json() {
+        output.json(&json!({ "session": args.session, "run": run.as_str() }))?;
+    } else {
+        output.line(format!("the session `{}` works at {run}", portolan_core::diagnostic::clip(&args.session)))?;
+    }
+    Ok(Exit::Done)
+}

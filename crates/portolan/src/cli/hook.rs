@@ -1,0 +1,115 @@
+//! `portolan hook`: what a coding agent's host runs before and after it uses a tool.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use portolan_runtime::gates::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
+
+use super::{Common, Exit};
+use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage};
+
+/// Answer a hook of a coding agent: may the tool be used? The host runs this; `portolan install` tells it to.
+///
+/// Example: portolan hook claude-code PreToolUse < announcement.json
+#[derive(Args)]
+#[command(
+    after_help = "Standard input is what the host says, standard output and the exit code are what it acts upon. What \
+                  cannot be understood, judged in time or put on record before a tool is used is refused. `PORTOLAN_PROJECT` \
+                  and `PORTOLAN_RUN` in the host's own environment name the project, and the run of its sessions."
+)]
+pub(super) struct Hook {
+    /// The host.
+    #[arg(value_parser = host, value_name = "HOST")]
+    host: Host,
+    /// The event, by the host's name for it.
+    #[arg(value_name = "EVENT")]
+    event: String,
+}
+
+fn host(name: &str) -> Result<Host, String> {
+    Host::named(name).ok_or_else(|| {
+        let known: Vec<&str> = Host::ALL.into_iter().map(Host::name).collect();
+        format!("the hosts are {}", portolan_core::diagnostic::list(&known))
+    })
+}
+
+pub(super) fn run(args: &Hook, common: &Common) -> anyhow::Result<Exit> {
+    // What it prints would be an answer to the host; the fault is on record instead.
+    std::panic::set_hook(Box::new(|_| {}));
+    let named = common.project.clone().or_else(|| absolute(PROJECT));
+    let reply = replied(args.host, &args.event, named);
+    std::io::stderr().write_all(reply.stderr.as_bytes())?;
+    let mut stdout = std::io::stdout();
+    stdout.write_all(reply.stdout.as_bytes())?;
+    stdout.flush()?;
+    Ok(if reply.status == 0 { Exit::Done } else { Exit::Refused })
+}
+
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir())
+}
+
+/// The answer, at the latest when the host still waits for it.
+fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
+    let stage = host.stage(event);
+    let (name, project) = (event.to_owned(), named.clone());
+    match within(stage.deadline(), move || judged(host, &name, project)) {
+        Ok(reply) => reply,
+        Err(why) if stage.is_gating() => {
+            let keeper = Gatekeeper::of(named, host.name(), None, &here());
+            hook::answer(host, event, &told(keeper.not_judged(None, why)))
+        }
+        Err(_) => hook::answer(host, event, &Answer::allowed()),
+    }
+}
+
+fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+}
+
+fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
+    let mut stdin = Vec::new();
+    // One byte more than may be read says that it is too long.
+    let read = std::io::stdin().take(MAX_INPUT as u64 + 1).read_to_end(&mut stdin);
+    let stdin = if read.is_ok() { stdin } else { Vec::new() };
+    match hook::read(host, event, &stdin) {
+        Ok(call) => hook::answer(host, event, &answered(host, &call, named)),
+        Err(unreadable) => {
+            if unreadable.stage.is_gating() {
+                Gatekeeper::of(named, host.name(), None, &here()).not_understood(&unreadable.message);
+            }
+            hook::refuse(host, event, &unreadable)
+        }
+    }
+}
+
+fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
+    let folder = call.folder.as_deref().map_or_else(here, |folder| Path::new(folder).to_owned());
+    let keeper = Gatekeeper::of(named, host.name(), call.session.as_deref(), &folder);
+    let keeper = keeper.attached_to(std::env::var(RUN).ok());
+    let answer = match (call.stage, &call.intent) {
+        (Stage::BeforeTool, Some(intent)) => keeper.before_tool(intent, &call.input),
+        (Stage::AfterTool, Some(intent)) => keeper.after_tool(intent),
+        (Stage::BeforeTool | Stage::AfterTool, None) => Answerable::blocked("the host does not say what is to be done"),
+        (Stage::SessionStart, _) => keeper.session_start(),
+        (Stage::Stop, _) => keeper.stop(call.stop.is_some_and(|stop| stop.again)),
+        (Stage::TaskCompleted, _) => keeper.task_completed(call.task.as_deref()),
+        (Stage::BeforeToolSelection, _) => {
+            let allowed_tools = keeper.allowed_tools().and_then(|names| hook::shown(&names));
+            return Answer { allowed_tools, ..Answer::allowed() };
+        }
+        (Stage::SubagentStop | Stage::PromptSubmitted | Stage::Other, _) => Answerable::allowed(),
+    };
+    told(answer)
+}
+
+fn told(answer: Answerable) -> Answer {
+    Answer {
+        decision: answer.decision,
+        reason: answer.reason,
+        remedies: answer.remedies,
+        context: answer.context,
+        allowed_tools: None,
+    }
+}

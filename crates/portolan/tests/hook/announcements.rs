@@ -1,0 +1,109 @@
+//! What every host is answered before a tool is used.
+
+use crate::support::{HOSTS, Project, before};
+
+#[test]
+fn an_edit_on_main_is_refused_with_what_puts_it_right() {
+    let project = Project::new();
+    for (host, ..) in HOSTS {
+        let said = project.edit(host, "a.txt");
+        assert!(said.is_denied(), "{said:?}");
+        for part in ["I-1", "while `main` is checked out", "git switch -c feat/<issue>-<slug>", "PORTOLAN_ALLOW"] {
+            assert!(said.stdout.contains(part), "{host} does not say {part}: {said:?}");
+        }
+    }
+    assert_eq!(project.events("flow.guard.block").len(), HOSTS.len());
+}
+
+#[test]
+fn an_edit_on_a_branch_is_allowed_and_on_record() {
+    let project = Project::on_branch();
+    for (host, ..) in HOSTS {
+        let said = project.edit(host, "a.txt");
+        assert!(said.is_allowed(), "{said:?}");
+    }
+    let invoked = project.events("flow.tool.invoked");
+    assert_eq!(invoked.len(), HOSTS.len());
+    let data = &invoked[0]["data"];
+    assert_eq!(data["toolName"], "Write");
+    assert_eq!(data["toolInputKeys"], serde_json::json!(["file_path", "content"]));
+    assert_eq!(data["inputDigest"].as_str().map(str::len), Some(64));
+}
+
+#[test]
+fn a_commit_without_a_type_check_is_refused() {
+    let project = Project::on_branch();
+    project.write("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\n");
+    for (host, ..) in HOSTS {
+        let said = project.shell(host, "git add -A && git commit -m 'feat: x (#1)'");
+        assert!(said.is_denied(), "{said:?}");
+        assert!(said.stdout.contains("I-6") && said.stdout.contains("portolan qa typecheck"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_rule_is_got_past_by_name_and_on_record() {
+    let project = Project::new();
+    for (host, ..) in HOSTS {
+        let line = "PORTOLAN_ALLOW_INTEGRATION_EDIT=1 PORTOLAN_BYPASS_REASON='first aid' git commit -m 'fix: x (#1)'";
+        let said = project.shell(host, line);
+        assert!(said.is_allowed(), "{said:?}");
+    }
+    let bypasses = project.events("flow.bypass");
+    assert_eq!(bypasses.len(), HOSTS.len());
+    let data = &bypasses[0]["data"];
+    assert_eq!(
+        (&data["invariant"], &data["reason"], &data["stage"]),
+        (&"I-2".into(), &"first aid".into(), &"applied".into())
+    );
+    assert_eq!(project.events("flow.guard.bypass").len(), HOSTS.len());
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused() {
+    let project = Project::on_branch();
+    let long = format!(r#"{{"cwd":"/","tool_name":"x","tool_input":{{"a":"{}"}}}}"#, "a".repeat(10 << 20));
+    for (host, ..) in HOSTS {
+        for input in ["", "oops", "[]", "{}", r#"{"cwd":"here","tool_name":"Bash","tool_input":{}}"#, &long] {
+            let said = project.hook(host, before(host), input.as_bytes());
+            assert!(said.is_denied(), "{}: {said:?}", &input[..input.len().min(40)]);
+        }
+    }
+    assert_eq!(project.events("flow.guard.block").len(), 6 * HOSTS.len());
+}
+
+#[test]
+fn what_only_looks_is_allowed_and_not_on_record() {
+    let project = Project::new();
+    let call = project.call("claude-code", "Read", serde_json::json!({ "file_path": "a.txt" }));
+    assert!(project.hook("claude-code", "PreToolUse", call.to_string().as_bytes()).is_allowed());
+    assert!(project.shell("claude-code", "git status && git log").is_allowed());
+    assert_eq!(project.events("flow.tool.invoked").len(), 1, "the shell alone may change something");
+}
+
+#[test]
+fn an_unknown_host_or_event_is_told() {
+    let project = Project::new();
+    let said = project.hook("nobody", "PreToolUse", b"{}");
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("the hosts are"), "{said:?}");
+    let said = project.hook("claude-code", "Shiny", br#"{"cwd":"/"}"#);
+    assert!(said.status == 0 && said.stdout.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_project_is_the_one_that_the_host_names() {
+    let project = Project::new();
+    let inner = project.path().join("inner");
+    project.git_words(&["init", "-q", "-b", "topic", "inner"]);
+    let mut call = project.edits("claude-code", "a.txt");
+    call["cwd"] = inner.to_string_lossy().into();
+    let said = project.hook_with(
+        "claude-code",
+        "PreToolUse",
+        call.to_string().as_bytes(),
+        &[("PORTOLAN_PROJECT", &project.path().to_string_lossy())],
+    );
+    assert!(said.is_denied(), "{said:?}");
+    assert_eq!(project.events("flow.guard.block").len(), 1);
+}

@@ -1,0 +1,80 @@
+//! A git that does not answer, and what is noticed after a call.
+
+use serde_json::Value;
+
+use crate::support::{HOSTS, Project, after};
+
+#[test]
+fn a_git_that_never_answers_allows_nothing() {
+    let project = Project::on_branch();
+    let fifo = project.beside("fifo");
+    assert!(project.program("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    project.shadow("git", &format!("#!/bin/sh\nread -r x < '{}'\n", fifo.display()));
+    // What the alias stands for cannot be asked.
+    let said = project.shell("claude-code", "git frobnicate && git commit -m 'feat: x'");
+    assert!(!said.is_allowed(), "{said:?}");
+}
+
+fn ended(project: &Project, host: &str, line: &str) -> String {
+    let call = project.runs(host, line);
+    project.hook(host, after(host), call.to_string().as_bytes()).stdout
+}
+
+#[test]
+fn files_that_a_script_changes_on_main_are_noticed() {
+    let project = Project::new();
+    project.write("build.sh", "#!/bin/sh\n");
+    for (nth, (host, ..)) in HOSTS.into_iter().enumerate() {
+        let line = format!("./build.sh {host}");
+        assert!(project.shell(host, &line).is_allowed());
+        project.write("a.txt", &"changed\n".repeat(nth + 2));
+        let said = ended(&project, host, &line);
+        assert!(said.contains("changed tracked files while `main`"), "{host}: {said}");
+    }
+    let late = project.events("flow.guard.block");
+    assert!(late.iter().all(|line| line["data"]["late"] == true) && late.len() == HOSTS.len(), "{late:?}");
+}
+
+#[test]
+fn what_a_script_leaves_alone_is_not_noticed() {
+    let project = Project::new();
+    project.write("a.txt", "changed before\n");
+    assert!(project.shell("codex", "./build.sh").is_allowed());
+    project.write("target/x", "ignored");
+    project.write("new.txt", "nobody tracks it");
+    assert!(!ended(&project, "codex", "./build.sh").contains("changed"));
+    project.git("switch -q -c feat/1-x");
+    assert!(project.shell("codex", "./build.sh again").is_allowed());
+    project.write("a.txt", "on a branch\n");
+    assert!(!ended(&project, "codex", "./build.sh again").contains("changed"));
+    assert!(project.events("flow.guard.block").is_empty());
+}
+
+#[test]
+fn a_main_that_a_script_moves_is_noticed() {
+    let project = Project::on_branch();
+    assert!(project.shell("claude-code", "./build.sh").is_allowed());
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x"]);
+    project.git("branch -q -f main HEAD");
+    let said: Value = serde_json::from_str(&ended(&project, "claude-code", "./build.sh")).expect("JSON");
+    assert_eq!(said["decision"], "block");
+    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("has moved `main`")), "{said}");
+}
+
+#[test]
+fn hooks_that_were_changed_are_told_once() {
+    let project = Project::on_branch();
+    project.portolan("install git --yes");
+    project.portolan("install claude-code --yes");
+    assert!(project.edit("claude-code", "a.txt").stdout.is_empty());
+    project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
+    let said = project.edit("claude-code", "bc.txt");
+    assert!(said.is_allowed() && said.stdout.contains("are not those that were installed"), "{said:?}");
+    assert!(project.edit("claude-code", "def.txt").stdout.is_empty(), "once is enough");
+    project.git("config core.hooksPath /nowhere");
+    let said = project.edit("claude-code", "ghij.txt");
+    assert!(said.is_allowed() && said.stdout.contains("`core.hooksPath` leads git to `/nowhere`"), "{said:?}");
+    let found: Vec<Value> =
+        project.events("flow.guard.tamper").iter().map(|line| line["data"]["what"].clone()).collect();
+    assert_eq!(found, ["hook", "core.hooksPath"]);
+}

@@ -1,0 +1,10 @@
+//! `portolan hook` and `portolan guard git`, as hosts and git run them, on real repositories.
+#![cfg(unix)]
+
+mod announcements;
+mod git;
+mod late;
+mod record;
+mod runs;
+mod sessions;
+mod support;

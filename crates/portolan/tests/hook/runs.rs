@@ -1,0 +1,55 @@
+//! Tools that a step allows or denies, for the run that a session works at.
+
+use portolan_runtime::service::Init;
+
+use crate::support::{HOSTS, Project, before};
+
+const STEPS: &str = r#"{ "nodes": { "start": { "type": "start" },
+  "look": { "type": "task", "instructions": "Look.", "allow": ["read", "shell"], "deny": ["WebFetch"] },
+  "done": { "type": "end", "result": "success" } },
+"edges": [{ "from": "start", "to": "look" }, { "from": "look", "to": "done" }] }
+"#;
+
+fn run(project: &Project) -> String {
+    project.write(".flow/workflows/steps.json", STEPS);
+    let init = Init { workflow: Some("steps".to_owned()), ..Init::default() };
+    let begun = project.service(async |service, me| {
+        let view = service.init(&init, me).await?;
+        service.start(&view.address, None, me).await
+    });
+    begun.expect("it begins").address.to_string()
+}
+
+#[test]
+fn a_step_says_which_tools_may_be_used() {
+    let project = Project::on_branch();
+    let run = run(&project);
+    for (host, ..) in HOSTS {
+        assert!(project.edit(host, "a.txt").is_allowed(), "no session is attached");
+        let call = project.edits(host, "longer.txt").to_string();
+        let said = project.hook_with(host, before(host), call.as_bytes(), &[("PORTOLAN_RUN", &run)]);
+        assert!(said.is_denied() && said.stdout.contains("at `look`"), "{said:?}");
+    }
+    project.portolan(&format!("flow attach {run} --session s1"));
+    let said = project.edit("claude-code", "even-longer.txt");
+    assert!(said.is_denied() && said.stdout.contains("the step allows only `read` and `shell`"), "{said:?}");
+    assert!(project.shell("claude-code", "ls").is_allowed());
+    let fetch = project.call("claude-code", "WebFetch", serde_json::json!({ "url": "x" })).to_string();
+    assert!(project.hook("claude-code", "PreToolUse", fetch.as_bytes()).is_denied());
+    let said = project.hook("gemini", "BeforeToolSelection", br#"{"session_id":"s1","cwd":"CWD"}"#);
+    assert_eq!(said.stdout.trim(), "{}", "no project is known there");
+    let cwd = serde_json::json!({ "session_id": "s1", "cwd": project.path() }).to_string();
+    let said = project.hook("gemini", "BeforeToolSelection", cwd.as_bytes()).json();
+    let names = said["hookSpecificOutput"]["toolConfig"]["allowedFunctionNames"].to_string();
+    assert!(names.contains("run_shell_command") && !names.contains("write_file"), "{said}");
+}
+
+#[test]
+fn an_agent_does_not_attach_itself() {
+    let project = Project::on_branch();
+    let said = project.shell("claude-code", "portolan flow attach k7m2qx4p --session s1");
+    assert!(said.is_denied() && said.stdout.contains("only a person"), "{said:?}");
+    let call = project.edits("claude-code", "a.txt").to_string();
+    let said = project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &[("PORTOLAN_RUN", "../x")]);
+    assert!(said.is_denied() && said.stdout.contains("is no run"), "{said:?}");
+}

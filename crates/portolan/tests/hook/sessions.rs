@@ -1,0 +1,128 @@
+//! How a session begins, and how it may end.
+
+use portolan_runtime::service::{Override, Start};
+use serde_json::json;
+
+use crate::support::{Project, Said};
+
+fn session(project: &Project, event: &str, more: serde_json::Value) -> Said {
+    let mut said = json!({ "session_id": "s1", "cwd": project.path() });
+    for (key, value) in more.as_object().expect("fields") {
+        said[key] = value.clone();
+    }
+    project.hook("claude-code", event, said.to_string().as_bytes())
+}
+
+fn begin(project: &Project) {
+    let start = Start { task: "login".to_owned(), ..Start::default() };
+    project.service(async |service, me| service.flow().start(&start, me).await).expect("it begins");
+}
+
+#[test]
+fn a_session_is_told_where_the_task_is() {
+    let project = Project::on_branch();
+    let told =
+        |said: Said| said.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned();
+    let text = told(session(&project, "SessionStart", json!({ "source": "startup" })));
+    assert!(text.contains("No task is under way") && text.contains("`main`, `master`"), "{text}");
+    begin(&project);
+    let text = told(session(&project, "SessionStart", json!({ "source": "resume" })));
+    assert!(text.contains("The task `login` is in the phase") && text.contains("portolan flow tick"), "{text}");
+    assert!(text.len() <= 1024, "{}", text.len());
+}
+
+#[test]
+fn work_without_a_pull_request_is_sent_back_once() {
+    let project = Project::on_branch();
+    project.shadow("gh", "#!/bin/sh\nprintf '[]'\n");
+    let stop = |again: bool| session(&project, "Stop", json!({ "stop_hook_active": again }));
+    assert!(stop(false).stdout.is_empty(), "no task is under way");
+    begin(&project);
+    assert!(stop(false).stdout.is_empty(), "nothing is committed");
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let asked_again = stop(true).json();
+    assert!(asked_again["decision"].is_null(), "{asked_again}");
+    let said = stop(false).json();
+    assert_eq!(said["decision"], "block", "{said}");
+    let reason = said["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("I-9") && reason.contains("git push -u origin feat/1-x"), "{reason}");
+    let said = stop(false).json();
+    assert!(said["decision"].is_null() && said["systemMessage"].is_string(), "{said}");
+    project.shadow("gh", "#!/bin/sh\nprintf '[{\"number\":1,\"state\":\"OPEN\"}]'\n");
+    assert!(stop(false).stdout.is_empty());
+}
+
+#[test]
+fn nobody_is_trapped_where_gh_fails() {
+    let project = Project::on_branch();
+    project.shadow("gh", "#!/bin/sh\nexit 4\n");
+    begin(&project);
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let said = session(&project, "Stop", json!({})).json();
+    assert!(said["decision"].is_null(), "{said}");
+    assert!(said["systemMessage"].as_str().is_some_and(|text| text.contains("cannot be told")), "{said}");
+}
+
+#[test]
+fn a_task_that_is_under_way_is_not_marked_as_done() {
+    let project = Project::on_branch();
+    let done = |task: &str| session(&project, "TaskCompleted", json!({ "task_id": task }));
+    assert_eq!(done("login").status, 0);
+    begin(&project);
+    let said = done("login");
+    assert!(said.status == 2 && said.stderr.contains("in the phase"), "{said:?}");
+    assert_eq!(done("other").status, 0);
+}
+
+#[test]
+fn without_a_forge_a_record_of_the_review_is_asked_for() {
+    let project = Project::on_branch();
+    project.write(".portolan/guidelines.yaml", "pullRequests: {forge: file, folder: reviews}\n");
+    begin(&project);
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let said = session(&project, "Stop", json!({})).json();
+    assert!(said["reason"].as_str().is_some_and(|text| text.contains("`reviews/<number>.md`")), "{said}");
+    project.write("reviews/1.md", "About `feat/1-x`.\n");
+    let said = session(&project, "Stop", json!({}));
+    assert!(said.stdout.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_rule_that_the_task_gets_past_is_got_past_as_often_as_was_said() {
+    let project = Project::new();
+    begin(&project);
+    let past = |invariant: &str, once: bool| {
+        let wanted = Override {
+            invariant: invariant.to_owned(),
+            reason: "first aid".to_owned(),
+            phase: None,
+            source: "command".to_owned(),
+            identifier: "flow override".to_owned(),
+            expires_at: None,
+            once,
+        };
+        project.service(async |service, me| service.flow().get_past(&wanted, me).await).expect("it is on record");
+    };
+    assert!(project.edit("claude-code", "a.txt").is_denied());
+    past("I-1", true);
+    assert!(project.edit("claude-code", "ab.txt").is_allowed());
+    assert!(project.edit("claude-code", "abc.txt").is_denied(), "it counts once");
+    assert_eq!(project.events("flow.guard.bypass").len(), 1);
+    past("I-1", false);
+    assert!(project.edit("claude-code", "abcd.txt").is_allowed());
+    assert!(project.edit("claude-code", "abcde.txt").is_allowed());
+    let used = project.events("flow.guard.bypass");
+    assert!(used.iter().all(|line| line["taskId"] == "login"), "{used:?}");
+}
+
+#[test]
+fn rules_that_nobody_understands_allow_nothing() {
+    let project = Project::on_branch();
+    project.write(".portolan/guidelines.yaml", "integration: [main\n");
+    let said = project.edit("claude-code", "a.txt");
+    assert!(said.is_denied() && said.stdout.contains("guidelines.yaml"), "{said:?}");
+    project.write(".portolan/guidelines.yaml", "workflow: {integrationBranches: [trunk]}\n");
+    project.write(".portolan/flow.json", "oops");
+    let said = project.edit("claude-code", "ab.txt");
+    assert!(said.is_denied(), "{said:?}");
+}
