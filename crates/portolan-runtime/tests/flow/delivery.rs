@@ -160,9 +160,9 @@ async fn a_task_goes_through_all_twelve_phases() {
     let oid = world.git(&["rev-parse", "HEAD"]);
     told.push(line(&world.tick().await).replace(&oid[..10], "<oid>"));
     world.git(&["commit", "-q", "--amend", "-m", "feat: add auth (#42)"]);
-    told.push(line(&world.tick().await));
-    world.get_past("I-6").await;
-    told.push(line(&world.tick().await));
+    for _ in 0..2 {
+        told.push(line(&world.tick().await));
+    }
     world.patch(json!({ "prNumber": 7 })).await;
     world.gh("pr", 4, "");
     told.push(line(&world.tick().await));
@@ -187,7 +187,7 @@ async fn a_task_goes_through_all_twelve_phases() {
         no commit > commit: nothing is committed on `feat/build-auth`; commit the work; nothing is committed on `feat/build-auth`; commit the work
         no commit > commit: <oid> `add auth`: name the issue: `Refs #42`; <oid> `add auth`: write `type(scope): description`; the scope is optional, `!` before the colon marks a break
         on commit > qa: 1 commit is written by Conventional Commits
-        on qa > pr: got past by `b1`, though: cannot verify: nobody looked at the type checker's verdict; ask again
+        on qa > pr: no type checker is configured, and the project's files suggest none
         no pr > pr: cannot verify: `gh` is not logged in; run `gh auth login`
         on pr > review: pull request #7 to `main` is open and has every commit
         on review > merge: what the branch takes away is what it says that it takes away

@@ -28,6 +28,8 @@ fn everything_that_comes_with_the_program_is_listed() {
         refactor
         test-coverage
         ui-reconstruction
+        delivery
+        sdlc-simple
         architect
         context-engineer
         developer
