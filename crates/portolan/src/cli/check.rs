@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::diagnostic::{Diagnostic, Severity};
+use portolan_core::gates::guidelines;
 use portolan_core::source::{Location, Source};
 use portolan_runtime::definition::Findings;
 use portolan_runtime::graphs;
-use portolan_runtime::library::{Found, Library, Reviewed, workflow_files};
+use portolan_runtime::library::{Found, Library, Reviewed, read_definition, workflow_files};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ use super::{Common, Exit, Leniency, exit_of};
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
-    /// Files of workflows or of graphs, or folders of them.
+    /// Files of workflows or of graphs, folders of them, or a project's `.portolan/guidelines.yaml`.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -35,7 +36,7 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let Gathered { graphs, files, mut unread, doubles } = gather(&args.paths);
+    let Gathered { rules, graphs, files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<Reviewed> = Vec::new();
@@ -46,6 +47,12 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     reviews.extend(doubles);
+    for path in rules {
+        match read_definition(&path) {
+            Ok(source) => reviews.push(Reviewed { faults: guidelines::read(&source).1, source }),
+            Err(error) => unread.push((path, error)),
+        }
+    }
     for path in graphs {
         match graphs::review(&path, args.mcp.as_deref(), &library, args.leniency.strictness()) {
             Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
@@ -56,6 +63,11 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let faulty = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
     let failed = unread.first().map_or(Exit::Done, |(_, error)| exit_of(error.kind));
     Ok(if faulty { Exit::InvalidDefinition } else { failed })
+}
+
+/// Whether a file holds the rules of a project, by where it is.
+pub(super) fn is_rules(path: &Path) -> bool {
+    path.ends_with(portolan_runtime::gates::rules::FILE) && !path.is_dir()
 }
 
 /// Whether a file holds functions. One that cannot be read is no folder of workflows either, and says so itself.
@@ -102,6 +114,8 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
 /// What the paths of the command line come to.
 #[derive(Default)]
 struct Gathered {
+    /// Files of a project's rules.
+    rules: Vec<PathBuf>,
     /// Files of functions. They go by their paths: what a file is called says nothing of its tools.
     graphs: Vec<PathBuf>,
     /// Files of one workflow each, which goes by the file's name.
@@ -117,6 +131,10 @@ fn gather(paths: &[PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut gathered = Gathered::default();
     for path in paths {
+        if is_rules(path) {
+            gathered.rules.extend(Some(path.clone()).filter(|path| !gathered.rules.contains(path)));
+            continue;
+        }
         let files = files_at(path).unwrap_or_else(|error| {
             gathered.unread.push((path.clone(), error));
             Vec::new()

@@ -11,10 +11,12 @@ mod eval;
 mod flow;
 mod guard;
 mod hook;
+mod import;
 mod install;
 mod kept;
 mod merge_gate;
 mod output;
+mod qa;
 mod resume;
 mod run;
 mod runs;
@@ -73,6 +75,8 @@ enum Verb {
     Runs(runs::Runs),
     Flow(flow::Flow),
     MergeGate(merge_gate::MergeGate),
+    Qa(qa::Qa),
+    Import(import::Import),
     Trust(trust::TrustArgs),
     Install(install::Install),
     Doctor(doctor::Doctor),
@@ -97,6 +101,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// The merge gate leaves it to a person. Its codes are those that scripts know of merge gates.
     pub(crate) const HUMAN_REVIEW: Exit = Exit::InvalidDefinition;
+    /// A check could not find out how things are.
+    pub(crate) const UNVERIFIED: Exit = Exit::InvalidDefinition;
 }
 
 /// Whether definitions are held to their format, or read as their original program would.
@@ -189,6 +195,8 @@ fn perform(cli: Cli) -> Exit {
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
+        Verb::Qa(args) => qa::run(&args, &cli.common),
+        Verb::Import(args) => import::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Install(args) => install::run(&args, &cli.common),
         Verb::Doctor(args) => doctor::run(&args, &cli.common),

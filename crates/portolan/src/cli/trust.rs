@@ -3,21 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::gates::guidelines;
 use portolan_core::graph::Workflow;
 use portolan_core::present::MASK;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
+use portolan_runtime::gates::rules;
+use portolan_runtime::gates::typecheck::{Checker, Origin, checker};
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
 use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
 use serde_json::json;
 
-use super::check::{draw_findings, is_graph, refuse};
+use super::check::{draw_findings, is_graph, is_rules, refuse};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency};
 
-/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along.
+/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
+/// what the project's type check runs.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -25,14 +30,17 @@ use super::{Common, Exit, Leniency};
     after_help = "Nothing that a repository names is run before this. It is recorded outside the repository; a changed command must be trusted anew."
 )]
 pub(super) struct TrustArgs {
-    /// Files of workflows or of graphs.
-    #[arg(value_name = "FILE", required_unless_present = "list")]
+    /// Files of workflows or of graphs, or `.portolan/guidelines.yaml`.
+    #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck"])]
     files: Vec<PathBuf>,
     /// Take it back instead.
     #[arg(long, conflicts_with = "list")]
     revoke: bool,
     #[command(flatten)]
     leniency: Leniency,
+    /// Allow what the type check runs: the commands of the guidelines, else what the project's files suggest.
+    #[arg(long, conflicts_with = "list")]
+    typecheck: bool,
     /// List what is trusted, in every project.
     #[arg(long, conflicts_with = "files")]
     list: bool,
@@ -45,7 +53,8 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     if args.list {
         return list(&output, service.trust());
     }
-    let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_graph(path));
+    let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
+    let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_graph(path));
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
@@ -68,15 +77,28 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             Err(OpenError::Failed(error)) => return Err(error.into()),
         }
     }
+    let typecheck = match args.typecheck || !rules.is_empty() {
+        true => match typecheck(&service, rules.first().map(|path| path.as_path()), args.typecheck)? {
+            Ok(asked) => Some(asked),
+            Err(Faulty(source, faults)) => {
+                let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
+                return draw_findings(&output, &source.name, &findings);
+            }
+        },
+        false => None,
+    };
     let mut report = Vec::new();
+    if let Some(asked) = &typecheck {
+        report.push(settle(&output, &service, asked, args.revoke)?);
+    }
     for (source, loaded) in &sources {
         for workflow in distinct(loaded) {
-            report.push(settle(&output, &service, source, workflow, args.revoke)?);
+            report.push(settle(&output, &service, &Asked::of(source, workflow), args.revoke)?);
         }
     }
     for (found, definition) in definitions {
         let (source, _) = library.text(&found.id)?;
-        report.push(settle(&output, &service, &source, &definition.workflow, args.revoke)?);
+        report.push(settle(&output, &service, &Asked::of(&source, &definition.workflow), args.revoke)?);
     }
     if output.is_json() {
         output.json(&json!({ "files": report }))?;
@@ -111,28 +133,85 @@ fn one_file(path: &Path) -> Result<Found, ServiceError> {
     if path.is_dir() { Err(not_a_file()) } else { workflow_files(path)?.pop().ok_or_else(not_a_file) }
 }
 
-/// Records or takes back one file's commands, and shows them.
-fn settle(
-    output: &Output,
-    service: &Service,
-    source: &Source,
-    workflow: &Workflow,
-    revoke: bool,
-) -> anyhow::Result<serde_json::Value> {
-    let file = one_line(&source.name);
-    let Some(digest) = commands_digest(workflow) else {
-        if !output.is_json() {
-            output.line(format!("{file}: it runs no commands, so there is nothing to trust"))?;
+/// What a person is asked to allow.
+struct Asked {
+    /// Where it stands.
+    file: String,
+    text: Digest,
+    /// The commands and their digest; nothing where there are none.
+    runs: Option<(Digest, Vec<Command>)>,
+    /// What else to do where there are none.
+    otherwise: &'static str,
+}
+
+impl Asked {
+    fn of(source: &Source, workflow: &Workflow) -> Asked {
+        Asked {
+            file: source.name.to_string(),
+            text: Digest::of(source.text.as_bytes()),
+            runs: commands_digest(workflow).map(|digest| (digest, commands(workflow))),
+            otherwise: "",
         }
-        return Ok(json!({ "file": &*source.name, "trusted": false, "commands": [] }));
+    }
+
+    fn checker(file: &str, text: &str, checker: Option<&Checker>) -> Asked {
+        Asked {
+            file: file.to_owned(),
+            text: Digest::of(text.as_bytes()),
+            runs: checker.map(|checker| (checker.digest(), checker.runs())),
+            otherwise: "",
+        }
+    }
+}
+
+/// Rules that cannot be understood, and why.
+struct Faulty(Source, Vec<Diagnostic>);
+
+/// What the type check of the project runs. `suggested` is asked for by name: what files suggest is nobody's choice.
+fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow::Result<Result<Asked, Faulty>> {
+    let own = service.project().join(rules::FILE);
+    if let Some(given) = given.filter(|given| given.canonicalize().ok() != own.canonicalize().ok()) {
+        let message = format!("`{}` holds the rules of another project", given.display());
+        return Err(ServiceError::refused("another_project", message, "name that project with `--project`").into());
+    }
+    let source = rules::source(service.project())?.unwrap_or_else(|| Source::new(rules::FILE, ""));
+    let (read, faults) = guidelines::read(&source);
+    if faults.iter().any(Diagnostic::is_error) {
+        return Ok(Err(Faulty(source, faults)));
+    }
+    let checker = checker(service.project(), &read);
+    Ok(Ok(match checker {
+        Some(Checker { origin: Origin::Suggested(files), commands }) if suggested => {
+            let checker = Checker { commands, origin: Origin::Suggested(files.clone()) };
+            Asked::checker(&files.join(", "), &checker.shown(), Some(&checker))
+        }
+        Some(checker) if checker.origin == Origin::Guidelines => {
+            Asked::checker(&source.name, &source.text, Some(&checker))
+        }
+        Some(_) => Asked {
+            otherwise: "; `portolan trust --typecheck` allows what the project's files suggest",
+            ..Asked::checker(&source.name, &source.text, None)
+        },
+        None => Asked::checker(&source.name, &source.text, None),
+    }))
+}
+
+/// Records or takes back one file's commands, and shows them.
+fn settle(output: &Output, service: &Service, asked: &Asked, revoke: bool) -> anyhow::Result<serde_json::Value> {
+    let file = one_line(&asked.file);
+    let Some((digest, runs)) = &asked.runs else {
+        if !output.is_json() {
+            output.line(format!("{file}: it runs no commands, so there is nothing to trust{}", asked.otherwise))?;
+        }
+        return Ok(json!({ "file": asked.file, "trusted": false, "commands": [] }));
     };
     let entry = Entry {
         project: service.project().to_owned(),
-        commands: digest,
-        file: Digest::of(source.text.as_bytes()),
-        path: source.name.to_string(),
+        commands: digest.clone(),
+        file: asked.text.clone(),
+        path: asked.file.clone(),
         at: Clock::System.now(),
-        runs: commands(workflow).iter().map(masked).collect(),
+        runs: runs.iter().map(masked).collect(),
     };
     let runs = entry.runs.clone();
     let said = if !revoke {
@@ -149,7 +228,7 @@ fn settle(
             output.line(format!("  {}", line(command)))?;
         }
     }
-    Ok(json!({ "file": &*source.name, "trusted": !revoke, "commands": runs }))
+    Ok(json!({ "file": asked.file, "trusted": !revoke, "commands": runs }))
 }
 
 fn line(command: &Command) -> String {

@@ -24,6 +24,7 @@ fn the_examples_of_help_work() {
     let mut project = Project::small();
     project.write(".flow/workflows/release.json", checked(r#"["git", "--version"]"#));
     project.write("count.yaml", COUNT);
+    project.write(".xcoder/guidelines.yaml", "workflow: {commitDirectly: true}\n");
     project
         .write("count.test.yaml", "tests: [{name: two, tool: count, input: {folder: .}, mock: {list: {content: ab}}}]");
     let run = project.run("small", "passed failed passed failed");

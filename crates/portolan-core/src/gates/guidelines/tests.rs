@@ -107,6 +107,38 @@ fn nothing_written_is_as_usual() {
     );
 }
 
+/// The examples of the page, in their order.
+fn examples() -> Vec<String> {
+    let page = include_str!("../../../../../docs/guidelines.md");
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_tells_every_key_with_its_default() {
+    let [usual, other] = &examples()[..] else { panic!("two examples") };
+    assert_eq!(rules(usual), Guidelines::default());
+    let other = rules(other);
+    assert_eq!(other.issues.provider, IssueProvider::Pattern { projects: vec!["SHOP".into()] });
+    assert_eq!(other.who("I-3"), Who::HumanOnly);
+    // What may be written down is told by the fault of a field that means nothing.
+    let keys = |section: &str| {
+        let text = if section.is_empty() { "zzz: 1".to_owned() } else { format!("{section}: {{zzz: 1}}") };
+        let said = said(&text);
+        let listed = said.split("the fields here are").nth(1).unwrap_or_default().to_owned();
+        listed.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for section in ["", "branches", "issues", "specs", "commits", "pullRequests", "typecheck"] {
+        let keys = keys(section);
+        assert!(!keys.is_empty(), "{section}");
+        for key in keys {
+            let indent = if section.is_empty() { "\n" } else { "\n  " };
+            let told = usual.contains(&format!("{indent}{key}:")) || ["folder", "projects"].contains(&key.as_str());
+            assert!(told, "the page does not tell `{section}.{key}`");
+        }
+    }
+}
+
 #[test]
 fn all_faults_are_told_at_once() {
     says(

@@ -153,6 +153,8 @@ fn read(path: &Path) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot prepare its project has failed")]
+
     use super::*;
 
     fn verdict(tree: &str, at: i64) -> Verdict {

@@ -1,0 +1,104 @@
+//! `portolan qa`: a check of the project's rules, asked for by itself.
+
+use clap::Args;
+use portolan_core::gates::acceptance::{CHECKS, Finding, Standing};
+use portolan_core::graph::Gate;
+use portolan_runtime::gates::qa::{Asked, TYPECHECK, ask};
+use portolan_runtime::gates::typecheck::PATIENCE_SECONDS;
+use serde_json::json;
+
+use super::output::{Output, Paint, one_line, safe, table};
+use super::{Common, Exit, block_on};
+
+/// Look whether what one check of the project's rules asks is so.
+///
+/// Example: portolan qa list
+#[derive(Args)]
+#[command(
+    after_help = "`typecheck` runs the type checker on the files as they are, and keeps its verdict for exactly this content. \
+                  Exit code 0 when the check holds, 1 when it does not, 3 when it cannot be verified."
+)]
+pub(super) struct Qa {
+    /// `typecheck`, or the name of a check; `list` tells them.
+    #[arg(value_name = "CHECK")]
+    check: String,
+    /// The issue that is claimed: a number or a key [default: what the branch's name has].
+    #[arg(long, value_name = "ISSUE")]
+    issue: Option<String>,
+    /// The branch that is claimed [default: the one that is checked out].
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// The specification that is claimed.
+    #[arg(long, value_name = "FILE")]
+    spec: Option<String>,
+    /// The pull request that is claimed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pr: Option<u64>,
+    /// How long the type checker may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE_SECONDS, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+pub(super) fn run(args: &Qa, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    if args.check == "list" {
+        return list(output);
+    }
+    let asked = Asked {
+        check: args.check.clone(),
+        issue: args.issue.clone(),
+        branch: args.branch.clone(),
+        spec: args.spec.clone(),
+        pull_request: args.pr,
+        seconds: args.timeout,
+    };
+    let told = block_on(ask(&common.project()?, &asked))??;
+    if !told.output.is_empty() {
+        output.remark(safe(told.output.trim_end()));
+    }
+    for remark in &told.remarks {
+        output.remark(format!("note: {}", one_line(remark)));
+    }
+    tell(output, &told.finding)?;
+    Ok(match told.finding.standing {
+        Standing::Holds => Exit::Done,
+        Standing::Fails => Exit::Failed,
+        Standing::Unverified => Exit::UNVERIFIED,
+    })
+}
+
+fn tell(output: Output, finding: &Finding) -> anyhow::Result<()> {
+    if output.is_json() {
+        return output.json(finding);
+    }
+    let (paint, word) = match finding.standing {
+        Standing::Holds => (Paint::Good, "holds"),
+        Standing::Fails => (Paint::Bad, "fails"),
+        Standing::Unverified => (Paint::Warn, "cannot verify"),
+    };
+    let reason = one_line(&finding.reason);
+    let reason = reason.strip_prefix("cannot verify: ").unwrap_or(&reason);
+    output.line(format!("{}: {reason}", output.paint(paint, word)))?;
+    // The reason tells of one by itself.
+    for violation in finding.violations.iter().filter(|_| finding.violations.len() > 1) {
+        let sha = violation.sha.get(..10).unwrap_or(&violation.sha);
+        output.line(format!("  {sha} {}: {}", one_line(&violation.subject), one_line(&violation.expected)))?;
+    }
+    Ok(())
+}
+
+fn list(output: Output) -> anyhow::Result<Exit> {
+    let asks = |id: &str| Gate::named(id).map_or("", |gate| gate.wants);
+    let own = (TYPECHECK, Some("I-6"), "the type check passes now; its verdict is kept for exactly this content");
+    let rows = std::iter::once(own).chain(CHECKS.iter().map(|kind| (kind.id, kind.invariant, asks(kind.id))));
+    if output.is_json() {
+        let told = rows.map(|(id, invariant, wants)| json!({ "check": id, "invariant": invariant, "asks": wants }));
+        output.json(&json!({ "checks": told.collect::<Vec<_>>() }))?;
+    } else {
+        let rows: Vec<Vec<String>> = rows
+            .map(|(id, invariant, wants)| vec![id.to_owned(), invariant.unwrap_or("-").to_owned(), wants.to_owned()])
+            .collect();
+        output.line(table(&rows))?;
+    }
+    Ok(Exit::Done)
+}

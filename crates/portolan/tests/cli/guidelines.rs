@@ -1,0 +1,130 @@
+//! The rules of a project: checked, and taken over from xCoder.
+
+use expect_test::expect;
+
+use crate::support::Project;
+
+#[test]
+fn faults_of_the_rules_are_shown_in_their_places() {
+    let project = Project::new();
+    project.write(".portolan/guidelines.yaml", "strikt: true\npolicies:\n  branch-prefix: off\n");
+    expect![[r#"
+        error[unknown-field]: the file has a field `strikt`, which means nothing here
+         --> .portolan/guidelines.yaml:1:1
+          |
+        1 | strikt: true
+          | ^^^^^^
+          |
+        help: did you mean `strict`?
+
+        error[unknown-rule]: `policies` names `branch-prefix`, which is no rule
+         --> .portolan/guidelines.yaml:3:3
+          |
+        3 |   branch-prefix: off
+          |   ^^^^^^^^^^^^^
+          |
+        help: did you mean `branchMatchesPrefix`?
+
+        1 file checked: 2 errors, 0 warnings
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("check .portolan/guidelines.yaml"));
+    project.write(".portolan/guidelines.yaml", "policies: {branchMatchesPrefix: off}\n");
+    expect![[r#"
+        1 file checked: 0 errors, 0 warnings
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check .portolan/guidelines.yaml"));
+    expect![[r#"
+        {
+          "files": [
+            {
+              "file": ".portolan/guidelines.yaml",
+              "ok": true,
+              "diagnostics": []
+            }
+          ],
+          "errors": 0,
+          "warnings": 0
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check .portolan/guidelines.yaml --format json"));
+    expect![[r#"
+        0 files checked: 0 errors, 0 warnings; 1 path not read
+        stderr: error: `other/.portolan/guidelines.yaml` cannot be read: no such file or directory
+        stderr: help: check the path and its permissions
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("check other/.portolan/guidelines.yaml"));
+}
+
+#[test]
+fn the_rules_of_xcoder_are_printed_and_written() {
+    let project = Project::new();
+    expect![[r#"
+        stderr: error: there is neither `.xcoder/guidelines.yaml` nor `.claude/settings.json`
+        stderr: help: name the project with `--project`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("import xcoder"));
+    project.write(".xcoder/guidelines.yaml", "branched: {off: develop}\nqa: {test: npm test}\n");
+    project.write(".claude/settings.json", r#"{"workflow": {"specsRequired": true, "type": "solo"}}"#);
+    expect![[r#"
+        integration: [develop]
+        specs:
+          required: true
+        stderr: warning[not-taken-over]: `workflow.type` is not taken over
+        stderr:  --> .claude/settings.json:1:38
+        stderr:   |
+        stderr: 1 | {"workflow": {"specsRequired": true, "type": "solo"}}
+        stderr:   |                                      ^^^^^^
+        stderr:   |
+        stderr: help: it has no counterpart here
+        stderr: 
+        stderr: warning[not-taken-over]: `qa.test` is not taken over
+        stderr:  --> .xcoder/guidelines.yaml:2:6
+        stderr:   |
+        stderr: 2 | qa: {test: npm test}
+        stderr:   |      ^^^^
+        stderr:   |
+        stderr: help: give a phase an acceptance check that runs it
+        stderr: 
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("import xcoder"));
+    assert!(!project.path().join(".portolan").exists(), "nothing is written without being asked for");
+    expect![[r#"
+        {
+          "guidelines": "integration: [develop]\nspecs:\n  required: true\n",
+          "notTakenOver": [
+            {
+              "file": ".claude/settings.json",
+              "line": 1,
+              "column": 38,
+              "message": "`workflow.type` is not taken over",
+              "help": "it has no counterpart here"
+            },
+            {
+              "file": ".xcoder/guidelines.yaml",
+              "line": 2,
+              "column": 6,
+              "message": "`qa.test` is not taken over",
+              "help": "give a phase an acceptance check that runs it"
+            }
+          ]
+        }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("import xcoder --write --format json"));
+    assert!(project.says("check .portolan/guidelines.yaml").ends_with("exit: 0\n"));
+    expect![[r#"
+        stderr: error: `.portolan/guidelines.yaml` is there already
+        stderr: help: move it away first, or copy what is missing into it
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("import xcoder --write"));
+    project.write(".xcoder/guidelines.yaml", "branched: [");
+    let said = project.says("import xcoder --write");
+    assert!(said.ends_with("exit: 3\n"), "{said}");
+}
