@@ -224,7 +224,8 @@ fn references_in_tables_are_kept_as_well() {
     project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: theirs (#1)"]);
     project.git("push -q origin main");
     project.git_words(&["-C", &tables, "pull", "-q", "--ff-only"]);
-    for words in [&["commit", "--no-verify", "--allow-empty", "-m", "x"][..], &["update-ref", "-d", "refs/heads/main"]] {
+    for words in [&["commit", "--no-verify", "--allow-empty", "-m", "x"][..], &["update-ref", "-d", "refs/heads/main"]]
+    {
         let words: Vec<&str> = ["-C", &tables].into_iter().chain(words.iter().copied()).collect();
         let (done, said) = project.tries(&words);
         assert!(!done && said.contains("I-2"), "{words:?}: {said}");
