@@ -322,15 +322,15 @@ mod tests {
 
     #[test]
     fn a_misspelt_variable_is_told_from_a_known_one() {
-        let names =
-            ["PORTOLAN_SKIP_QA_GATE", "PORTOLAN_ALLOW_INTEGRRATION_EDIT", "PORTOLAN_X", "PATH"].map(str::to_owned);
+        let names = ["PORTOLAN_SKIP_QA_GATE", "PORTOLAN_ALLOW_INTEGRRATION_EDIT", "PORTOLAN_SHINY_THING", "PATH"]
+            .map(str::to_owned);
         let said: Vec<String> = variables(&names).into_iter().map(|finding| finding.message).collect();
         assert_eq!(
             said,
             [
                 "`PORTOLAN_SKIP_QA_GATE` is set",
                 "`PORTOLAN_ALLOW_INTEGRRATION_EDIT` is set and means nothing: did you mean `PORTOLAN_ALLOW_INTEGRATION_EDIT`?",
-                "`PORTOLAN_X` is set and means nothing"
+                "`PORTOLAN_SHINY_THING` is set and means nothing"
             ]
         );
     }
