@@ -13,8 +13,11 @@ mod judgement;
 pub mod merge;
 pub mod names;
 pub mod pattern;
+pub mod plugins;
 mod protected;
 pub mod references;
+pub mod seen;
+pub mod supervisor;
 
 pub use bypass::Bypass;
 pub use guidelines::Guidelines;

@@ -18,6 +18,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod supervisor;
 mod test;
 mod trust;
 
@@ -70,6 +71,7 @@ enum Verb {
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Flow(flow::Flow),
+    Supervisor(supervisor::Supervisor),
     MergeGate(merge_gate::MergeGate),
     Trust(trust::TrustArgs),
     Install(install::Install),
@@ -184,6 +186,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
+        Verb::Supervisor(args) => supervisor::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Install(args) => install::run(&args, &cli.common),

@@ -11,6 +11,7 @@
 mod active;
 mod events;
 mod log;
+mod queue;
 mod state;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::definition::Definition;
 use crate::store::{Record, RunId};
 
 pub use active::Active;
+pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.
@@ -167,6 +169,7 @@ impl Flow<'_> {
             let message = format!("`{own}` is the engine's own: nobody else gives it a value");
             return Err(ServiceError::refused("field_out_of_phase", message, "leave it out"));
         }
+        self.service.supervisor().may_work(Some(&active.task)).await?;
         let values = Arc::new(Value::Object(values.clone()));
         let what = EventKind::Noted { frame: FramePath::default(), values };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
@@ -183,6 +186,9 @@ impl Flow<'_> {
             let reason = "No active task.".to_owned();
             return Ok(Tick { advanced: false, from: idle.clone(), to: idle, reason, failing: Vec::new() });
         };
+        if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
+            return self.halted(&active, halted).await;
+        }
         self.report(&active.run, &Outcome::passed(), None, caller).await
     }
 
