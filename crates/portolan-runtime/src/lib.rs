@@ -41,6 +41,7 @@
 
 pub mod audit;
 pub mod author;
+pub mod autopilot;
 pub mod builtin;
 pub mod carrier;
 pub mod catalog;
@@ -49,6 +50,8 @@ pub mod copy;
 pub mod definition;
 pub mod digest;
 pub mod drive;
+pub mod drivers;
+pub mod findings;
 pub mod gates;
 pub mod graphs;
 mod keys;
@@ -57,6 +60,7 @@ pub mod merge_gate;
 mod nested;
 pub mod plugins;
 mod project_folder;
+pub mod notifiers;
 pub mod repository;
 pub mod runner;
 pub mod script;

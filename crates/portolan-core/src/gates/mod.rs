@@ -6,6 +6,7 @@
 pub mod acceptance;
 pub mod bypass;
 pub mod facts;
+pub mod findings;
 pub mod guards;
 pub mod guidelines;
 mod intent;

@@ -22,6 +22,7 @@ use crate::service::{Service, ServiceError};
 use board::Kept;
 
 pub use ask::{Ask, Replied};
+pub(crate) use board::{replace, seen};
 pub use queue::Task;
 pub use spend::{Raise, Report};
 

@@ -1,5 +1,6 @@
 //! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
 
+mod autopilot;
 mod builtin;
 mod carried;
 mod catalog;
@@ -72,6 +73,7 @@ enum Verb {
     Runs(runs::Runs),
     Flow(flow::Flow),
     Supervisor(supervisor::Supervisor),
+    Autopilot(autopilot::Autopilot),
     MergeGate(merge_gate::MergeGate),
     Trust(trust::TrustArgs),
     Install(install::Install),
@@ -187,6 +189,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
         Verb::Supervisor(args) => supervisor::run(&args, &cli.common),
+        Verb::Autopilot(args) => autopilot::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
         Verb::Install(args) => install::run(&args, &cli.common),

@@ -9,6 +9,7 @@ use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
 use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
+use portolan_runtime::plugins;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
 use serde_json::json;
@@ -17,7 +18,8 @@ use super::check::{draw_findings, is_graph, refuse};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency};
 
-/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along.
+/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
+/// the programs and addresses of `.portolan/plugins.yaml`.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -45,7 +47,8 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     if args.list {
         return list(&output, service.trust());
     }
-    let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_graph(path));
+    let (added, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_plugins(path));
+    let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = files.into_iter().partition(|path| is_graph(path));
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
@@ -69,6 +72,12 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     let mut report = Vec::new();
+    for path in added {
+        let source = own_plugins(&service, path)?;
+        let plugins = plugins::load(service.project())?;
+        let runs = plugins::commands(&plugins);
+        report.push(record(&output, &service, &source, &runs, plugins::digest(&plugins), args.revoke)?);
+    }
     for (source, loaded) in &sources {
         for workflow in distinct(loaded) {
             report.push(settle(&output, &service, source, workflow, args.revoke)?);
@@ -82,6 +91,21 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         output.json(&json!({ "files": report }))?;
     }
     Ok(Exit::Done)
+}
+
+/// Whether a file says what a project adds to its gates.
+fn is_plugins(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "plugins.yaml")
+}
+
+/// The text of the project's own file: another one is read by nobody.
+fn own_plugins(service: &Service, path: &Path) -> Result<Source, ServiceError> {
+    let own = service.project().join(plugins::FILE).canonicalize().ok();
+    if own.is_none() || path.canonicalize().ok() != own {
+        let message = format!("`{}` is not the project's `{}`", path.display(), plugins::FILE);
+        return Err(ServiceError::refused("not_a_file", message, "name that one"));
+    }
+    Ok(Source::new(plugins::FILE, plugins::text(service.project())?.unwrap_or_default()))
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.
@@ -119,8 +143,20 @@ fn settle(
     workflow: &Workflow,
     revoke: bool,
 ) -> anyhow::Result<serde_json::Value> {
+    record(output, service, source, &commands(workflow), commands_digest(workflow), revoke)
+}
+
+/// Records or takes back commands, and shows them.
+fn record(
+    output: &Output,
+    service: &Service,
+    source: &Source,
+    runs: &[Command],
+    digest: Option<Digest>,
+    revoke: bool,
+) -> anyhow::Result<serde_json::Value> {
     let file = one_line(&source.name);
-    let Some(digest) = commands_digest(workflow) else {
+    let Some(digest) = digest else {
         if !output.is_json() {
             output.line(format!("{file}: it runs no commands, so there is nothing to trust"))?;
         }
@@ -132,7 +168,7 @@ fn settle(
         file: Digest::of(source.text.as_bytes()),
         path: source.name.to_string(),
         at: Clock::System.now(),
-        runs: commands(workflow).iter().map(masked).collect(),
+        runs: runs.iter().map(masked).collect(),
     };
     let runs = entry.runs.clone();
     let said = if !revoke {
@@ -157,6 +193,9 @@ fn line(command: &Command) -> String {
         return format!("{}: {}", one_line(&format!("server {}", command.check)), command_line(&command.argv));
     }
     let at = one_line(&format!("{}/{}", command.node, command.check));
+    if command.timeout_seconds == 0 {
+        return format!("{at}: {}", command_line(&command.argv));
+    }
     format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }
 
@@ -171,7 +210,7 @@ fn masked(command: &Command) -> Command {
             [std::slice::from_ref(first), &pairs.iter().map(|pair| unspoken(pair)).collect::<Vec<_>>(), program]
                 .concat()
         }
-        Some((url, headers)) if is_server && url.contains("://") => {
+        Some((url, headers)) if url.contains("://") => {
             std::iter::once(masked_url(url)).chain(headers.iter().map(|header| unspoken(header))).collect()
         }
         _ => command.argv.clone(),

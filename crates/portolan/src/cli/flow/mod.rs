@@ -1,6 +1,7 @@
 //! `portolan flow`: the phases of a project's work, and what was put on record at its gates.
 
 mod events;
+mod findings;
 mod words;
 
 use clap::{Args, Subcommand};
@@ -19,10 +20,12 @@ pub(super) struct Flow {
 #[derive(Subcommand)]
 enum Verb {
     Events(events::Events),
+    Findings(findings::Findings),
 }
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
     match &args.verb {
         Verb::Events(args) => events::run(args, common),
+        Verb::Findings(args) => findings::run(args, common),
     }
 }
