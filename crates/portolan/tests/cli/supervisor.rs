@@ -83,20 +83,20 @@ fn budgets_are_shown_used_up_and_raised() {
     let project = project();
     project.write(".portolan/plugins.yaml", "budgets: {task: {turns: 10, costUsd: 1}}\n");
     expect![[r#"
-        task:t  9 of 10 turns       warning
+        task:t  9 of 10 turns         warning
         task:t  unknown of 1 costUsd  fine
         exit: 0
     "#]]
     .assert_eq(&project.says("supervisor usage --task t --turns 9"));
     expect![[r#"
-        task:t  10 of 10 turns    halted
+        task:t  10 of 10 turns     halted
         task:t  0.25 of 1 costUsd  fine
         exit: 0
     "#]]
     .assert_eq(&project.says("supervisor usage --task t --turns 1 --cost-usd 0.25"));
     let raise = ["supervisor", "budget", "raise", "task", "turns", "--task", "t", "--to", "20", "--reason", "one more"];
     expect![[r#"
-        task:t  10 of 20 turns    fine
+        task:t  10 of 20 turns     fine
         task:t  0.25 of 1 costUsd  fine
         exit: 0
     "#]]
