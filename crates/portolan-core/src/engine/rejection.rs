@@ -65,7 +65,7 @@ impl Why {
             Why::UnknownStep => "unknown_step",
             Why::BadInput => "bad_input",
             Why::BadOutputs => "bad_outputs",
-            Why::FieldOutOfPhase => "field_out_of_phase",
+            Why::FieldOutOfPhase => "out_of_phase",
             Why::BadBypass => "bad_bypass",
             Why::OutOfPlace => "out_of_place",
         }

@@ -6,6 +6,7 @@
 pub mod acceptance;
 pub mod bypass;
 pub mod facts;
+pub mod findings;
 pub mod guards;
 pub mod guidelines;
 mod intent;
@@ -13,9 +14,12 @@ mod judgement;
 pub mod merge;
 pub mod names;
 pub mod pattern;
+pub mod plugins;
 mod protected;
 pub mod references;
 mod rules;
+pub mod seen;
+pub mod supervisor;
 
 pub use bypass::Bypass;
 pub use guidelines::Guidelines;

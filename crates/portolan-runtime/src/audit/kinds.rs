@@ -68,6 +68,19 @@ kinds! {
     BudgetWarning = "supervisor.budget.warning",
     /// A budget is used up, and work has stopped: `scope`, `unit`, `used`, `cap`.
     BudgetHalt = "supervisor.budget.halt",
+    /// A deadline has passed, and nothing counts as the answer: `replyToken`.
+    QuestionOverdue = "supervisor.question.overdue",
+    /// An agent's session used something up: `session`, `driver`, `turns`, `tokensIn`, `tokensOut`, `costUsd`, `wallMs`,
+    /// `toolCalls`; `null` is what nobody knows.
+    UsageRecorded = "supervisor.usage.recorded",
+    /// A task is to be worked on: `goal`, `workflow`, `at`.
+    TaskQueued = "supervisor.task.queued",
+    /// A task was set aside, so that another is worked on: `reason`.
+    TaskParked = "supervisor.task.parked",
+    /// A task that was set aside is worked on again: nothing more.
+    TaskResumed = "supervisor.task.resumed",
+    /// Work goes on: `stage` (`started`, `working` or `ended`), `driver`, `session`, `seconds`.
+    Heartbeat = "supervisor.heartbeat",
     /// A task is done: `summary`, `metrics`.
     TaskCompleted = "task.completed",
     /// A task ended with less than was asked for: `summary`, `metrics`.

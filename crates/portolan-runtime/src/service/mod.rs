@@ -43,7 +43,7 @@ use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
 pub use flow::{
-    Acceptance, Active, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
+    Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
     Status, Tick, Verified,
 };
 pub use functions::{Finished, FunctionCall, How, Interrupted};
@@ -183,6 +183,11 @@ impl Service {
     /// The project.
     pub fn project(&self) -> &Path {
         &self.options.project
+    }
+
+    /// Where time comes from.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.options.clock
     }
 
     /// The journal of runs that live in task files.

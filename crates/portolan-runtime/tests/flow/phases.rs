@@ -99,8 +99,8 @@ async fn claims_are_made_in_their_phases_and_nobody_writes_what_is_the_engines()
     expect![[r#"
         branch=Some("feat/x") pr=None claims={}
         bad_outputs: the outputs are no values of the variables: `branch` is a string, and not a number; give each as its type says, and leave out what is no variable
-        field_out_of_phase: `prNumber` cannot be given a value at `begin`; what can be given here is `branch`
-        field_out_of_phase: `phase` is the engine's own: nobody else gives it a value; leave it out
+        out_of_phase: `prNumber` cannot be given a value at `begin`; what can be given here is `branch`
+        out_of_phase: `phase` is the engine's own: nobody else gives it a value; leave it out
         bad_outputs: the step does not give `nothing`; leave out what the step is not said to give"#]].assert_eq(&told.join("\n"));
 }
 

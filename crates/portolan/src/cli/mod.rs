@@ -1,5 +1,6 @@
 //! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
 
+mod autopilot;
 mod builtin;
 mod carried;
 mod catalog;
@@ -22,6 +23,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod supervisor;
 mod test;
 mod trust;
 
@@ -74,6 +76,8 @@ enum Verb {
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Flow(flow::Flow),
+    Supervisor(supervisor::Supervisor),
+    Autopilot(autopilot::Autopilot),
     MergeGate(merge_gate::MergeGate),
     Qa(qa::Qa),
     Import(import::Import),
@@ -194,6 +198,8 @@ fn perform(cli: Cli) -> Exit {
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
+        Verb::Supervisor(args) => supervisor::run(&args, &cli.common),
+        Verb::Autopilot(args) => autopilot::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
         Verb::Qa(args) => qa::run(&args, &cli.common),
         Verb::Import(args) => import::run(&args, &cli.common),

@@ -13,6 +13,7 @@ use portolan_runtime::gates::rules;
 use portolan_runtime::gates::typecheck::{Checker, Origin, checker};
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
 use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
+use portolan_runtime::plugins;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
 use serde_json::json;
@@ -22,7 +23,7 @@ use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency};
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
-/// what the project's type check runs.
+/// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -54,6 +55,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         return list(&output, service.trust());
     }
     let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
+    let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_plugins(path));
     let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_graph(path));
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
@@ -91,6 +93,15 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     if let Some(asked) = &typecheck {
         report.push(settle(&output, &service, asked, args.revoke)?);
     }
+    for path in added {
+        let source = own_plugins(&service, path)?;
+        report.push(settle(
+            &output,
+            &service,
+            &Asked::plugins(&source, &plugins::load(service.project())?),
+            args.revoke,
+        )?);
+    }
     for (source, loaded) in &sources {
         for workflow in distinct(loaded) {
             report.push(settle(&output, &service, &Asked::of(source, workflow), args.revoke)?);
@@ -104,6 +115,21 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         output.json(&json!({ "files": report }))?;
     }
     Ok(Exit::Done)
+}
+
+/// Whether a file says what a project adds to its gates.
+fn is_plugins(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "plugins.yaml")
+}
+
+/// The text of the project's own file: another one is read by nobody.
+fn own_plugins(service: &Service, path: &Path) -> Result<Source, ServiceError> {
+    let own = service.project().join(plugins::FILE).canonicalize().ok();
+    if own.is_none() || path.canonicalize().ok() != own {
+        let message = format!("`{}` is not the project's `{}`", path.display(), plugins::FILE);
+        return Err(ServiceError::refused("not_a_file", message, "name that one"));
+    }
+    Ok(Source::new(plugins::FILE, plugins::text(service.project())?.unwrap_or_default()))
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.
@@ -150,6 +176,15 @@ impl Asked {
             file: source.name.to_string(),
             text: Digest::of(source.text.as_bytes()),
             runs: commands_digest(workflow).map(|digest| (digest, commands(workflow))),
+            otherwise: "",
+        }
+    }
+
+    fn plugins(source: &Source, plugins: &portolan_core::gates::plugins::Plugins) -> Asked {
+        Asked {
+            file: source.name.to_string(),
+            text: Digest::of(source.text.as_bytes()),
+            runs: plugins::digest(plugins).map(|digest| (digest, plugins::commands(plugins))),
             otherwise: "",
         }
     }
@@ -236,6 +271,9 @@ fn line(command: &Command) -> String {
         return format!("{}: {}", one_line(&format!("server {}", command.check)), command_line(&command.argv));
     }
     let at = one_line(&format!("{}/{}", command.node, command.check));
+    if command.timeout_seconds == 0 {
+        return format!("{at}: {}", command_line(&command.argv));
+    }
     format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }
 
@@ -250,7 +288,7 @@ fn masked(command: &Command) -> Command {
             [std::slice::from_ref(first), &pairs.iter().map(|pair| unspoken(pair)).collect::<Vec<_>>(), program]
                 .concat()
         }
-        Some((url, headers)) if is_server && url.contains("://") => {
+        Some((url, headers)) if url.contains("://") => {
             std::iter::once(masked_url(url)).chain(headers.iter().map(|header| unspoken(header))).collect()
         }
         _ => command.argv.clone(),

@@ -41,7 +41,7 @@ fn everything_that_comes_with_the_program_is_listed() {
     .assert_eq(&(ids.join("\n") + "\n"));
     let listed = project.command(&["catalog", "list", "--format", "json"]).output().expect("it runs");
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("one JSON value");
-    assert_eq!(listed["workflows"].as_array().map(Vec::len), Some(16));
+    assert_eq!(listed["workflows"].as_array().map(Vec::len), Some(18));
     assert_eq!(listed["agents"].as_array().map(Vec::len), Some(7));
 }
 

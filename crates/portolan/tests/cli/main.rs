@@ -22,6 +22,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod supervisor;
 mod support;
 mod telemetry;
 mod test;

@@ -60,7 +60,7 @@ fn what_may_not_be_is_refused_with_a_code() {
     for (tool, arguments, code) in [
         ("flow_start", json!({ "task": "other" }), "task_under_way"),
         ("flow_start", json!({}), "invalid_arguments"),
-        ("flow_claim", json!({ "values": { "phase": "test" } }), "field_out_of_phase"),
+        ("flow_claim", json!({ "values": { "phase": "test" } }), "out_of_phase"),
         ("flow_claim", json!({ "values": { "nothing": 1 } }), "bad_outputs"),
         ("flow_claim", json!({ "values": 7 }), "invalid_arguments"),
         ("flow_back", json!({ "reason": "no" }), "no_matching_edge"),

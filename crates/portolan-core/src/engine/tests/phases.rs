@@ -100,9 +100,9 @@ fn claims_are_made_where_they_may_be() {
             note:{"n":2}    issue checking passed  refused checking: the checks of `issue` are being performed, with the values as they are; wait for their verdict, and give the values then
             named=held      issue checking passed named=held
             open=held       work
-            note:{"n":3}    work                   refused field_out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
+            note:{"n":3}    work                   refused out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
             note:{"m":3}    work                   m = 3
-            passed{"n":4}   work                   refused field_out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
+            passed{"n":4}   work                   refused out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
         "#]],
     );
 }

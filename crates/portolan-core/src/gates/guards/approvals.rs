@@ -29,6 +29,11 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
         (Some("flow"), Some("override")) => overriding(act, arguments),
         (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
+        (Some("supervisor"), Some("budget"))
+            if words[2..].iter().any(|word| word.known().is_none_or(|w| w == "raise")) =>
+        {
+            kept(act, "I-15", "raises a budget")
+        }
         (Some("budget"), Some("raise")) => kept(act, "I-15", "raises a budget"),
         (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(act, &words[2..]),
         (Some("flow" | "budget" | "runs" | "supervisor"), None) if words.len() > 1 => {

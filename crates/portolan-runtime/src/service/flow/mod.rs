@@ -12,6 +12,7 @@ mod active;
 mod events;
 mod gate;
 mod log;
+mod queue;
 mod state;
 
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use crate::store::{Record, RunId};
 
 pub use active::Active;
 pub use gate::Gate;
+pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.
@@ -172,8 +174,9 @@ impl Flow<'_> {
         let active = self.needed()?;
         if let Some(own) = values.keys().find(|name| state::is_own(name)) {
             let message = format!("`{own}` is the engine's own: nobody else gives it a value");
-            return Err(ServiceError::refused("field_out_of_phase", message, "leave it out"));
+            return Err(ServiceError::refused("out_of_phase", message, "leave it out"));
         }
+        self.service.supervisor().may_work(Some(&active.task)).await?;
         let values = Arc::new(Value::Object(values.clone()));
         let what = EventKind::Noted { frame: FramePath::default(), values };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
@@ -190,6 +193,9 @@ impl Flow<'_> {
             let reason = "No active task.".to_owned();
             return Ok(Tick { advanced: false, from: idle.clone(), to: idle, reason, failing: Vec::new() });
         };
+        if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
+            return self.halted(&active, halted).await;
+        }
         self.report(&active.run, &Outcome::passed(), None, caller).await
     }
 

@@ -68,6 +68,9 @@ pub struct FlowState {
     pub iteration_cap: u32,
     /// What is worth looking at. Nobody interprets it.
     pub context_refs: Vec<Value>,
+    /// The tokens of the questions that the task waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending_questions: Vec<String>,
 }
 
 /// Whether anything can be done.
@@ -217,6 +220,7 @@ impl Flow<'_> {
             iterations: 0,
             iteration_cap: 0,
             context_refs: Vec::new(),
+            pending_questions: Vec::new(),
         })
     }
 
@@ -237,13 +241,15 @@ impl Flow<'_> {
         if let (None, Some(claimed)) = (pr_number, pr_claimed) {
             claims.insert("prNumber".to_owned(), claimed);
         }
+        let supervised = self.supervised(run).await?;
         let caps = held.definition.workflow.root().steps.values().filter_map(|step| step.node.phase.as_ref());
         Ok(FlowState {
             run_id: Some(id.to_string()),
             task_id: run.opening.description.clone(),
             phase: phase(run),
             revision: run.revision,
-            status: status(run),
+            status: supervised.status.unwrap_or_else(|| status(run)),
+            pending_questions: supervised.questions,
             issue_number: number(&mut claims, "issueNumber"),
             branch: text(&mut claims, "branch"),
             branch_prefix: text(&mut claims, "branchPrefix"),
@@ -254,7 +260,13 @@ impl Flow<'_> {
                 _ => Vec::new(),
             },
             claims,
-            metrics: metrics(&records, run.is_over(), self.service.options.clock.now()),
+            metrics: Metrics {
+                turns: supervised.spent.turns.sum,
+                cost_usd: supervised.spent.cost_micros.sum.map(|micros| micros as f64 / 1e6),
+                tokens_in: supervised.spent.tokens_in.sum,
+                tokens_out: supervised.spent.tokens_out.sum,
+                ..metrics(&records, run.is_over(), self.service.options.clock.now())
+            },
             verified: told.verified,
             acceptance_log: told.log,
             bypasses: told.bypasses,

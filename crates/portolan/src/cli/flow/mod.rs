@@ -2,6 +2,7 @@
 
 mod attach;
 mod events;
+mod findings;
 mod invariants;
 mod task;
 mod words;
@@ -41,6 +42,7 @@ enum Verb {
     /// Example: portolan flow invariants
     Invariants,
     Attach(attach::Attach),
+    Findings(findings::Findings),
 }
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
@@ -55,5 +57,6 @@ pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
         Verb::Events(args) => events::run(args, common),
         Verb::Invariants => invariants::run(common),
         Verb::Attach(args) => attach::run(args, common),
+        Verb::Findings(args) => findings::run(args, common),
     }
 }

@@ -1,0 +1,383 @@
+//! The autopilot works through the queue: it has a driver work on a phase, and then asks the engine whether the phase is
+//! done. A driver moves nothing; every move is a tick, with the reasons of a refusal as the next prompt.
+//!
+//! ```text
+//! next task → brief → driver works → usage → question? → tick → next phase, or the reason goes back
+//! ```
+//! Nothing of it is kept but in the log and beside it: one that was killed goes on where it was.
+
+mod prompt;
+mod pulse;
+
+use std::fs::{File, TryLockError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::gates::supervisor::Item;
+use portolan_core::run::Actor;
+use portolan_core::value::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::audit::Kind;
+use crate::drivers::{AgentDriver, Assignment, Posed, Worked};
+use crate::notifiers::{Notice, Notifiers};
+use crate::project_folder;
+use crate::service::{Brief, Caller, Ending, ErrorKind, Service, ServiceError, Tick};
+use crate::supervisor::{Ask, Report, Supervisor, Task};
+use pulse::Pulse;
+
+/// How far the autopilot may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many sessions there may be in all, over every task.
+    pub sessions: u32,
+    /// How many sessions there may be for a task.
+    pub sessions_per_task: u32,
+    /// How many sessions in a row may work on a phase before a person is asked.
+    pub attempts: u32,
+    /// After how long without a move a person is asked.
+    pub stuck_after: Duration,
+    /// How long a session may take.
+    pub session: Duration,
+    /// How often it is told that work goes on.
+    pub heartbeat: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            sessions: 200,
+            sessions_per_task: 50,
+            attempts: 5,
+            stuck_after: Duration::from_secs(3_600),
+            session: Duration::from_secs(1_800),
+            heartbeat: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The autopilot.
+pub struct Autopilot<'s> {
+    service: &'s Service,
+    driver: Arc<dyn AgentDriver>,
+    notifiers: Notifiers,
+    limits: Limits,
+    caller: Caller,
+}
+
+/// Where the autopilot stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Landed {
+    /// Why.
+    pub why: Why,
+    /// More of it, for people.
+    pub reason: String,
+    /// How many sessions there were.
+    pub sessions: u32,
+}
+
+/// Why the autopilot stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// Nothing is left to do.
+    Done,
+    /// Everything that is left waits for an answer.
+    Waiting,
+    /// A budget is used up.
+    Halted,
+    /// There were as many sessions as there may be.
+    Limit,
+}
+
+/// What is offered where a task cannot go on by itself, and what follows.
+const STUCK: [&str; 3] = ["try again", "scope down", "escalate"];
+
+impl<'s> Autopilot<'s> {
+    /// An autopilot of a project.
+    pub fn new(
+        service: &'s Service,
+        driver: Arc<dyn AgentDriver>,
+        notifiers: Notifiers,
+        limits: Limits,
+    ) -> Autopilot<'s> {
+        let caller = Caller { by: Actor::Agent(format!("autopilot/{}", driver.id())), can_ask: false };
+        Autopilot { service, driver, notifiers, limits, caller }
+    }
+
+    /// Works until nothing is left that can be worked on.
+    ///
+    /// # Errors
+    /// The project's files cannot be read or written, or a task cannot be begun.
+    pub async fn fly(&self) -> Result<Landed, ServiceError> {
+        let supervisor = self.service.supervisor();
+        let _alone = self.alone()?;
+        self.adopt(&supervisor).await?;
+        let mut pulse = Pulse::new(self.now(), self.limits.heartbeat);
+        let mut sessions = 0;
+        loop {
+            self.remind(&supervisor).await?;
+            let Some(item) = supervisor.next_task().await? else { return self.landed(sessions).await };
+            if sessions >= self.limits.sessions {
+                let reason = format!("there were {sessions} sessions, which is all there may be");
+                return Ok(Landed { why: Why::Limit, reason, sessions });
+            }
+            if let Some(landed) = self.decided(&item).await? {
+                supervisor.bring(&item, &self.caller).await?;
+                self.service.flow().abort(landed, "a person decided so", &self.caller).await?;
+                continue;
+            }
+            if let Err(error) = supervisor.bring(&item, &self.caller).await {
+                self.unbegun(&item, error).await?;
+                continue;
+            }
+            let Some(item) = supervisor.board().await?.queue.get(&item.task).cloned() else { continue };
+            if let Some(why) = self.held_up(&item) {
+                self.stuck(&item, &why).await?;
+                continue;
+            }
+            let Some(brief) = self.service.flow().brief().await?.filter(|brief| !brief.is_over) else { continue };
+            sessions += 1;
+            self.session(&item, &brief, &mut pulse).await?;
+        }
+    }
+
+    /// One autopilot at a time works on a project: the files of the working copy are one.
+    fn alone(&self) -> Result<File, ServiceError> {
+        let folder = self.service.project().join(".portolan");
+        let path = folder.join("autopilot.lock");
+        let failed = |error: std::io::Error| {
+            let message = format!("`{}` cannot be locked: {error}", path.display());
+            ServiceError::failed("not_locked", message, "make the project writable")
+        };
+        project_folder::make(&folder).map_err(failed)?;
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+            Err(TryLockError::WouldBlock) => {
+                let help = "wait until it is done; `portolan autopilot status` shows what it does";
+                Err(ServiceError::refused("under_way", "an autopilot works on this project already", help))
+            }
+        }
+    }
+
+    /// A task that somebody began by hand comes into the queue, so that it is not set aside for good.
+    async fn adopt(&self, supervisor: &Supervisor<'_>) -> Result<(), ServiceError> {
+        let Some(active) = self.service.flow().active()? else { return Ok(()) };
+        let (name, workflow) = (active.task, Some(active.workflow));
+        supervisor.enqueue(&Task { name, goal: String::new(), workflow, at: None }).await
+    }
+
+    /// A task that cannot be begun waits for a person; the others do not.
+    async fn unbegun(&self, item: &Item, error: ServiceError) -> Result<(), ServiceError> {
+        if !matches!(error.kind, ErrorKind::Refused | ErrorKind::InvalidDefinition) {
+            return Err(error);
+        }
+        let body = format!("`{}` cannot be begun: {}; {}", item.task, error.message, error.help);
+        self.ask(item, &Posed { body, choices: vec!["try again".to_owned()], default: None }).await
+    }
+
+    /// One session of the driver on the present phase, and what the engine says of it.
+    async fn session(&self, item: &Item, brief: &Brief, pulse: &mut Pulse) -> Result<(), ServiceError> {
+        let supervisor = self.service.supervisor();
+        let state = self.service.flow().status().await?;
+        let board = supervisor.board().await?;
+        let answers = board.questions.values().filter(|question| question.task.as_deref() == Some(&item.task));
+        let answers: Vec<(String, String)> = answers
+            .filter_map(|question| Some((question.body.clone(), question.answer.as_ref()?.body.clone())))
+            .collect();
+        let assignment = Assignment {
+            project: self.service.project().to_owned(),
+            task: item.task.clone(),
+            goal: item.goal.clone(),
+            phase: brief.phase.clone(),
+            prompt: prompt::prompt(item, brief, state.last_error.as_deref(), &answers),
+            attempt: item.attempts,
+            answers,
+            deadline: self.limits.session,
+        };
+        // On record before it begins: one that kills the machine counts as well.
+        self.beat(item, "started", None).await?;
+        let worked = self.working(item, &assignment, pulse).await?;
+        let session = worked.session.clone().unwrap_or_else(|| format!("{}-{}", item.task, item.sessions + 1));
+        let report = Report {
+            task: Some(item.task.clone()),
+            phase: Some(brief.phase.clone()),
+            session: Some(session),
+            driver: self.driver.id().to_owned(),
+            usage: worked.usage.clone(),
+        };
+        let standings = supervisor.record_usage(&report).await?;
+        for standing in standings.iter().filter(|standing| standing.halts) {
+            self.notify(Kind::BudgetHalt, Some(&item.task), standing.sentence(), None).await;
+        }
+        if let Some(why) = &worked.failed {
+            self.notify(Kind::Heartbeat, Some(&item.task), format!("a session came to nothing: {why}"), None).await;
+        }
+        self.judge(item, &worked).await
+    }
+
+    /// Has the engine decide what a session came to.
+    async fn judge(&self, item: &Item, worked: &Worked) -> Result<(), ServiceError> {
+        let supervisor = self.service.supervisor();
+        let flow = self.service.flow();
+        // Agents may have ended the task themselves, or asked.
+        if flow.active()?.is_none_or(|active| active.task != item.task) {
+            return Ok(());
+        }
+        if let Some(posed) = &worked.question {
+            self.ask(item, posed).await?;
+            return supervisor.park(&item.task, "it waits for an answer", &self.caller).await;
+        }
+        if supervisor.board().await?.is_waiting(&item.task) {
+            return supervisor.park(&item.task, "it waits for an answer", &self.caller).await;
+        }
+        if worked.failed.is_some() {
+            return Ok(());
+        }
+        if !worked.claims.is_empty()
+            && let Err(error) = flow.patch(&worked.claims, &self.caller).await
+        {
+            // What was claimed may be claimed no more; the checks say what is missing.
+            self.notify(Kind::Heartbeat, Some(&item.task), format!("a claim was refused: {error}"), None).await;
+        }
+        let tick: Tick = match &worked.back {
+            Some(reason) => match flow.back(reason, &self.caller).await {
+                Err(error) if error.kind == ErrorKind::Refused => {
+                    self.notify(Kind::Heartbeat, Some(&item.task), format!("it does not go back: {error}"), None).await;
+                    return Ok(());
+                }
+                back => back?,
+            },
+            None => flow.tick(&self.caller).await?,
+        };
+        if tick.advanced && tick.to == "idle" {
+            self.notify(Kind::TaskCompleted, Some(&item.task), tick.reason, None).await;
+        }
+        Ok(())
+    }
+
+    /// Waits for the driver, and tells meanwhile that work goes on.
+    async fn working(&self, item: &Item, assignment: &Assignment, pulse: &mut Pulse) -> Result<Worked, ServiceError> {
+        let mut work = self.driver.run_phase(assignment);
+        loop {
+            match tokio::time::timeout(pulse.patience(), &mut work).await {
+                Ok(worked) => {
+                    self.beat_if_due(item, pulse).await?;
+                    return Ok(worked);
+                }
+                Err(_elapsed) => self.beat_if_due(item, pulse).await?,
+            }
+        }
+    }
+
+    async fn beat_if_due(&self, item: &Item, pulse: &mut Pulse) -> Result<(), ServiceError> {
+        let Some(since) = pulse.due(self.now()) else { return Ok(()) };
+        self.beat(item, "working", Some(since)).await?;
+        self.notify(Kind::Heartbeat, Some(&item.task), format!("`{}` is worked on", item.task), None).await;
+        Ok(())
+    }
+
+    async fn beat(&self, item: &Item, stage: &str, seconds: Option<u64>) -> Result<(), ServiceError> {
+        let data = json!({ "stage": stage, "driver": self.driver.id(), "seconds": seconds });
+        self.service.supervisor().tell(Kind::Heartbeat, item, item.run.as_deref(), data).await
+    }
+
+    /// Why a task does not go on by itself.
+    fn held_up(&self, item: &Item) -> Option<String> {
+        if item.sessions >= self.limits.sessions_per_task {
+            return Some(format!("it had {} sessions, which is all it may have", item.sessions));
+        }
+        if item.attempts >= self.limits.attempts {
+            return Some(format!("{} sessions in a row did not finish its phase", item.attempts));
+        }
+        let moved = item.moved_at.unwrap_or(self.now());
+        let still = u64::try_from(self.now().0.saturating_sub(moved.0)).unwrap_or(0);
+        let is_stuck =
+            item.attempts > 0 && still >= u64::try_from(self.limits.stuck_after.as_millis()).unwrap_or(u64::MAX);
+        is_stuck.then(|| format!("it has not moved for {} s", still / 1_000))
+    }
+
+    /// A person decides what becomes of a task, and the queue goes on.
+    async fn stuck(&self, item: &Item, why: &str) -> Result<(), ServiceError> {
+        let state = self.service.flow().status().await?;
+        let last = state.last_error.map_or_else(String::new, |last| format!(" It was refused last because: {last}"));
+        let body = format!("`{}` is stuck in `{}`: {why}.{last}", item.task, state.phase);
+        let posed = Posed { body, choices: STUCK.map(str::to_owned).to_vec(), default: None };
+        self.ask(item, &posed).await?;
+        self.service.supervisor().park(&item.task, why, &self.caller).await
+    }
+
+    /// What a person decided of a task that was stuck, where that ends it.
+    async fn decided(&self, item: &Item) -> Result<Option<Ending>, ServiceError> {
+        let board = self.service.supervisor().board().await?;
+        let of = |question: &&portolan_core::gates::supervisor::Question| {
+            question.task.as_deref() == Some(&item.task) && question.choices == STUCK
+        };
+        let last = board.questions.values().rfind(of).and_then(|question| question.answer.as_ref());
+        // What was decided before the task moved on is no decision about where it is.
+        let answer = last.filter(|answer| item.moved_at.is_none_or(|moved| answer.at >= moved));
+        let answer = answer.map(|answer| answer.body.as_str());
+        Ok(match answer {
+            Some("scope down") => Some(Ending::ScopedDown),
+            Some("escalate") => Some(Ending::Escalated),
+            _ => None,
+        })
+    }
+
+    async fn ask(&self, item: &Item, posed: &Posed) -> Result<(), ServiceError> {
+        let ask = Ask {
+            task: Some(item.task.clone()),
+            channel: "autopilot".to_owned(),
+            body: posed.body.clone(),
+            choices: posed.choices.clone(),
+            default: None,
+            deadline: None,
+        };
+        let token = self.service.supervisor().ask(&ask).await?;
+        self.notify(Kind::QuestionSent, Some(&item.task), posed.body.clone(), Some(token)).await;
+        Ok(())
+    }
+
+    /// Tells once more of what was not answered in time.
+    async fn remind(&self, supervisor: &Supervisor<'_>) -> Result<(), ServiceError> {
+        for question in supervisor.settle_deadlines().await? {
+            let body = format!("not answered in time: {}", question.body);
+            self.notify(Kind::QuestionOverdue, question.task.as_deref(), body, Some(question.token)).await;
+        }
+        Ok(())
+    }
+
+    async fn notify(&self, kind: Kind, task: Option<&str>, body: String, reply_token: Option<String>) {
+        let state = self.service.flow().status().await;
+        let issue = state.ok().filter(|state| state.task_id.as_deref() == task).and_then(|state| state.issue_number);
+        let task_id = task.map(str::to_owned);
+        let notice = Notice { kind: kind.name().to_owned(), at_ms: self.now().0, task_id, issue, body, reply_token };
+        // Nobody is held up because somebody else could not be told; the log has it.
+        let _untold = self.notifiers.tell(&notice).await;
+    }
+
+    async fn landed(&self, sessions: u32) -> Result<Landed, ServiceError> {
+        let supervisor = self.service.supervisor();
+        let board = supervisor.board().await?;
+        let open: Vec<&Item> = board.queue.values().filter(|item| item.progress.is_open()).collect();
+        let waiting = open.iter().filter(|item| board.is_waiting(&item.task)).count();
+        let (why, reason) = if open.is_empty() {
+            (Why::Done, "nothing is left to do".to_owned())
+        } else if waiting < open.len() {
+            let halted = open.iter().find(|item| !board.is_waiting(&item.task)).map(|item| item.task.as_str());
+            let halts = supervisor.standings(halted).await?.into_iter().find(|standing| standing.halts);
+            (Why::Halted, halts.map_or_else(|| "a budget is used up".to_owned(), |halt| halt.sentence()))
+        } else {
+            (Why::Waiting, format!("{waiting} tasks wait for an answer: `portolan supervisor list`"))
+        };
+        Ok(Landed { why, reason, sessions })
+    }
+
+    fn now(&self) -> Timestamp {
+        self.service.clock().now()
+    }
+}

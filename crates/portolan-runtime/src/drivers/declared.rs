@@ -1,0 +1,53 @@
+//! A driver of a project's own, as `.portolan/plugins.yaml` has it. What it used up but for its time is unknown.
+
+use portolan_core::gates::plugins::Driver;
+use portolan_core::gates::supervisor::Usage;
+
+use super::process::{Program, run, short};
+use super::{AgentDriver, Assignment, Worked, Working, on_path};
+
+/// A driver of a project's own.
+pub struct Declared(pub Driver);
+
+impl AgentDriver for Declared {
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    fn available(&self) -> Result<(), String> {
+        match self.0.argv.first() {
+            Some(program) if !program.contains('/') => on_path(program),
+            _ => Ok(()),
+        }
+    }
+
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+        Box::pin(async move {
+            let argv = filled(&self.0.argv, assignment);
+            let is_given = self.0.argv.iter().any(|word| word == "{prompt}");
+            let input = if is_given { "" } else { assignment.prompt.as_str() };
+            let (folder, deadline) = (&assignment.project, assignment.deadline);
+            let printed = match run(Program { argv: &argv, folder, input, deadline, secrets: true }).await {
+                Ok(printed) => printed,
+                Err(failed) => return failed,
+            };
+            Worked {
+                said: short(&printed.out),
+                usage: Usage { wall_ms: Some(printed.took_ms), ..Usage::default() },
+                failed: printed.failure(&self.0.argv[0]),
+                ..Worked::default()
+            }
+        })
+    }
+}
+
+/// Whole arguments are filled in, never parts of one: nothing that an issue or a commit says becomes an option.
+fn filled(argv: &[String], assignment: &Assignment) -> Vec<String> {
+    let word = |word: &String| match word.as_str() {
+        "{prompt}" => assignment.prompt.clone(),
+        "{task}" => assignment.task.clone(),
+        "{phase}" => assignment.phase.clone(),
+        _ => word.clone(),
+    };
+    argv.iter().map(word).collect()
+}

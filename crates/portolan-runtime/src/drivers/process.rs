@@ -1,0 +1,171 @@
+//! An agent's program: started with arguments and no shell, the prompt on its standard input, what it prints bounded, its
+//! process group ended at the deadline.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Worked;
+
+/// A program that is to be started.
+pub(crate) struct Program<'p> {
+    pub(crate) argv: &'p [String],
+    pub(crate) folder: &'p Path,
+    /// What it reads; it reads nothing where this is empty.
+    pub(crate) input: &'p str,
+    pub(crate) deadline: Duration,
+    /// Whether it sees variables whose names look like those of secrets. Agents need their keys.
+    pub(crate) secrets: bool,
+}
+
+/// What it printed.
+pub(crate) struct Printed {
+    /// Its status; nothing when a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it printed, its end where it printed too much.
+    pub(crate) out: String,
+    /// The end of what it complained of.
+    pub(crate) complaint: String,
+    /// How long it ran, in milliseconds.
+    pub(crate) took_ms: u64,
+}
+
+impl Printed {
+    /// Why the program came to nothing; nothing where it did not fail.
+    pub(crate) fn failure(&self, program: &str) -> Option<String> {
+        let how = match self.code {
+            Some(0) => return None,
+            Some(code) => format!("exited with status {code}"),
+            None => "was ended by a signal".to_owned(),
+        };
+        let line = self.complaint.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
+        let why = portolan_core::diagnostic::clip(line.trim());
+        Some(if why.is_empty() { format!("`{program}` {how}") } else { format!("`{program}` {how}: {why}") })
+    }
+
+    /// The last line that is a JSON object.
+    pub(crate) fn json(&self) -> Option<serde_json::Value> {
+        let whole = serde_json::from_str(self.out.trim()).ok();
+        whole.or_else(|| self.out.lines().rev().find_map(|line| serde_json::from_str(line.trim()).ok()))
+    }
+
+    /// Every line that is JSON.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = serde_json::Value> {
+        self.out.lines().filter_map(|line| serde_json::from_str(line.trim()).ok())
+    }
+}
+
+/// How much of what an agent said is kept, in bytes.
+const SAID_BYTES: usize = 4_000;
+
+/// The end of what was said.
+pub(crate) fn short(text: &str) -> String {
+    let text = text.trim();
+    text[text.ceil_char_boundary(text.len().saturating_sub(SAID_BYTES))..].to_owned()
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn run(program: Program<'_>) -> Result<Printed, Worked> {
+    let _ = (program.folder, program.input, program.deadline, program.secrets);
+    Err(Worked::failed("agents are only started on Unix"))
+}
+
+#[cfg(unix)]
+pub(crate) use unix::run;
+
+#[cfg(unix)]
+mod unix {
+    use std::io::ErrorKind;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+    use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+    use tokio::time::timeout;
+
+    use super::{Printed, Program, Worked};
+    use crate::runner::environment::Environment;
+    use crate::runner::group::Group;
+    use crate::runner::output::clean;
+
+    /// How much of its output is kept, in bytes: the result of an agent stands at its end.
+    const OUT_BYTES: usize = 4 << 20;
+    const COMPLAINT_BYTES: usize = 8 << 10;
+
+    /// Runs it to its end.
+    pub(crate) async fn run(program: Program<'_>) -> Result<Printed, Worked> {
+        let [name, arguments @ ..] = program.argv else { return Err(Worked::failed("it names no program")) };
+        let environment = Environment::inherited();
+        let mut command = Command::new(name);
+        command.args(arguments).current_dir(program.folder).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if !program.secrets {
+            command.env_clear().envs(environment.open.iter().map(|(name, value)| (name, value)));
+        }
+        let begun = Instant::now();
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Worked::failed(format!("`{name}` was not found on the `PATH`; install it")),
+            _ => Worked::failed(format!("`{name}` cannot be started: {error}")),
+        })?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (group, ended) = Group::lead(child);
+        let lost = |error: std::io::Error| Worked::failed(format!("`{name}` was lost: {error}"));
+        let stdin = stdin.map(ChildStdin::from_std).transpose().map_err(lost)?;
+        let mut stdout = stdout.map(ChildStdout::from_std).transpose().map_err(lost)?;
+        let mut stderr = stderr.map(ChildStderr::from_std).transpose().map_err(lost)?;
+        let (mut out, mut complaint) = (Vec::new(), Vec::new());
+        let work = async {
+            let write = async {
+                if let Some(mut stdin) = stdin {
+                    // A program that does not read it has what it wants.
+                    let _unread = stdin.write_all(program.input.as_bytes()).await;
+                }
+            };
+            // The end of the program ends it: somebody who escaped the group may hold its pipes.
+            let read = async {
+                tokio::join!(
+                    write,
+                    tail(&mut stdout, &mut out, OUT_BYTES),
+                    tail(&mut stderr, &mut complaint, COMPLAINT_BYTES)
+                );
+                std::future::pending::<()>().await;
+            };
+            let mut ended = std::pin::pin!(ended);
+            let mut read = std::pin::pin!(read);
+            let status = tokio::select! {
+                status = &mut ended => status,
+                () = &mut read => unreachable!("it waits for ever"),
+            };
+            // What is in the pipes already is taken; nothing else is waited for.
+            let _drained = timeout(std::time::Duration::from_millis(200), &mut read).await;
+            status
+        };
+        let status = timeout(program.deadline, work).await;
+        drop(group);
+        let status = match status {
+            Err(_elapsed) => {
+                let seconds = program.deadline.as_secs();
+                return Err(Worked::failed(format!("`{name}` took longer than {seconds} s and was stopped")));
+            }
+            Ok(Err(error)) => return Err(lost(std::io::Error::other(error))),
+            Ok(Ok(status)) => status.map_err(lost)?,
+        };
+        let text = |bytes: &[u8]| environment.redact(clean(&String::from_utf8_lossy(bytes)));
+        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Printed { code: status.code(), out: text(&out), complaint: text(&complaint), took_ms })
+    }
+
+    /// Reads to the end, and keeps so much of the end.
+    async fn tail(from: &mut Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, most: usize) {
+        let Some(from) = from else { return };
+        let mut chunk = vec![0; 16 << 10];
+        while let Ok(read @ 1..) = from.read(&mut chunk).await {
+            kept.extend_from_slice(&chunk[..read]);
+            if kept.len() > 2 * most {
+                kept.drain(..kept.len() - most);
+            }
+        }
+        let over = kept.len().saturating_sub(most);
+        kept.drain(..over);
+    }
+}

@@ -1,0 +1,163 @@
+//! A driver that does what a file says, for demonstrations and tests: what "the agent" does in each phase.
+//!
+//! ```yaml
+//! phases:
+//!   branch:
+//!     - run: [git, switch, -c, feat/login]
+//!     - patch: { issueNumber: 1, branch: feat/login }
+//!   implement:
+//!     - ask: { body: "Which library?", choices: [one, other] }
+//!     - write: { path: src/login.txt, text: "done\n" }
+//!       attempt: 2
+//!     - usage: { turns: 3, costUsd: 0.1 }
+//!   test:
+//!     - back: the tests fail
+//!       attempt: 1
+//! ```
+
+use std::path::{Component, Path};
+
+use portolan_core::diagnostic::clip;
+use portolan_core::gates::supervisor::Usage;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::process::{Program, run};
+use super::{AgentDriver, Assignment, Posed, Worked, Working};
+use crate::service::{ErrorKind, ServiceError};
+use portolan_core::source::{Source, parse};
+
+/// The longest script, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// A driver that does what a file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scripted {
+    phases: std::collections::BTreeMap<String, Vec<Step>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Script {
+    phases: std::collections::BTreeMap<String, Vec<Step>>,
+}
+
+/// What is done; only at one attempt at the phase, where that is said, the first being 1.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    attempt: Option<u32>,
+    run: Option<Vec<String>>,
+    write: Option<Writing>,
+    patch: Option<Map<String, Value>>,
+    ask: Option<Asking>,
+    back: Option<String>,
+    usage: Option<Value>,
+    fail: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Writing {
+    path: String,
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asking {
+    body: String,
+    #[serde(default)]
+    choices: Vec<String>,
+    default: Option<String>,
+}
+
+impl Scripted {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// It cannot be understood.
+    pub fn read(name: &str, text: &str) -> Result<Scripted, ServiceError> {
+        let invalid = |why: String| {
+            let message = format!("the script `{}` cannot be read: {why}", clip(name));
+            let help = "write `phases:`, and under each phase a list of `run`, `write`, `patch`, `ask`, `back`, `usage` or `fail`";
+            ServiceError::of(ErrorKind::InvalidDefinition, "script_invalid", message, help)
+        };
+        if text.len() > MAX_BYTES {
+            return Err(invalid(format!("it has more than {MAX_BYTES} bytes")));
+        }
+        let (tree, faults) = parse(&Source::new(name, text));
+        if let Some(fault) = faults.iter().find(|fault| fault.is_error()) {
+            return Err(invalid(fault.message.clone()));
+        }
+        let value = tree.map_or(Value::Null, |tree| tree.value());
+        let script: Script = serde_json::from_value(value).map_err(|error| invalid(clip(&error.to_string())))?;
+        Ok(Scripted { phases: script.phases })
+    }
+}
+
+impl AgentDriver for Scripted {
+    fn id(&self) -> &str {
+        "scripted"
+    }
+
+    fn available(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+        Box::pin(async move {
+            let mut worked = Worked::default();
+            let steps = self.phases.get(&assignment.phase).map(Vec::as_slice).unwrap_or_default();
+            let is_due = |step: &&Step| step.attempt.is_none_or(|attempt| attempt == assignment.attempt + 1);
+            for step in steps.iter().filter(is_due) {
+                perform(step, assignment, &mut worked).await;
+                if worked.failed.is_some() || worked.question.is_some() {
+                    break;
+                }
+            }
+            worked
+        })
+    }
+}
+
+async fn perform(step: &Step, assignment: &Assignment, worked: &mut Worked) {
+    if let Some(why) = &step.fail {
+        worked.failed = Some(why.clone());
+    }
+    if let Some(asking) = step.ask.as_ref().filter(|ask| !assignment.answers.iter().any(|(body, _)| *body == ask.body))
+    {
+        let Asking { body, choices, default } = asking.clone();
+        worked.question = Some(Posed { body, choices, default });
+        return;
+    }
+    if let Some(argv) = &step.run {
+        let (folder, deadline) = (&assignment.project, assignment.deadline);
+        let secrets = false;
+        match run(Program { argv, folder, input: "", deadline, secrets }).await {
+            Ok(printed) => worked.failed = printed.failure(argv.first().map_or("", String::as_str)),
+            Err(failed) => worked.failed = failed.failed,
+        }
+    }
+    if let Some(writing) = &step.write {
+        worked.failed = write(&assignment.project, writing).err().or(worked.failed.take());
+    }
+    worked.claims.extend(step.patch.clone().unwrap_or_default());
+    worked.back = step.back.clone().or(worked.back.take());
+    if let Some(usage) = &step.usage {
+        worked.usage = Usage::heard(usage);
+    }
+}
+
+/// Files of the project alone are written.
+fn write(project: &Path, writing: &Writing) -> Result<(), String> {
+    let path = Path::new(&writing.path);
+    if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(format!("`{}` does not lie in the project", clip(&writing.path)));
+    }
+    let path = project.join(path);
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::write(&path, &writing.text))
+        .map_err(|error| format!("a file cannot be written: {error}"))
+}

@@ -1,0 +1,92 @@
+//! What the event log of a project shows of how work goes: found by fixed rules, put on record once, compared with a
+//! baseline that a person keeps.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::findings::{Baseline, Finding, Sort, findings};
+use portolan_core::gates::seen::Seen;
+use serde_json::Value;
+
+use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Log};
+use crate::clock::Clock;
+use crate::service::ServiceError;
+use crate::supervisor::{replace, seen};
+
+/// The longest baseline, in bytes.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// What the log shows now. What was not put on record before is put there.
+///
+/// # Errors
+/// The log or the baseline cannot be read, or the log cannot be written.
+pub fn find(project: &Path, clock: &Clock) -> Result<Vec<Finding>, ServiceError> {
+    let lines = lines(project)?;
+    let found = findings(&all(&lines), baseline(project)?.as_ref());
+    let log = Log::of_project(project)?.with_clock(clock.clone());
+    for finding in &found {
+        let kind = match finding.kind {
+            Sort::Opportunity => Kind::Opportunity,
+            Sort::Regression => Kind::RegressionDetected,
+        };
+        let is_it = |line: &Line| {
+            let same = |name: &str, value: &str| line.data.get(name).and_then(Value::as_str) == Some(value);
+            line.kind == kind.name()
+                && same("rule", &finding.rule)
+                && same("subject", &finding.subject)
+                && same("metric", &finding.metric)
+        };
+        let entry = Entry::of(kind, finding.told());
+        log.append_missing(&[entry], Durability::Written, is_it, |_, known| known.is_none())?;
+    }
+    Ok(found)
+}
+
+/// Keeps how tasks went until now, to compare later ones with.
+///
+/// # Errors
+/// Too few tasks are over, the log cannot be read, or it cannot be kept.
+pub fn keep_baseline(project: &Path) -> Result<Baseline, ServiceError> {
+    let lines = lines(project)?;
+    let Some(baseline) = Baseline::of(&all(&lines)) else {
+        let help = "try again when at least five are over";
+        return Err(ServiceError::refused("too_few", "too few tasks are over to compare others with", help));
+    };
+    let path = place(project);
+    let text = serde_json::to_vec_pretty(&baseline).expect("numbers are JSON");
+    replace(&path, &text).map_err(|error| {
+        let message = format!("`{}` cannot be written: {error}", path.display());
+        ServiceError::failed("read_only", message, "make the project writable")
+    })?;
+    Ok(baseline)
+}
+
+fn lines(project: &Path) -> Result<Vec<Line>, ServiceError> {
+    let lines = audit::read(&audit::project_log(project), &Filter::default())?;
+    Ok(lines.collect::<Result<_, _>>()?)
+}
+
+fn all(lines: &[Line]) -> Vec<Seen<'_>> {
+    lines.iter().map(seen).collect()
+}
+
+fn baseline(project: &Path) -> Result<Option<Baseline>, ServiceError> {
+    let path = place(project);
+    let damaged = |why: String| {
+        let message = format!("`{}` cannot be read: {why}", path.display());
+        ServiceError::failed("baseline_damaged", message, "keep another with `portolan flow findings --baseline`")
+    };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(damaged(error.to_string())),
+    };
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
+    serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string()))
+}
+
+fn place(project: &Path) -> PathBuf {
+    project.join(".portolan").join("baseline.json")
+}

@@ -1,0 +1,129 @@
+//! What a project adds to its gates, as `.portolan/plugins.yaml` says it; and whether a person allowed what it would run.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use portolan_core::gates::plugins::{Guard, Plugins};
+use portolan_core::source::Source;
+use serde_json::json;
+
+use crate::audit::{Durability, Entry, Kind, Line, Log};
+use crate::service::{ErrorKind, ServiceError};
+use crate::trust::{Command, Digest, Trust, TrustError};
+
+/// Where a project writes down what it adds.
+pub const FILE: &str = ".portolan/plugins.yaml";
+
+/// The longest file, in bytes.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// The text of what a project adds; nothing where it adds nothing.
+///
+/// # Errors
+/// The file cannot be read, or is too long.
+pub fn text(project: &Path) -> Result<Option<String>, ServiceError> {
+    let path = project.join(FILE);
+    let failed = |why: String| {
+        let help = "make it a readable text file, or delete it to add nothing";
+        ServiceError::failed("plugins_unreadable", format!("`{FILE}` cannot be read: {why}"), help)
+    };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Err(failed("it is no regular file".to_owned()));
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(failed(format!("it has more than {MAX_BYTES} bytes"))),
+        false => Ok(Some(text)),
+    }
+}
+
+/// What a project adds.
+///
+/// # Errors
+/// The file cannot be read, or has faults: what nobody understands is not nothing.
+pub fn load(project: &Path) -> Result<Plugins, ServiceError> {
+    let Some(text) = text(project)? else { return Ok(Plugins::default()) };
+    let source = Source::new(FILE, text);
+    let (plugins, faults) = Plugins::read(&source);
+    plugins.ok_or_else(|| {
+        let first = faults.iter().find(|fault| fault.is_error());
+        let line = first.and_then(|fault| fault.span).map_or(1, |span| source.location(span.start).line);
+        let message = first.map_or_else(String::new, |fault| fault.message.clone());
+        let help = first.and_then(|fault| fault.help.clone()).unwrap_or_else(|| format!("correct `{FILE}`"));
+        let message = format!("`{FILE}`, line {line}: {message}");
+        ServiceError::of(ErrorKind::InvalidDefinition, "plugins_invalid", message, help)
+    })
+}
+
+/// The guards that a project adds, for whoever judges tool calls.
+///
+/// # Errors
+/// As for [`load`].
+pub fn guards(project: &Path) -> Result<Vec<Guard>, ServiceError> {
+    load(project).map(|plugins| plugins.guards)
+}
+
+/// The commands and addresses that somebody has to trust.
+pub fn commands(plugins: &Plugins) -> Vec<Command> {
+    let command = |(kind, id, argv): (&str, &str, Vec<String>)| Command {
+        flow: FILE.to_owned(),
+        node: kind.to_owned(),
+        check: id.to_owned(),
+        argv,
+        timeout_seconds: 0,
+    };
+    plugins.commands().into_iter().map(command).collect()
+}
+
+/// The digest of them; nothing where there are none.
+pub fn digest(plugins: &Plugins) -> Option<Digest> {
+    let commands = commands(plugins);
+    (!commands.is_empty()).then(|| {
+        let texts = commands.iter().flat_map(|command| {
+            let place = [command.node.clone(), command.check.clone(), command.argv.len().to_string()];
+            place.into_iter().chain(command.argv.iter().cloned())
+        });
+        let texts: Vec<String> = texts.collect();
+        Digest::of_parts(
+            std::iter::once("portolan plugins 1").chain(texts.iter().map(String::as_str)).map(str::as_bytes),
+        )
+    })
+}
+
+/// Refuses what nobody has allowed to run.
+///
+/// # Errors
+/// It is not trusted, or the record of trust cannot be read.
+pub fn must_be_trusted(plugins: &Plugins, trust: &Trust) -> Result<(), ServiceError> {
+    let Some(digest) = digest(plugins) else { return Ok(()) };
+    let failed = |error: TrustError| ServiceError::failed(error.code(), error.message, error.help);
+    if trust.is_trusted(&digest).map_err(failed)? {
+        return Ok(());
+    }
+    let message = format!("`{FILE}` names programs or addresses that nobody has trusted yet");
+    let help = format!("a person looks at them and runs `portolan trust {FILE}`");
+    Err(ServiceError::of(ErrorKind::NeedsPerson, "not_trusted", message, help))
+}
+
+/// Puts on record that something of Portolan's own was replaced: once for each.
+///
+/// # Errors
+/// The log cannot be written.
+pub fn announce_replaced(log: &Log, registry: &str, ids: &[String]) -> Result<(), ServiceError> {
+    for id in ids {
+        let is_it = |line: &Line| {
+            let text = |name: &str| line.data.get(name).and_then(serde_json::Value::as_str);
+            line.kind == Kind::RegistryReplaced.name() && text("registry") == Some(registry) && text("id") == Some(id)
+        };
+        let entry = Entry::of(Kind::RegistryReplaced, json!({ "registry": registry, "id": id, "invariant": null }));
+        log.append_missing(&[entry], Durability::Written, is_it, |_, found| found.is_none())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The project's task among others: set aside for another, taken up again, stopped by budgets, held up by questions.
+
+use portolan_core::gates::supervisor::Spent;
+use portolan_core::run::Run;
+
+use super::super::{Caller, ErrorKind, ServiceError};
+use super::{Active, Flow, Status, Tick, active, phase, refused};
+
+/// What somebody has to know who works on the present phase of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// The task.
+    pub task: String,
+    /// The phase.
+    pub phase: String,
+    /// What is to be done in it, as its workflow says.
+    pub prompt: Option<String>,
+    /// Whether its run is over.
+    pub is_over: bool,
+}
+
+/// What the supervisor says of a task.
+pub(super) struct Supervised {
+    /// How it stands, where that outweighs what its run says.
+    pub(super) status: Option<Status>,
+    /// The questions that it waits for.
+    pub(super) questions: Vec<String>,
+    /// What it has used up.
+    pub(super) spent: Spent,
+}
+
+impl Flow<'_> {
+    /// What is to be done now; nothing where there is no task.
+    ///
+    /// # Errors
+    /// What is noted of the task cannot be read.
+    pub async fn brief(&self) -> Result<Option<Brief>, ServiceError> {
+        let Some(active) = self.active()? else { return Ok(None) };
+        let held = self.held(&active.run).await?;
+        let is_over = held.run.is_over();
+        let step = held.definition.workflow.root().step(held.run.root.place.node());
+        let prompt = step.node.brief.instructions.clone().filter(|_| !is_over);
+        Ok(Some(Brief { task: active.task, phase: phase(&held.run), prompt, is_over }))
+    }
+
+    /// Makes the task no longer the project's. Its run stays as it is, and can be taken up again.
+    ///
+    /// # Errors
+    /// What is noted of the task cannot be read or written.
+    pub async fn set_aside(&self, _caller: &Caller) -> Result<Option<Active>, ServiceError> {
+        let turn = self.turn().await?;
+        let active = self.active()?;
+        if active.is_some() {
+            active::forget(self.service.project())?;
+        }
+        drop(turn);
+        Ok(active)
+    }
+
+    /// Makes a run that was set aside the project's task again.
+    ///
+    /// # Errors
+    /// Another task is under way, there is no such run, or it cannot be noted.
+    pub async fn take_up(&self, wanted: &Active, _caller: &Caller) -> Result<(), ServiceError> {
+        self.held(&wanted.run).await?;
+        let turn = self.turn().await?;
+        if let Some(active) = self.active()?.filter(|active| active.run != wanted.run) {
+            let message = format!("the task `{}` is under way", active.task);
+            return Err(ServiceError::refused("task_under_way", message, "set it aside first"));
+        }
+        self.note_down(wanted)?;
+        drop(turn);
+        Ok(())
+    }
+
+    /// What a tick comes to that a budget stops. Any other error stays one.
+    pub(super) async fn halted(&self, active: &Active, why: ServiceError) -> Result<Tick, ServiceError> {
+        if why.kind != ErrorKind::Refused {
+            return Err(why);
+        }
+        let held = self.held(&active.run).await?;
+        Ok(refused(&phase(&held.run), why.message))
+    }
+
+    /// What the supervisor says of the task of a run.
+    pub(super) async fn supervised(&self, run: &Run) -> Result<Supervised, ServiceError> {
+        let task = run.opening.description.as_deref();
+        let supervisor = self.service.supervisor();
+        let board = supervisor.board().await?;
+        let asks = board.open().filter(|question| task.is_some() && question.task.as_deref() == task);
+        let questions: Vec<String> = asks.map(|question| question.token.clone()).collect();
+        let status = match (run.is_over(), supervisor.halt_on(&board, task)?, questions.is_empty()) {
+            (true, ..) => None,
+            (_, Some(_), _) => Some(Status::Halted),
+            (_, _, false) => Some(Status::WaitingForReply),
+            _ => None,
+        };
+        let spent = task.and_then(|task| board.spent.get(&format!("task:{task}")).cloned()).unwrap_or_default();
+        Ok(Supervised { status, questions, spent })
+    }
+}

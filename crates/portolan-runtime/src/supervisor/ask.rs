@@ -1,0 +1,208 @@
+//! Questions to people, and their answers.
+
+use portolan_core::diagnostic::{clip, list};
+use portolan_core::gates::supervisor::{Board, Question, answer};
+use portolan_core::run::Actor;
+use portolan_core::value::Timestamp;
+use serde_json::{Value, json};
+
+use super::Supervisor;
+use crate::audit::{Entry, Kind};
+use crate::digest::Digest;
+use crate::service::{Caller, ServiceError};
+
+/// The longest question and the longest answer, in bytes: what is on record is not cut.
+const MAX_BODY_BYTES: usize = 4_000;
+/// The most choices, and the longest of them.
+const MAX_CHOICES: usize = 30;
+const MAX_CHOICE_BYTES: usize = 200;
+/// The most questions that may be open at once.
+const MAX_OPEN: usize = 500;
+
+/// A question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// The task that waits for the answer; nothing where none does.
+    pub task: Option<String>,
+    /// Where it is asked: the name of a notifier, or any word.
+    pub channel: String,
+    /// What is asked.
+    pub body: String,
+    /// What may be answered; none means any text.
+    pub choices: Vec<String>,
+    /// What counts as answered when the deadline has passed: one of the choices, where there are any.
+    pub default: Option<String>,
+    /// Until when an answer is waited for.
+    pub deadline: Option<Timestamp>,
+}
+
+/// What became of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replied {
+    /// What was answered: the choice, or the text.
+    pub answer: String,
+    /// Whether it had been answered so before.
+    pub again: bool,
+}
+
+impl Supervisor<'_> {
+    /// Asks, and returns at once: what an answer quotes. The task waits; the queue does not.
+    ///
+    /// # Errors
+    /// The question cannot be asked so, or cannot be put on record.
+    pub async fn ask(&self, ask: &Ask) -> Result<String, ServiceError> {
+        let default = well_formed(ask)?;
+        let token = token()?;
+        let data = json!({
+            "replyToken": token,
+            "channel": ask.channel,
+            "body": ask.body.trim(),
+            "choices": ask.choices,
+            "default": default,
+            "deadlineMs": ask.deadline.map(|deadline| deadline.0),
+        });
+        let entry = Entry { task: ask.task.clone(), ..Entry::of(Kind::QuestionSent, data) };
+        self.change(|board, _| {
+            if board.open().count() >= MAX_OPEN {
+                let message = format!("{MAX_OPEN} questions are open already");
+                return Err(ServiceError::refused("too_many", message, "answer some: `portolan supervisor list`"));
+            }
+            Ok((vec![entry], token.clone()))
+        })
+        .await
+    }
+
+    /// Answers a question. The same answer again changes nothing.
+    ///
+    /// # Errors
+    /// No such question was asked, the answer is none of its choices (it stays open), or it was answered otherwise.
+    pub async fn reply(&self, token: &str, body: &str, caller: &Caller) -> Result<Replied, ServiceError> {
+        if body.len() > MAX_BODY_BYTES {
+            let message = format!("the answer has more than {MAX_BODY_BYTES} bytes");
+            return Err(ServiceError::refused("too_large", message, "say it shorter"));
+        }
+        let by = match &caller.by {
+            Actor::Agent(name) | Actor::Person { name, .. } => name.clone(),
+            Actor::Engine => "portolan".to_owned(),
+        };
+        self.change(|board, now| {
+            let Some(question) = board.questions.get(token) else { return Err(unknown()) };
+            let Some(said) = answer(body, &question.choices) else {
+                let data = json!({ "replyToken": token, "raw": body });
+                let entry = Entry { task: question.task.clone(), ..Entry::of(Kind::ReplyUnparseable, data) };
+                return Ok((vec![entry], Err(unparseable(question))));
+            };
+            let (said, digest) = (said.clone(), Digest::of(&said).to_string());
+            if let Some(known) = &question.answer {
+                let is_same = known.digest.as_ref().map_or(known.body == said, |known| *known == digest);
+                let replied = if is_same { Ok(Replied { answer: said, again: true }) } else { Err(answered()) };
+                return Ok((Vec::new(), replied));
+            }
+            // One that comes too late is answered by the default, for whoever waits has gone on with it.
+            if let (Some(deadline), Some(default)) = (question.deadline, &question.default)
+                && deadline <= now
+                && *default != said
+            {
+                return Ok((vec![received(question, default, "timeout")], Err(answered())));
+            }
+            let entry = received(question, &said, &by);
+            Ok((vec![entry], Ok(Replied { answer: said, again: false })))
+        })
+        .await?
+    }
+
+    /// Has what was not answered in time come to its default. Whoever is returned has none, stays open, and is to be asked
+    /// for once more: this tells of each once.
+    ///
+    /// # Errors
+    /// It cannot be put on record.
+    pub async fn settle_deadlines(&self) -> Result<Vec<Question>, ServiceError> {
+        if late(&self.board().await?, self.now()).next().is_none() {
+            return Ok(Vec::new());
+        }
+        self.change(|board, now| {
+            let mut entries = Vec::new();
+            let mut overdue = Vec::new();
+            for question in late(board, now) {
+                match &question.default {
+                    Some(default) => entries.push(received(question, default, "timeout")),
+                    None => {
+                        let data = json!({ "replyToken": question.token });
+                        let of = Entry::of(Kind::QuestionOverdue, data);
+                        entries.push(Entry { task: question.task.clone(), ..of });
+                        overdue.push(question.clone());
+                    }
+                }
+            }
+            Ok((entries, overdue))
+        })
+        .await
+    }
+}
+
+/// What is late, and was not seen to.
+fn late(board: &Board, now: Timestamp) -> impl Iterator<Item = &Question> {
+    board.open().filter(move |question| {
+        let is_late = question.deadline.is_some_and(|deadline| deadline <= now);
+        is_late && (question.default.is_some() || !question.reminded)
+    })
+}
+
+fn received(question: &Question, body: &str, by: &str) -> Entry {
+    let data: Value = json!({
+        "replyToken": question.token,
+        "body": body,
+        "by": by,
+        "digest": Digest::of(body).to_string(),
+    });
+    Entry { task: question.task.clone(), ..Entry::of(Kind::ReplyReceived, data) }
+}
+
+/// Refuses what cannot be asked; the default as one of the choices.
+fn well_formed(ask: &Ask) -> Result<Option<String>, ServiceError> {
+    let bad = |message: String, help: &str| Err(ServiceError::refused("bad_question", message, help));
+    if ask.body.trim().is_empty() || ask.body.len() > MAX_BODY_BYTES {
+        return bad(format!("the question must have 1 to {MAX_BODY_BYTES} bytes"), "ask in a sentence or two");
+    }
+    let is_choice = |choice: &String| !choice.trim().is_empty() && choice.len() <= MAX_CHOICE_BYTES;
+    if ask.choices.len() > MAX_CHOICES || !ask.choices.iter().all(is_choice) {
+        let message = format!("a question has at most {MAX_CHOICES} choices, each of 1 to {MAX_CHOICE_BYTES} bytes");
+        return bad(message, "offer fewer or shorter ones");
+    }
+    let Some(default) = &ask.default else { return Ok(None) };
+    let found = answer(default, &ask.choices);
+    if found.is_none() {
+        let choices: Vec<&str> = ask.choices.iter().map(String::as_str).collect();
+        let message = format!("the default `{}` is none of the choices", clip(default));
+        return bad(message, &format!("it is one of {}", list(&choices)));
+    }
+    Ok(found)
+}
+
+fn token() -> Result<String, ServiceError> {
+    let mut bytes = [0_u8; 6];
+    getrandom::fill(&mut bytes).map_err(|_| {
+        ServiceError::failed("no_chance", "the system gives no random numbers", "try again on a machine that does")
+    })?;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("q{digits}"))
+}
+
+fn unknown() -> ServiceError {
+    let help = "`portolan supervisor list` shows the questions that are open";
+    ServiceError::refused("unknown_token", "no question with this token was asked", help)
+}
+
+fn answered() -> ServiceError {
+    let help = "ask anew where the answer has to be another one";
+    ServiceError::refused("answered", "the question was answered already, and otherwise", help)
+}
+
+fn unparseable(question: &Question) -> ServiceError {
+    let choices: Vec<&str> = question.choices.iter().map(String::as_str).collect();
+    let (message, help) = match choices.is_empty() {
+        true => ("the answer is empty", "write a text".to_owned()),
+        false => ("the answer is none of the choices; the question stays open", format!("answer {}", list(&choices))),
+    };
+    ServiceError { accepted: question.choices.clone(), ..ServiceError::refused("unparseable", message, help) }
+}

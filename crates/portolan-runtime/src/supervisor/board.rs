@@ -1,0 +1,138 @@
+//! What is kept beside the log, so that the log need not be read from its beginning: `.portolan/supervisor.json`. It says
+//! up to which line it goes, and what follows that line is folded onto it. Where it is missing or is of another log, it is
+//! made from the log again.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::seen::Seen;
+use portolan_core::gates::supervisor::Board;
+use serde::{Deserialize, Serialize};
+
+use crate::audit::{self, AuditError, Filter, Line};
+use crate::service::ServiceError;
+
+/// The version of the layout: a file of another one is made anew.
+const VERSION: u32 = 1;
+/// What is longer is no such file.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A board, and the line that it goes up to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Kept {
+    version: u32,
+    /// The number of the last line.
+    seq: u64,
+    /// Its name.
+    line: String,
+    pub(super) board: Board,
+    /// How many lines were folded since it was read.
+    #[serde(skip)]
+    pub(super) behind: usize,
+}
+
+impl Kept {
+    /// How everything stands, by the log.
+    pub(super) fn load(project: &Path, log: &Path) -> Result<Kept, ServiceError> {
+        let kept = read(&place(project)).filter(|kept| kept.version == VERSION);
+        let kept = match kept {
+            Some(kept) => kept.caught_up(log)?,
+            None => None,
+        };
+        match kept {
+            Some(kept) => Ok(kept),
+            None => Ok(Kept::anew(log)?),
+        }
+    }
+
+    /// Folds what follows in the log; nothing when the log is not the one that this was made of.
+    fn caught_up(mut self, log: &Path) -> Result<Option<Kept>, AuditError> {
+        let mut news: Vec<Line> = Vec::new();
+        let end = audit::latest(log, |line| {
+            let is_known = line.seq <= self.seq;
+            if !is_known {
+                news.push(line.clone());
+            }
+            is_known
+        })?;
+        let fits = match (&end, news.last()) {
+            (Some(end), _) => (end.seq, end.id.as_str()) == (self.seq, self.line.as_str()),
+            // Full files of the log may have been put elsewhere.
+            (None, Some(oldest)) => oldest.seq == self.seq + 1,
+            (None, None) => self.seq == 0,
+        };
+        if !fits {
+            return Ok(None);
+        }
+        news.iter().rev().for_each(|line| self.take(line));
+        Ok(Some(self))
+    }
+
+    fn anew(log: &Path) -> Result<Kept, AuditError> {
+        let mut kept = Kept { version: VERSION, ..Kept::default() };
+        for line in audit::read(log, &Filter::default())? {
+            kept.take(&line?);
+        }
+        Ok(kept)
+    }
+
+    /// Takes up the next line.
+    pub(super) fn take(&mut self, line: &Line) {
+        self.board.apply(&seen(line));
+        self.seq = line.seq;
+        self.line.clone_from(&line.id);
+        self.behind += 1;
+    }
+
+    /// Whether a line is the next one.
+    pub(super) fn is_before(&self, line: &Line) -> bool {
+        line.seq == self.seq + 1
+    }
+
+    /// Keeps it: the old file, or the new one, whatever happens meanwhile.
+    pub(super) fn save(&self, project: &Path) -> Result<(), ServiceError> {
+        let path = place(project);
+        let text = serde_json::to_vec(self).expect("texts and numbers are JSON");
+        replace(&path, &text).map_err(|error| unwritable(&path, &error))
+    }
+}
+
+/// A line, as far as decisions go by it.
+pub(crate) fn seen(line: &Line) -> Seen<'_> {
+    Seen {
+        id: &line.id,
+        kind: &line.kind,
+        at: line.at,
+        task: line.task.as_deref(),
+        run: line.run.as_deref(),
+        data: &line.data,
+    }
+}
+
+fn read(path: &Path) -> Option<Kept> {
+    let mut text = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Writes a file as a whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+fn place(project: &Path) -> PathBuf {
+    project.join(".portolan").join("supervisor.json")
+}
+
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
+    let message = format!("`{}` cannot be written: {error}", path.display());
+    ServiceError::failed("read_only", message, "make the project writable, or work in a copy of it")
+}

@@ -1,0 +1,157 @@
+//! The supervisor of a project: asks people without holding up the queue, counts what agents use up and stops them when a
+//! budget is used up, and says which task is next.
+//!
+//! What counts is the event log; [`Board`] is its fold. Every change is decided on the board as it is, put on record, and
+//! only then kept beside the log, all in one turn. A process that dies in between loses nothing.
+
+mod ask;
+mod board;
+mod queue;
+mod spend;
+
+use std::fs::File;
+
+use portolan_core::gates::supervisor::{Board, Standing, standings};
+use portolan_core::value::Timestamp;
+
+use crate::audit::{self, Durability, Entry, Log};
+use crate::carrier::task_file::{NoTurn, WAIT, turn};
+use crate::plugins;
+use crate::project_folder;
+use crate::service::{Service, ServiceError};
+use board::Kept;
+
+pub use ask::{Ask, Replied};
+pub(crate) use board::{replace, seen};
+pub use queue::Task;
+pub use spend::{Raise, Report};
+
+/// How many lines may be folded again and again before somebody keeps what they come to.
+const BEHIND: usize = 500;
+
+/// The supervisor of a project.
+pub struct Supervisor<'s> {
+    service: &'s Service,
+}
+
+impl Service {
+    /// The supervisor of the project.
+    pub fn supervisor(&self) -> Supervisor<'_> {
+        Supervisor { service: self }
+    }
+}
+
+impl Supervisor<'_> {
+    /// How everything stands.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub async fn board(&self) -> Result<Board, ServiceError> {
+        let kept = self.load()?;
+        if kept.behind > BEHIND
+            && let Ok(turn) = self.turn().await
+        {
+            // Somebody may have kept more meanwhile. Where it cannot be kept, it is folded again.
+            let _unkept = self.load().and_then(|kept| kept.save(self.service.project()));
+            drop(turn);
+        }
+        Ok(kept.board)
+    }
+
+    /// How the budgets stand for a task, and for the session that reported last.
+    ///
+    /// # Errors
+    /// What the project adds cannot be read or has faults, or the log cannot be read.
+    pub async fn standings(&self, task: Option<&str>) -> Result<Vec<Standing>, ServiceError> {
+        let budgets = plugins::load(self.service.project())?.budgets;
+        let board = self.board().await?;
+        Ok(standings(&budgets, &board, task, board.session.as_deref(), self.now()))
+    }
+
+    /// Refuses to go on where a budget is used up.
+    ///
+    /// # Errors
+    /// One is, as `halted`; or as for [`standings`](Supervisor::standings).
+    pub async fn may_work(&self, task: Option<&str>) -> Result<(), ServiceError> {
+        let budgets = plugins::load(self.service.project())?.budgets;
+        if budgets.is_empty() {
+            return Ok(());
+        }
+        let board = self.board().await?;
+        match standings(&budgets, &board, task, board.session.as_deref(), self.now()).into_iter().find(|s| s.halts) {
+            Some(halt) => Err(halted(&halt)),
+            None => Ok(()),
+        }
+    }
+
+    /// The budget that stops a task.
+    pub(crate) fn halt_on(&self, board: &Board, task: Option<&str>) -> Result<Option<Standing>, ServiceError> {
+        let budgets = plugins::load(self.service.project())?.budgets;
+        let all = standings(&budgets, board, task, board.session.as_deref(), self.now());
+        Ok(all.into_iter().find(|standing| standing.halts))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.service.clock().now()
+    }
+
+    fn log(&self) -> Result<Log, ServiceError> {
+        Ok(Log::of_project(self.service.project())?.with_clock(self.service.clock().clone()))
+    }
+
+    fn load(&self) -> Result<Kept, ServiceError> {
+        let project = self.service.project();
+        Kept::load(project, &audit::project_log(project))
+    }
+
+    /// Decides on how everything stands, puts on record what was decided, and keeps what it comes to. Nobody else changes
+    /// anything meanwhile.
+    async fn change<T>(
+        &self,
+        decide: impl FnOnce(&Board, Timestamp) -> Result<(Vec<Entry>, T), ServiceError>,
+    ) -> Result<T, ServiceError> {
+        let turn = self.turn().await?;
+        let mut kept = self.load()?;
+        let (entries, value) = decide(&kept.board, self.now())?;
+        if !entries.is_empty() {
+            let lines = self.log()?.append(&entries, Durability::Synced)?;
+            // Between the two others may have written of their runs: what they wrote is folded as well.
+            kept = match lines.first() {
+                Some(first) if kept.is_before(first) => {
+                    lines.iter().for_each(|line| kept.take(line));
+                    kept
+                }
+                _ => self.load()?,
+            };
+            kept.save(self.service.project())?;
+        }
+        drop(turn);
+        Ok(value)
+    }
+
+    async fn turn(&self) -> Result<File, ServiceError> {
+        let folder = self.service.project().join(".portolan");
+        project_folder::make(&folder).map_err(|error| board::unwritable(&folder, &error))?;
+        turn(&folder, WAIT).await.map_err(|why| {
+            let why = match why {
+                NoTurn::Failed(error) => error.to_string(),
+                NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
+            };
+            let message = format!("`{}` cannot be locked: {why}", folder.display());
+            ServiceError::failed(
+                "not_locked",
+                message,
+                "try again; keep the project on a disk whose files can be locked",
+            )
+        })
+    }
+}
+
+fn halted(halt: &Standing) -> ServiceError {
+    let help = format!(
+        "`portolan supervisor budget` shows it; a person raises it with `portolan supervisor budget raise {} {} …`",
+        halt.scope.name(),
+        halt.unit.name(),
+    );
+    ServiceError::refused("halted", halt.sentence(), help)
+}

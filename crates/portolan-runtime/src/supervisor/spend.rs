@@ -1,0 +1,151 @@
+//! What agents use up, and the budgets that stop them.
+
+use portolan_core::gates::guidelines::Who;
+use portolan_core::gates::seen::Seen;
+use portolan_core::gates::supervisor::{Budget, Scope, Standing, Unit, Usage, standings};
+use portolan_core::run::{Actor, Channel};
+use serde_json::json;
+
+use super::Supervisor;
+use crate::audit::{Entry, Kind};
+use crate::gates::rules::rules;
+use crate::plugins;
+use crate::service::{Caller, ServiceError};
+
+/// What a session has used up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The task that it worked on.
+    pub task: Option<String>,
+    /// The phase that it worked on.
+    pub phase: Option<String>,
+    /// The session, by the name that its host has for it.
+    pub session: Option<String>,
+    /// Who reports.
+    pub driver: String,
+    /// How much.
+    pub usage: Usage,
+}
+
+/// A budget that is to be raised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raise {
+    /// Over what is counted.
+    pub scope: Scope,
+    /// What is counted.
+    pub unit: Unit,
+    /// What it is raised to, as it is counted, for the window that is open.
+    pub to: u64,
+    /// Why.
+    pub reason: String,
+    /// The task; nothing means the one that is under way.
+    pub task: Option<String>,
+}
+
+impl Supervisor<'_> {
+    /// Puts on record what was used up; and once for each, that most of a budget or all of it is. Returns how the budgets
+    /// stand.
+    ///
+    /// # Errors
+    /// What the project adds cannot be read or has faults, or it cannot be put on record.
+    pub async fn record_usage(&self, report: &Report) -> Result<Vec<Standing>, ServiceError> {
+        let budgets = plugins::load(self.service.project())?.budgets;
+        let mut data = report.usage.told();
+        data["session"] = json!(report.session);
+        data["driver"] = json!(report.driver);
+        let of = |kind: Kind, data| Entry {
+            task: report.task.clone(),
+            phase: report.phase.clone(),
+            ..Entry::of(kind, data)
+        };
+        self.change(|board, now| {
+            let mut after = board.clone();
+            let (kind, task) = (Kind::UsageRecorded.name(), report.task.as_deref());
+            after.apply(&Seen { id: "", kind, at: now, task, run: None, data: &data });
+            let mut entries = vec![of(Kind::UsageRecorded, data)];
+            let standings = standings(&budgets, &after, task, report.session.as_deref(), now);
+            for standing in standings.iter().filter(|standing| standing.warns) {
+                let told = standing.told();
+                let (what, kind) = match standing.halts {
+                    true => ("halt", Kind::BudgetHalt),
+                    false => ("warning", Kind::BudgetWarning),
+                };
+                if !board.was_told(what, &told) {
+                    entries.push(of(kind, told));
+                }
+            }
+            Ok((entries, standings))
+        })
+        .await
+    }
+
+    /// Raises a budget for the window that is open. It gets past I-15, and is on record before it counts.
+    ///
+    /// # Errors
+    /// The caller may not, the reason is blank, there is no such budget, or it is no raise.
+    pub async fn raise(&self, raise: &Raise, caller: &Caller) -> Result<(), ServiceError> {
+        let reason = raise.reason.trim();
+        if reason.is_empty() || reason.len() > 4_000 {
+            return Err(ServiceError::refused(
+                "bad_input",
+                "the reason must have 1 to 4000 bytes",
+                "say why, in a sentence",
+            ));
+        }
+        let by = self.may_raise(caller)?;
+        let budgets: Vec<Budget> = plugins::load(self.service.project())?.budgets;
+        let brief = self.service.flow().brief().await?;
+        let task = raise.task.clone().or_else(|| brief.as_ref().map(|brief| brief.task.clone()));
+        let phase = brief.map_or_else(|| "idle".to_owned(), |brief| brief.phase);
+        self.change(|board, now| {
+            let all = standings(&budgets, board, task.as_deref(), board.session.as_deref(), now);
+            let found = all.iter().find(|found| (found.scope, found.unit) == (raise.scope, raise.unit));
+            let Some(found) = found else {
+                let message = format!("no budget of a {} counts {} now", raise.scope.name(), raise.unit.name());
+                let help = "`portolan supervisor budget` lists those that there are";
+                return Err(ServiceError::refused("no_budget", message, help));
+            };
+            if raise.to <= found.cap {
+                let message = format!("the budget is {} already", found.unit.shown(found.cap));
+                return Err(ServiceError::refused("no_raise", message, "name a larger amount with `--to`"));
+            }
+            let data = json!({
+                "source": "command",
+                "identifier": "supervisor budget raise",
+                "invariant": "I-15",
+                "phase": phase,
+                "reason": reason,
+                "by": by,
+                "stage": "recorded",
+                "budget": {
+                    "scope": found.scope.name(),
+                    "unit": found.unit.name(),
+                    "window": found.window,
+                    "from": found.unit.shown(found.cap),
+                    "cap": found.unit.shown(raise.to),
+                },
+            });
+            let entry = Entry { task: task.clone(), phase: Some(phase.clone()), ..Entry::of(Kind::Bypass, data) };
+            Ok((vec![entry], ()))
+        })
+        .await
+    }
+
+    fn may_raise(&self, caller: &Caller) -> Result<String, ServiceError> {
+        let refused = |message: &str, help: &str| Err(ServiceError::refused("bad_bypass", message, help));
+        let (name, is_person) = match &caller.by {
+            Actor::Agent(name) => (name.clone(), false),
+            Actor::Person { name, via } => (name.clone(), !matches!(via, Channel::Attested)),
+            Actor::Engine => ("portolan".to_owned(), false),
+        };
+        match rules(self.service.project())?.who("I-15") {
+            Who::Never => {
+                refused("nobody may get past I-15 in this project", "wait for the next window, or change the rules")
+            }
+            Who::HumanOnly if !is_person => {
+                refused("only a person may get past I-15", "ask the person at this machine to raise the budget")
+            }
+            Who::Anyone | Who::HumanOnly => Ok(name),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What is used up, what is said of it once, and what stops then.
+
+use portolan_core::gates::supervisor::{Scope, Unit, Usage};
+use portolan_core::run::{Actor, Channel};
+use portolan_runtime::service::{Caller, Start, Status};
+use portolan_runtime::supervisor::{Raise, Report};
+
+use super::stand::{Stand, me, told};
+
+fn report(session: &str, turns: Option<u64>, cost_micros: Option<u64>) -> Report {
+    Report {
+        task: Some("t".to_owned()),
+        phase: None,
+        session: Some(session.to_owned()),
+        driver: "test".to_owned(),
+        usage: Usage { turns, cost_micros, ..Usage::default() },
+    }
+}
+
+async fn begun(budgets: &str) -> Stand {
+    let stand = Stand::new();
+    stand.put(".portolan/plugins.yaml", budgets);
+    let start = Start { task: "t".to_owned(), at: None, workflow: Some("small".to_owned()) };
+    stand.service().flow().start(&start, &me()).await.expect("begun");
+    stand
+}
+
+async fn used(stand: &Stand, turns: u64) {
+    stand.service().supervisor().record_usage(&report("s", Some(turns), None)).await.expect("recorded");
+}
+
+#[tokio::test]
+async fn a_budget_warns_once_halts_once_and_is_raised_on_record() {
+    let stand = begun("budgets: {task: {turns: 10}}\n").await;
+    for turns in [7, 1, 1] {
+        used(&stand, turns).await;
+    }
+    assert_eq!(stand.log("supervisor.budget"), ["supervisor.budget.warning t"]);
+    assert!(stand.service().flow().tick(&me()).await.expect("a tick").advanced);
+    used(&stand, 1).await;
+    used(&stand, 1).await;
+    assert_eq!(stand.log("supervisor.budget"), ["supervisor.budget.warning t", "supervisor.budget.halt t"]);
+    let tick = stand.service().flow().tick(&me()).await.expect("a tick");
+    assert!(!tick.advanced);
+    assert_eq!(tick.reason, "budget halt: 11 of 10 turns are used in `task:t`");
+    let patch = serde_json::json!({ "branch": "x" });
+    let error = stand.service().flow().patch(patch.as_object().expect("an object"), &me()).await.expect_err("halted");
+    assert_eq!(error.code, "halted");
+    let state = stand.service().flow().status().await.expect("reading goes on");
+    assert_eq!((state.status, state.metrics.turns, state.metrics.cost_usd), (Status::Halted, Some(11), None));
+
+    let raise =
+        |to, reason: &str| Raise { scope: Scope::Task, unit: Unit::Turns, to, reason: reason.to_owned(), task: None };
+    for (wanted, code) in [(raise(20, " "), "bad_input"), (raise(10, "r"), "no_raise")] {
+        assert_eq!(stand.service().supervisor().raise(&wanted, &me()).await.expect_err("refused").code, code);
+    }
+    let other = Raise { unit: Unit::Tokens, ..raise(20, "r") };
+    assert_eq!(stand.service().supervisor().raise(&other, &me()).await.expect_err("refused").code, "no_budget");
+    stand.service().supervisor().raise(&raise(20, "one more attempt"), &me()).await.expect("raised");
+    assert_eq!(stand.log("flow.bypass"), ["flow.bypass t"]);
+    stand.put("ready", "there");
+    assert!(stand.service().flow().tick(&me()).await.expect("a tick").advanced);
+    // The raised one is crossed anew, and told anew.
+    used(&stand, 9).await;
+    assert_eq!(stand.log("supervisor.budget").len(), 3);
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_not_zero_and_days_end() {
+    let stand = begun("budgets: {day: {costUsd: 1}}\n").await;
+    let supervisor = stand.service();
+    supervisor.supervisor().record_usage(&report("s", None, None)).await.expect("recorded");
+    let state = stand.service().flow().status().await.expect("a state");
+    assert_eq!((state.metrics.turns, state.metrics.cost_usd, state.metrics.tokens_in), (None, None, None));
+    supervisor.supervisor().record_usage(&report("s", None, Some(1_000_000))).await.expect("recorded");
+    let state = stand.service().flow().status().await.expect("a state");
+    assert_eq!((state.status, state.metrics.cost_usd), (Status::Halted, Some(1.0)));
+    stand.pass(86_400);
+    assert_eq!(stand.service().flow().status().await.expect("a state").status, Status::Active);
+    assert!(stand.service().flow().tick(&me()).await.expect("a tick").advanced);
+}
+
+#[tokio::test]
+async fn a_halted_task_is_not_next_and_agents_raise_nothing_for_people_alone() {
+    let stand = Stand::new();
+    stand.put(".portolan/plugins.yaml", "budgets: {warnAt: 50, task: {turns: 1}}\n");
+    stand.queue(&["t", "u"]).await;
+    used(&stand, 1).await;
+    assert_eq!(stand.next().await.as_deref(), Some("u"));
+    let agent = Caller { by: Actor::Person { name: "a".to_owned(), via: Channel::Attested }, can_ask: false };
+    let raise =
+        Raise { scope: Scope::Task, unit: Unit::Turns, to: 5, reason: "r".to_owned(), task: Some("t".to_owned()) };
+    // Where the project says nothing, anyone may.
+    stand.service().supervisor().raise(&raise, &agent).await.expect("raised");
+    assert_eq!(stand.next().await.as_deref(), Some("t"));
+}
+
+#[tokio::test]
+async fn a_file_with_faults_is_not_a_file_without_budgets() {
+    let stand = begun("budgets: {}\n").await;
+    stand.put(".portolan/plugins.yaml", "budgets: {day: {cost: 1}}\n");
+    let error = stand.service().flow().tick(&me()).await.expect_err("refused");
+    assert_eq!(error.code, "plugins_invalid");
+    assert!(told(&error).contains("line 1: the budget of a day has no `cost`"), "{}", told(&error));
+}

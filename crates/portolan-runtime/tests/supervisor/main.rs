@@ -1,0 +1,7 @@
+//! The supervisor and the autopilot: each call is made to a service that knows only what is in the files.
+
+mod autopilot;
+mod budgets;
+mod notices;
+mod questions;
+mod stand;

@@ -1,0 +1,210 @@
+//! `portolan autopilot`: the queue is worked through by a driver, and every move is the engine's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use portolan_core::gates::supervisor::{Item, Progress};
+use portolan_runtime::audit::Log;
+use portolan_runtime::autopilot::{Autopilot as Pilot, Landed, Limits, Why};
+use portolan_runtime::drivers::{AgentDriver, Drivers, Scripted};
+use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
+use portolan_runtime::plugins;
+use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::supervisor::Task;
+use serde_json::{Value, json};
+
+use super::output::{Output, one_line, table};
+use super::supervisor::{stands, told};
+use super::{Common, Exit, block_on};
+
+/// Work through the queue of tasks with an agent; whether a phase is done, the repository shows.
+///
+/// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude
+#[derive(Args)]
+pub(super) struct Autopilot {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Start(Start),
+    /// Show the queue, and what is asked.
+    ///
+    /// Example: portolan autopilot status
+    Status,
+    /// Put a task into the queue.
+    ///
+    /// Example: portolan autopilot assign build-auth --goal "Log in with a passkey"
+    Assign {
+        /// The name of the task.
+        #[arg(value_name = "TASK")]
+        task: String,
+        /// What is to be achieved.
+        #[arg(long, value_name = "TEXT")]
+        goal: String,
+        #[command(flatten)]
+        begin: Begin,
+    },
+}
+
+/// How a task begins.
+#[derive(Args, Clone)]
+struct Begin {
+    /// The workflow of its phases [default: delivery].
+    #[arg(long, value_name = "WORKFLOW")]
+    workflow: Option<String>,
+    /// The phase to begin at; none before it may have a check.
+    #[arg(long, value_name = "PHASE")]
+    at: Option<String>,
+}
+
+/// Work until nothing is left that can be worked on, or a limit is reached.
+///
+/// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude --max-iterations 30
+#[derive(Args)]
+#[command(
+    after_help = "Exit code 0 when nothing is left to do, 1 when there were as many sessions as there may be, 2 when a \
+                  budget is used up, 4 when everything that is left waits for an answer."
+)]
+struct Start {
+    /// What is to be achieved; a task is queued for it.
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+    /// The names of tasks that are queued with the goal [default: made of the goal].
+    #[arg(long = "task", value_name = "TASK", requires = "goal")]
+    tasks: Vec<String>,
+    /// Who works: claude, codex, gemini, opencode, scripted, or a driver of `.portolan/plugins.yaml`.
+    #[arg(long, value_name = "DRIVER")]
+    driver: String,
+    /// What the driver `scripted` does; it runs as any program does that a person names.
+    #[arg(long, value_name = "FILE", required_if_eq("driver", "scripted"))]
+    script: Option<PathBuf>,
+    /// How many sessions there may be in all.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions)]
+    max_iterations: u32,
+    /// How many sessions there may be for a task before a person is asked.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions_per_task)]
+    max_sessions: u32,
+    /// How many sessions in a row may work on a phase before a person is asked.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().attempts)]
+    max_attempts: u32,
+    /// After how many seconds a session is stopped.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().session.as_secs())]
+    session_timeout: u64,
+    #[command(flatten)]
+    begin: Begin,
+}
+
+pub(super) fn run(args: &Autopilot, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    match &args.verb {
+        Verb::Start(args) => start(args, output, &service),
+        Verb::Status => status(output, &service),
+        Verb::Assign { task, goal, begin } => {
+            let task = queued(task, goal, begin);
+            block_on(service.supervisor().enqueue(&task))??;
+            status(output, &service)
+        }
+    }
+}
+
+fn queued(name: &str, goal: &str, begin: &Begin) -> Task {
+    let (workflow, at) = (begin.workflow.clone(), begin.at.clone());
+    Task { name: name.to_owned(), goal: goal.to_owned(), workflow, at }
+}
+
+fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let plugins = plugins::load(service.project())?;
+    plugins::must_be_trusted(&plugins, service.trust())?;
+    let mut drivers = Drivers::built_in();
+    if let Some(script) = &args.script {
+        drivers = drivers.with(script_of(script)?);
+    }
+    let drivers = drivers.with_plugins(&plugins);
+    let heard = Stdout(move |notice: &Notice| tell(output, notice));
+    let notifiers = Notifiers::new().with(heard).with_plugins(&plugins, service.project());
+    let driver: Arc<dyn AgentDriver> = drivers.get(&args.driver)?;
+    let log = Log::of_project(service.project()).map_err(ServiceError::from)?;
+    plugins::announce_replaced(&log, "driver", drivers.replaced())?;
+    plugins::announce_replaced(&log, "notifier", notifiers.replaced())?;
+    plugins::announce_replaced(&log, "guard", &plugins.allow_override)?;
+    let limits = Limits {
+        sessions: args.max_iterations,
+        sessions_per_task: args.max_sessions,
+        attempts: args.max_attempts,
+        session: Duration::from_secs(args.session_timeout),
+        ..Limits::default()
+    };
+    let landed = block_on(async {
+        if let Some(goal) = &args.goal {
+            let names = if args.tasks.is_empty() { vec![name_of(goal)] } else { args.tasks.clone() };
+            for name in names {
+                service.supervisor().enqueue(&queued(&name, goal, &args.begin)).await?;
+            }
+        }
+        Pilot::new(service, driver, notifiers, limits).fly().await
+    })??;
+    report(output, &landed)
+}
+
+fn report(output: Output, landed: &Landed) -> anyhow::Result<Exit> {
+    match output.is_json() {
+        true => output.json(landed)?,
+        false => output.line(format!("{} after {} sessions", one_line(&landed.reason), landed.sessions))?,
+    }
+    Ok(match landed.why {
+        Why::Done => Exit::Done,
+        Why::Waiting => Exit::Waiting,
+        Why::Halted => Exit::Refused,
+        Why::Limit => Exit::Failed,
+    })
+}
+
+fn script_of(path: &Path) -> anyhow::Result<Scripted> {
+    let name = path.to_string_lossy();
+    let text = std::fs::read_to_string(path).with_context(|| format!("the script `{name}` cannot be read"))?;
+    Ok(Scripted::read(&name, &text)?)
+}
+
+/// Notices go where data goes, but for programs, which read one JSON value there.
+fn tell(output: Output, notice: &Notice) {
+    let token = notice.reply_token.as_deref().map_or_else(String::new, |token| format!(" [{token}]"));
+    let line = format!("{}  {}{token}", notice.task_id.as_deref().unwrap_or("-"), one_line(&notice.body));
+    if output.is_json() || output.line(&line).is_err() {
+        output.remark(line);
+    }
+}
+
+/// A name for a goal: its first words.
+fn name_of(goal: &str) -> String {
+    let words = goal.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let name = words.take(6).map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+    let name: String = name.chars().take(60).collect();
+    if name.is_empty() { "task".to_owned() } else { name }
+}
+
+fn status(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let board = block_on(service.supervisor().board())??;
+    let items: Vec<&Item> = board.queue.values().filter(|item| item.progress.is_open()).collect();
+    let over = |progress: Progress| board.queue.values().filter(|item| item.progress == progress).count();
+    let (done, failed) = (over(Progress::Done), over(Progress::Failed));
+    if output.is_json() {
+        let tasks: Vec<Value> = items.iter().map(|item| told(item, board.is_waiting(&item.task))).collect();
+        output.json(&json!({ "tasks": tasks, "done": done, "failed": failed }))?;
+        return Ok(Exit::Done);
+    }
+    let row = |item: &&Item| {
+        let sessions = format!("{} sessions", item.sessions);
+        vec![item.task.clone(), stands(item, board.is_waiting(&item.task)), sessions, item.goal.clone()]
+    };
+    if !items.is_empty() {
+        output.line(table(&items.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    output.line(format!("{} open, {done} done, {failed} called off", items.len()))?;
+    Ok(Exit::Done)
+}

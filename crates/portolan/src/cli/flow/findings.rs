@@ -1,0 +1,72 @@
+//! `portolan flow findings`: what the log shows of how work goes.
+
+use clap::Args;
+use portolan_core::gates::findings::{Finding, Sort};
+use portolan_runtime::clock::Clock;
+use portolan_runtime::findings::{find, keep_baseline};
+use serde_json::json;
+
+use super::super::output::{Output, table};
+use super::super::{Common, Exit};
+
+/// Tell what could go better, and what goes worse than it did, by the event log alone.
+///
+/// Example: portolan flow findings
+#[derive(Args)]
+#[command(
+    after_help = "Found are guards that stop a run three times, rules that are got past at more than a fifth of their \
+                  exits, checks that never fail, tasks that go back more often, and what is worse than the baseline. \
+                  Each finding names its lines of the log, and is put on record once. Nothing is changed."
+)]
+pub(super) struct Findings {
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    /// Keep how tasks went until now as what later ones are compared with, instead.
+    #[arg(long)]
+    baseline: bool,
+}
+
+pub(super) fn run(args: &Findings, common: &Common) -> anyhow::Result<Exit> {
+    let (output, project) = (common.output(), common.project()?);
+    let json = args.json || output.is_json();
+    if args.baseline {
+        let kept = keep_baseline(&project)?;
+        match json {
+            true => output.json(&json!({ "baseline": kept }))?,
+            false => output.line(format!(
+                "kept: {} tasks, of which {} were completed",
+                kept.tasks,
+                percent(kept.success_rate)
+            ))?,
+        }
+        return Ok(Exit::Done);
+    }
+    let found = find(&project, &Clock::System)?;
+    if json {
+        output.json(&json!({ "findings": found }))?;
+    } else if found.is_empty() {
+        output.remark("nothing is worth a look");
+    } else {
+        show(output, &found)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn show(output: Output, found: &[Finding]) -> anyhow::Result<()> {
+    let row = |finding: &Finding| {
+        let kind = match finding.kind {
+            Sort::Opportunity => "opportunity",
+            Sort::Regression => "regression",
+        };
+        let change = format!("{}: {} → {}", finding.metric, finding.baseline, finding.now);
+        let first = finding.evidence.first().map_or("", String::as_str);
+        let lines = format!("{} lines, from {first}", finding.evidence.len());
+        vec![kind.to_owned(), finding.rule.clone(), finding.subject.clone(), change, lines]
+    };
+    output.line(table(&found.iter().map(row).collect::<Vec<_>>()))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

@@ -1,0 +1,378 @@
+//! `portolan supervisor`: questions to people, the queue, and budgets.
+
+use clap::{Args, Subcommand, ValueEnum};
+use portolan_core::gates::supervisor::{Item, Progress, Question, Scope, Standing, Unit, Usage};
+use portolan_core::value::Timestamp;
+use portolan_runtime::clock::{Clock, rfc3339};
+use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_runtime::supervisor::{Ask, Raise, Report};
+use serde_json::{Value, json};
+
+use super::output::{Output, one_line, table};
+use super::runs::person;
+use super::{Common, Exit, block_on};
+
+/// Ask people without holding up other work, and see to it that agents use up no more than they may.
+///
+/// Example: portolan supervisor ask --task build-auth --choice merge --choice wait "The review is in. Merge?"
+#[derive(Args)]
+pub(super) struct Supervisor {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Ask(AskArgs),
+    Reply(ReplyArgs),
+    /// List the questions that are open, and the tasks of the queue.
+    ///
+    /// Example: portolan supervisor list
+    List {
+        /// Those that were answered as well, and tasks that are over.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Say which task can be worked on now.
+    ///
+    /// Example: portolan supervisor next
+    Next,
+    Budget(BudgetArgs),
+    Usage(UsageArgs),
+}
+
+/// Ask, and go on at once: what is printed is quoted by the answer. Only the task waits.
+///
+/// Example: portolan supervisor ask --task build-auth --default wait --within 2h --choice merge --choice wait "Merge?"
+#[derive(Args)]
+struct AskArgs {
+    /// What is asked.
+    #[arg(value_name = "TEXT")]
+    body: String,
+    /// The task that waits for the answer.
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Where it is asked.
+    #[arg(long, value_name = "NAME", default_value = "terminal")]
+    channel: String,
+    /// What may be answered, each by an option of its own; without any, every text.
+    #[arg(long = "choice", value_name = "TEXT")]
+    choices: Vec<String>,
+    /// What counts as answered when nobody does in time.
+    #[arg(long, value_name = "TEXT", requires = "within")]
+    default: Option<String>,
+    /// How long an answer is waited for: `90m`, `12h`, `7d`.
+    #[arg(long, value_name = "TIME", value_parser = length)]
+    within: Option<i64>,
+}
+
+/// Answer a question: with a choice, its number, or JSON.
+///
+/// Example: portolan supervisor reply q1a2b3c4d5e6 merge
+#[derive(Args)]
+struct ReplyArgs {
+    /// The token of the question.
+    #[arg(value_name = "TOKEN")]
+    token: String,
+    /// The answer.
+    #[arg(value_name = "TEXT")]
+    body: String,
+}
+
+/// Show how far the budgets of `.portolan/plugins.yaml` are used up, or raise one for now.
+///
+/// Example: portolan supervisor budget raise day costUsd --to 30 --reason "the release is today"
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct BudgetArgs {
+    #[command(subcommand)]
+    verb: Option<BudgetVerb>,
+    /// For this task; otherwise for the one that is under way.
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum BudgetVerb {
+    /// Raise a budget for the window that is open. It gets past I-15, and is on record.
+    ///
+    /// Example: portolan supervisor budget raise task turns --to 400 --reason "one more attempt"
+    Raise {
+        /// Over what is counted.
+        #[arg(value_enum)]
+        scope: ScopeArg,
+        /// What is counted.
+        #[arg(value_enum)]
+        unit: UnitArg,
+        /// What it is raised to.
+        #[arg(long, value_name = "AMOUNT")]
+        to: f64,
+        /// Why.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// For this task; otherwise for the one that is under way.
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+    },
+}
+
+/// Report what an agent's session has used up. What is left out is unknown, not zero.
+///
+/// Example: portolan supervisor usage --task build-auth --session s1 --turns 12 --cost-usd 0.42
+#[derive(Args)]
+struct UsageArgs {
+    /// The task that was worked on.
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// The session.
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Who reports.
+    #[arg(long, value_name = "NAME", default_value = "command")]
+    driver: String,
+    /// Turns of the agent.
+    #[arg(long, value_name = "N")]
+    turns: Option<u32>,
+    /// Tokens that models read.
+    #[arg(long, value_name = "N")]
+    tokens_in: Option<u32>,
+    /// Tokens that models wrote.
+    #[arg(long, value_name = "N")]
+    tokens_out: Option<u32>,
+    /// US dollars.
+    #[arg(long, value_name = "AMOUNT")]
+    cost_usd: Option<f64>,
+    /// Seconds that the agent worked.
+    #[arg(long, value_name = "AMOUNT")]
+    wall_seconds: Option<f64>,
+    /// Calls of tools.
+    #[arg(long, value_name = "N")]
+    tool_calls: Option<u32>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScopeArg {
+    Task,
+    Session,
+    Day,
+    Month,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "camelCase")]
+enum UnitArg {
+    Turns,
+    Tokens,
+    CostUsd,
+    WallSeconds,
+    ToolCalls,
+}
+
+/// A length of time in milliseconds.
+fn length(text: &str) -> Result<i64, String> {
+    let wrong = || "write how long: `30s`, `90m`, `12h` or `7d`".to_owned();
+    let (unit, each) = [('s', 1_i64), ('m', 60), ('h', 3_600), ('d', 86_400)]
+        .into_iter()
+        .find_map(|(unit, each)| Some((text.strip_suffix(unit)?, each)))
+        .ok_or_else(wrong)?;
+    let count: u32 = unit.parse().map_err(|_| wrong())?;
+    Ok(i64::from(count) * each * 1_000)
+}
+
+pub(super) fn run(args: &Supervisor, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    let caller = person();
+    match &args.verb {
+        Verb::Ask(args) => ask(args, output, &service),
+        Verb::Reply(args) => reply(args, output, &service, &caller),
+        Verb::List { all } => list(*all, output, &service),
+        Verb::Next => next(output, &service),
+        Verb::Budget(BudgetArgs { verb: None, task }) => budgets(task.as_deref(), output, &service),
+        Verb::Budget(BudgetArgs { verb: Some(verb), .. }) => raise(verb, output, &service, &caller),
+        Verb::Usage(args) => usage(args, output, &service),
+    }
+}
+
+fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let now = Clock::System.now();
+    let ask = Ask {
+        task: args.task.clone(),
+        channel: args.channel.clone(),
+        body: args.body.clone(),
+        choices: args.choices.clone(),
+        default: args.default.clone(),
+        deadline: args.within.map(|within| Timestamp(now.0.saturating_add(within))),
+    };
+    let token = block_on(service.supervisor().ask(&ask))??;
+    match output.is_json() {
+        true => output.json(&json!({ "replyToken": token }))?,
+        false => output.line(&token)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -> anyhow::Result<Exit> {
+    let replied = block_on(service.supervisor().reply(&args.token, &args.body, caller))??;
+    if output.is_json() {
+        output.json(&json!({ "answer": replied.answer, "again": replied.again }))?;
+    } else {
+        let again = if replied.again { " (as before)" } else { "" };
+        output.line(format!("answered: {}{again}", one_line(&replied.answer)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let supervisor = service.supervisor();
+    block_on(supervisor.settle_deadlines())??;
+    let board = block_on(supervisor.board())??;
+    let questions: Vec<&Question> = board.questions.values().filter(|q| all || q.answer.is_none()).collect();
+    let tasks: Vec<&Item> = board.queue.values().filter(|item| all || item.progress.is_open()).collect();
+    if output.is_json() {
+        let tasks: Vec<Value> = tasks.iter().map(|item| told(item, board.is_waiting(&item.task))).collect();
+        output.json(&json!({ "questions": questions, "tasks": tasks }))?;
+        return Ok(Exit::Done);
+    }
+    let absent = || "-".to_owned();
+    let row = |q: &&Question| {
+        let answer = q.answer.as_ref().map_or_else(|| q.choices.join(" | "), |answer| format!("→ {}", answer.body));
+        vec![q.token.clone(), q.task.clone().unwrap_or_else(absent), rfc3339(q.asked_at), q.body.clone(), answer]
+    };
+    if !questions.is_empty() {
+        output.line(table(&questions.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    let row = |item: &&Item| vec![item.task.clone(), stands(item, board.is_waiting(&item.task)), item.goal.clone()];
+    if !tasks.is_empty() {
+        output.line(table(&tasks.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    if questions.is_empty() && tasks.is_empty() {
+        output.remark("nobody is asked anything, and the queue is empty");
+    }
+    Ok(Exit::Done)
+}
+
+/// How a task stands, in a word.
+pub(super) fn stands(item: &Item, is_waiting: bool) -> String {
+    let word = match item.progress {
+        _ if is_waiting => "waiting-for-reply",
+        Progress::Queued => "queued",
+        Progress::Active => "active",
+        Progress::Parked => "parked",
+        Progress::Done => "done",
+        Progress::Failed => "failed",
+    };
+    word.to_owned()
+}
+
+pub(super) fn told(item: &Item, is_waiting: bool) -> Value {
+    json!({
+        "task": item.task,
+        "goal": item.goal,
+        "status": stands(item, is_waiting),
+        "runId": item.run,
+        "sessions": item.sessions,
+    })
+}
+
+fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let next = block_on(service.supervisor().next_task())??;
+    match (&next, output.is_json()) {
+        (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| told(item, false)) }))?,
+        (Some(item), false) => output.line(format!("{}  {}", item.task, one_line(&item.goal)))?,
+        (None, false) => output.remark("no task can be worked on now"),
+    }
+    Ok(Exit::Done)
+}
+
+fn budgets(task: Option<&str>, output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let active = service.flow().active()?.map(|active| active.task);
+    let standings = block_on(service.supervisor().standings(task.or(active.as_deref())))??;
+    show(&standings, output)
+}
+
+fn show(standings: &[Standing], output: Output) -> anyhow::Result<Exit> {
+    let word = |standing: &Standing| match (standing.halts, standing.warns) {
+        (true, _) => "halted",
+        (false, true) => "warning",
+        (false, false) => "fine",
+    };
+    if output.is_json() {
+        let told = |standing: &Standing| {
+            let mut told = standing.told();
+            told["status"] = json!(word(standing));
+            told
+        };
+        output.json(&json!({ "budgets": standings.iter().map(told).collect::<Vec<_>>() }))?;
+    } else if standings.is_empty() {
+        output.remark("no budget is open; `.portolan/plugins.yaml` says what they are");
+    } else {
+        let row = |standing: &Standing| {
+            let used = standing.used.map_or_else(|| "unknown".to_owned(), |used| standing.unit.shown(used).to_string());
+            let cap = standing.unit.shown(standing.cap);
+            vec![
+                standing.window.clone(),
+                format!("{used} of {cap} {}", standing.unit.name()),
+                word(standing).to_owned(),
+            ]
+        };
+        output.line(table(&standings.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) -> anyhow::Result<Exit> {
+    let BudgetVerb::Raise { scope, unit, to, reason, task } = verb;
+    let (scope, unit) = (scope_of(*scope), unit_of(*unit));
+    let to = counted(unit, *to, "--to")?;
+    let raise = Raise { scope, unit, to, reason: reason.clone(), task: task.clone() };
+    block_on(service.supervisor().raise(&raise, caller))??;
+    budgets(task.as_deref(), output, service)
+}
+
+fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let amount = |unit: Unit, amount: Option<f64>, name| amount.map(|amount| counted(unit, amount, name)).transpose();
+    let active = service.flow().active()?.map(|active| active.task);
+    let report = Report {
+        task: args.task.clone().or(active),
+        phase: None,
+        session: args.session.clone(),
+        driver: args.driver.clone(),
+        usage: Usage {
+            turns: args.turns.map(u64::from),
+            tokens_in: args.tokens_in.map(u64::from),
+            tokens_out: args.tokens_out.map(u64::from),
+            cost_micros: amount(Unit::CostUsd, args.cost_usd, "--cost-usd")?,
+            wall_ms: amount(Unit::WallSeconds, args.wall_seconds, "--wall-seconds")?,
+            tool_calls: args.tool_calls.map(u64::from),
+        },
+    };
+    let standings = block_on(service.supervisor().record_usage(&report))??;
+    show(&standings, output)
+}
+
+fn counted(unit: Unit, amount: f64, name: &str) -> Result<u64, ServiceError> {
+    unit.counted(amount).ok_or_else(|| {
+        let message = format!("`{name} {amount}` is no amount of {}", unit.name());
+        ServiceError::refused("bad_input", message, "write a number, 0 or more; whole, but for money and time")
+    })
+}
+
+fn scope_of(scope: ScopeArg) -> Scope {
+    match scope {
+        ScopeArg::Task => Scope::Task,
+        ScopeArg::Session => Scope::Session,
+        ScopeArg::Day => Scope::Day,
+        ScopeArg::Month => Scope::Month,
+    }
+}
+
+fn unit_of(unit: UnitArg) -> Unit {
+    match unit {
+        UnitArg::Turns => Unit::Turns,
+        UnitArg::Tokens => Unit::Tokens,
+        UnitArg::CostUsd => Unit::CostUsd,
+        UnitArg::WallSeconds => Unit::WallSeconds,
+        UnitArg::ToolCalls => Unit::ToolCalls,
+    }
+}
