@@ -63,8 +63,14 @@ async fn a_task_begins_further_on_only_where_nothing_is_skipped() {
     let stand = Stand::new();
     let refused =
         |error: portolan_runtime::service::ServiceError| format!("{}: {}; {}", error.code, error.message, error.help);
-    for (task, at) in [("-x", None), ("a b", None), ("t", Some("work")), ("t", Some("begn"))] {
-        eprintln!("{}", refused(stand.start(task, at).await.expect_err("it is refused")));
+    for (task, at, told) in [
+        ("-x", None, "bad_id: `-x` cannot be the name of a task"),
+        ("a b", None, "bad_id: `a b` cannot be the name of a task"),
+        ("t", Some("work"), "skips_checks: `work` cannot be begun at: `begin`, which comes before it, has checks"),
+        ("t", Some("begn"), "unknown_step: `begn` is no phase of `small`; did you mean `begin`?"),
+    ] {
+        let error = refused(stand.start(task, at).await.expect_err("it is refused"));
+        assert!(error.starts_with(told), "{error}");
     }
     assert_eq!(stand.start("t", Some("begin")).await.expect("begun").phase, "begin");
     let again = refused(stand.start("u", None).await.expect_err("one task at a time"));

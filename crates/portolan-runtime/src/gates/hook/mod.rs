@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+mod added;
 mod after;
 mod answer;
 pub mod git;
@@ -139,11 +140,14 @@ impl Gatekeeper {
         let rules = self.rules()?;
         let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
         let context = session.as_mut().and_then(|session| tripwire::before(self, session, intent, &rules, now));
-        let judgements = self.guarded(intent, &rules, &gate, now, |found| {
+        let mut branch = None;
+        let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
                 found.scene.typecheck = typecheck::known(project, &rules);
             }
+            branch = added::branch(&found.scene);
         });
+        added::judge(self.project(), intent, (branch.as_deref(), &gate, rules.strict), &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         Ok((answer, self.record(Some(&gate))))

@@ -206,6 +206,7 @@ impl Flow<'_> {
     pub async fn back(&self, reason: &str, caller: &Caller) -> Result<Tick, ServiceError> {
         let reason = said(reason)?;
         let active = self.needed()?;
+        goes_back(&self.held(&active.run).await?)?;
         self.report(&active.run, &Outcome::failed(), Some(reason), caller).await
     }
 
@@ -374,6 +375,22 @@ impl Flow<'_> {
         drop(turn);
         Ok(())
     }
+}
+
+/// Refuses to go back from where there is no way back.
+fn goes_back(held: &Held) -> Result<(), ServiceError> {
+    let Place::Ready { node } = &held.run.root.place else { return Ok(()) };
+    let flow = held.definition.workflow.root();
+    let goes = |id: &NodeId| flow.step(id).node.phase.as_ref().is_some_and(|phase| phase.back.is_some());
+    if goes(node) {
+        return Ok(());
+    }
+    let names: Vec<&str> = flow.steps.keys().filter(|id| goes(id)).map(NodeId::as_str).collect();
+    let help = match names.as_slice() {
+        [] => "no phase of this workflow does".to_owned(),
+        names => format!("only {} do", list(names)),
+    };
+    Err(ServiceError::refused("no_way_back", format!("the phase `{node}` does not go back"), help))
 }
 
 /// The phase that a run is in: `idle` when it is over.

@@ -5,7 +5,11 @@ use serde_json::Value;
 
 /// What happened. A line that lacks what its kind holds, and one of a kind that is not known here, is told as it is.
 pub(super) fn words(line: &Line) -> String {
-    let told = Kind::of(&line.kind).and_then(|kind| filled(sentence(kind), &line.data));
+    let got_past = line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
+    let told = Kind::of(&line.kind).and_then(|kind| match kind {
+        Kind::AcceptancePassed if got_past => filled("{invariant} was got past: {reason}", &line.data),
+        kind => filled(sentence(kind), &line.data),
+    });
     told.unwrap_or_else(|| plainly(&line.data))
 }
 
