@@ -14,7 +14,7 @@ use super::{Common, Exit, block_on};
 
 /// Ask people without holding up other work, and see to it that agents use up no more than they may.
 ///
-/// Example: portolan supervisor ask --task build-auth --choice merge --choice wait "The review is in. Merge?"
+/// Example: portolan supervisor ask --choice merge --choice wait "Merge it now?"
 #[derive(Args)]
 pub(super) struct Supervisor {
     #[command(subcommand)]
@@ -43,7 +43,7 @@ enum Verb {
 
 /// Ask, and go on at once: what is printed is quoted by the answer. Only the task waits.
 ///
-/// Example: portolan supervisor ask --task build-auth --default wait --within 2h --choice merge --choice wait "Merge?"
+/// Example: portolan supervisor ask --choice merge --choice wait --default wait --within 2h "Merge?"
 #[derive(Args)]
 struct AskArgs {
     /// What is asked.

@@ -53,3 +53,19 @@ fn an_agent_does_not_attach_itself() {
     let said = project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &[("PORTOLAN_RUN", "../x")]);
     assert!(said.is_denied() && said.stdout.contains("is no run"), "{said:?}");
 }
+
+#[test]
+fn a_project_adds_guards_of_its_own() {
+    let project = Project::on_branch();
+    let guards = "guards:\n  - id: no-secrets\n    tools: [edit]\n    paths: ['*.env']\n    decision: block\n    \
+                  reason: secrets are not written by agents\n";
+    project.write(".portolan/plugins.yaml", guards);
+    for (host, ..) in HOSTS {
+        let said = project.edit(host, "prod.env");
+        assert!(said.is_denied() && said.stdout.contains("secrets are not written by agents"), "{said:?}");
+        assert!(project.edit(host, "a.txt").is_allowed());
+    }
+    project.write(".portolan/plugins.yaml", "guards: 7\n");
+    let said = project.edit("claude-code", "b.txt");
+    assert!(said.is_denied() && said.stdout.contains("plugins.yaml"), "what nobody understands is not none: {said:?}");
+}

@@ -459,21 +459,20 @@ fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeI
     }
     let Some(at) = at else { return Ok(Vec::new()) };
     let names: Vec<&str> = phases.iter().map(|id| id.as_str()).collect();
-    let mut left = Vec::new();
-    for id in &phases {
-        if id.as_str() == at {
-            return Ok(left);
-        }
-        if !flow.step(id).node.accept.is_empty() {
-            let message = format!("`{}` cannot be begun at: `{id}`, which comes before it, has checks", clip(at));
-            let help = format!("begin at `{id}` or before it");
-            return Err(ServiceError::refused("skips_checks", message, help));
-        }
-        left.push((*id).clone());
+    if !names.contains(&at) {
+        let near = closest(at, names.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+        let message = format!("`{}` is no phase of `{name}`", clip(at));
+        return Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))));
     }
-    let near = closest(at, names.iter().copied()).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    let message = format!("`{}` is no phase of `{name}`", clip(at));
-    Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))))
+    let left: Vec<NodeId> = phases.into_iter().take_while(|id| id.as_str() != at).cloned().collect();
+    match left.iter().find(|id| !flow.step(id).node.accept.is_empty()) {
+        None => Ok(left),
+        Some(id) => {
+            let message = format!("`{at}` cannot be begun at: `{id}`, which comes before it, has checks");
+            Err(ServiceError::refused("skips_checks", message, format!("begin at `{id}` or before it")))
+        }
+    }
 }
 
 fn is_task(task: &str) -> Result<(), ServiceError> {

@@ -13,7 +13,7 @@ use super::{Common, Exit};
 
 /// Lead a task through its phases, and look at what was put on record at the gates of a project.
 ///
-/// Example: portolan flow start build-auth
+/// Example: portolan flow status
 #[derive(Args)]
 pub(super) struct Flow {
     #[command(subcommand)]
