@@ -8,9 +8,9 @@
 //! use portolan_core::gates::{Decision, Intent, Tool};
 //! use portolan_runtime::gates::hook::Gatekeeper;
 //!
-//! let gatekeeper = Gatekeeper::of(None, "claude-code", Some("s1"), "/work/app".as_ref());
+//! let gatekeeper = Gatekeeper::of(None, "claude-code", Some("s1"), "/project".as_ref());
 //! let intent = Intent {
-//!     session: Some("s1".into()), call: Some("c1".into()), agent: None, folder: "/work/app".into(),
+//!     session: Some("s1".into()), call: Some("c1".into()), agent: None, folder: "/project".into(),
 //!     name: "Write".into(), tool: Tool::Edit { paths: vec!["src/main.rs".into()] }, arguments: vec![],
 //! };
 //! let answer = gatekeeper.before_tool(&intent, "the arguments as they were given");
