@@ -236,3 +236,18 @@ fn references_in_tables_are_kept_as_well() {
 fn skipped(why: &str) {
     eprintln!("skipped: this git has no references in tables: {why}");
 }
+
+/// A pipe that nobody reads any more takes the reasons, and not the refusal.
+#[test]
+fn a_refusal_that_nobody_reads_is_one() {
+    let clone = Clone::new();
+    let head = clone.project.git("rev-parse HEAD");
+    clone.project.git("switch -q -c feat/1-x");
+    clone.works(&["commit", "-q", "--allow-empty", "-m", "feat: mine (#1)"]);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut git = clone.project.program("git");
+    let moved = git.args(["update-ref", "refs/heads/main", "HEAD"]).stdout(std::process::Stdio::null()).stderr(writer);
+    assert!(!moved.status().expect("git runs").success());
+    assert_eq!(clone.project.git("rev-parse main"), head);
+}

@@ -11,7 +11,7 @@ use portolan_runtime::service::{
 };
 use serde_json::{Map, Value};
 
-use super::super::output::{Output, Paint, one_line, safe, table};
+use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
 use super::super::runs::person;
 use super::super::{Common, Exit, block_on};
 
@@ -174,15 +174,20 @@ fn confirmed(args: &OverrideArgs) -> anyhow::Result<Caller> {
 }
 
 fn ticked(output: Output, tick: &Tick) -> anyhow::Result<Exit> {
-    let exit = if tick.advanced { Exit::Done } else { Exit::Failed };
+    match told(output, tick) {
+        // A reader that closed the pipe has what it wanted; what the tick came to is told by the status.
+        Err(error) if !is_broken_pipe(&error) => Err(error),
+        _ => Ok(if tick.advanced { Exit::Done } else { Exit::Failed }),
+    }
+}
+
+fn told(output: Output, tick: &Tick) -> anyhow::Result<()> {
     if output.is_json() {
-        output.json(tick)?;
-        return Ok(exit);
+        return output.json(tick);
     }
     if tick.advanced {
         let way = output.paint(Paint::Good, &format!("{} → {}", tick.from, tick.to));
-        output.line(format!("{way}: {}", one_line(&tick.reason)))?;
-        return Ok(exit);
+        return output.line(format!("{way}: {}", one_line(&tick.reason)));
     }
     output.line(format!("{} not left:", output.paint(Paint::Bad, &tick.from)))?;
     if tick.failing.is_empty() {
@@ -191,7 +196,7 @@ fn ticked(output: Output, tick: &Tick) -> anyhow::Result<Exit> {
     for check in &tick.failing {
         output.line(format!("  {}: {}", check.id, one_line(check.reason.as_deref().unwrap_or_default())))?;
     }
-    Ok(exit)
+    Ok(())
 }
 
 fn shown(output: Output, state: &FlowState) -> anyhow::Result<Exit> {

@@ -13,7 +13,7 @@ use portolan_runtime::merge_gate::{Question, Ruled, Unruled, rule};
 use portolan_runtime::repository::Repository;
 
 use super::check::drawn;
-use super::output::{Output, table};
+use super::output::{Output, is_broken_pipe, table};
 use super::{Common, Exit, block_on};
 
 /// Rule whether a branch may be merged: what it removes was announced, and somebody looked at what needs it.
@@ -76,12 +76,14 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
             return Ok(Exit::Refused);
         }
     };
-    match args.report {
-        Some(Form::Md) => output.line(report::markdown(&ruled))?,
-        Some(Form::Sarif) => output.json(&report::sarif(&ruled))?,
-        None if output.is_json() => output.json(&report::json(&ruled))?,
-        None => text(output, &ruled)?,
-    }
+    let told = match args.report {
+        Some(Form::Md) => output.line(report::markdown(&ruled)),
+        Some(Form::Sarif) => output.json(&report::sarif(&ruled)),
+        None if output.is_json() => output.json(&report::json(&ruled)),
+        None => text(output, &ruled),
+    };
+    // A reader that closed the pipe has what it wanted; the ruling is told by the status.
+    told.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })?;
     Ok(match ruled.ruling.verdict {
         Verdict::Pass => Exit::Done,
         Verdict::HumanReview => Exit::HUMAN_REVIEW,
