@@ -26,6 +26,7 @@ mod show;
 mod supervisor;
 mod test;
 mod trust;
+mod waited;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -168,7 +169,8 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 }
 
 pub(crate) fn run() -> ExitCode {
-    let exit = match Cli::try_parse() {
+    let words: Vec<_> = std::env::args_os().collect();
+    let exit = match waited::command(&words).map_or_else(|| Cli::try_parse_from(&words), Ok) {
         Ok(cli) => traced(cli),
         Err(error) => misused(&error),
     };
