@@ -138,20 +138,31 @@ impl Git {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", old, new]).await?.is_some())
     }
 
-    /// The commits of `head` that none of `tips` has, merges left out.
-    pub(super) async fn commits(&self, head: &str, tips: &[&str]) -> Result<Vec<Commit>, Unknown> {
+    /// The commits of `head` that none of `tips` has, and where they begin.
+    pub(super) async fn range(&self, head: &str, tips: &[&str]) -> Result<Range, Unknown> {
         let most = format!("--max-count={}", MOST_COMMITS + 1);
-        let mut arguments = vec!["log", "-z", "--no-merges", "--no-show-signature", "--no-notes", "--no-color"];
-        arguments.extend(["--no-decorate", "--no-patch", "--no-mailmap", "--encoding=UTF-8", "--format=%H%n%B", &most]);
+        let mut arguments = vec!["log", "-z", "--boundary", "--no-show-signature", "--no-notes", "--no-color"];
+        arguments.extend(["--no-decorate", "--no-patch", "--no-mailmap", "--encoding=UTF-8"]);
+        arguments.extend(["--format=%m%H %P%n%B", &most]);
         let excluded: Vec<String> = tips.iter().map(|tip| format!("^{tip}")).collect();
         arguments.extend(["--end-of-options", head]);
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
         let said = self.told(&arguments).await?;
-        let commits: Vec<Commit> = said.split('\0').filter_map(commit).collect();
-        match commits.len() > MOST_COMMITS {
+        let (mut range, mut count) = (Range { commits: Vec::new(), begins: Vec::new() }, 0);
+        for line in said.split('\0').filter_map(line) {
+            match line {
+                Line::Begin(oid) => range.begins.push(oid),
+                Line::Merge => count += 1,
+                Line::Commit(commit) => {
+                    count += 1;
+                    range.commits.push(commit);
+                }
+            }
+        }
+        match count > MOST_COMMITS {
             true => Err(unknown("too-many-commits", format!("the branch has more than {MOST_COMMITS} commits"))),
-            false => Ok(commits),
+            false => Ok(range),
         }
     }
 
@@ -198,11 +209,37 @@ impl Git {
     }
 }
 
-fn commit(record: &str) -> Option<Commit> {
-    let (oid, message) = record.split_once('\n')?;
+/// What a branch has of its own.
+pub(super) struct Range {
+    /// Its commits, merges left out.
+    pub(super) commits: Vec<Commit>,
+    /// What it was begun from, or has merged since: the parents of its commits that are not its own.
+    pub(super) begins: Vec<String>,
+}
+
+enum Line {
+    Commit(Commit),
+    Merge,
+    Begin(String),
+}
+
+fn line(record: &str) -> Option<Line> {
+    let (first, message) = record.split_once('\n')?;
     let message = &message[..message.floor_char_boundary(MESSAGE_BYTES)];
+    let (names, is_begin) = (first.get(1..)?, first.starts_with('-'));
+    let (oid, parents) = names.split_once(' ').unwrap_or((names, ""));
+    if !is_oid(oid) {
+        return None;
+    }
+    if is_begin {
+        return Some(Line::Begin(oid.to_owned()));
+    }
+    if parents.contains(' ') {
+        return Some(Line::Merge);
+    }
     let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
-    is_oid(oid).then(|| Commit { oid: oid.to_owned(), subject: subject.trim_end().to_owned(), body: body.to_owned() })
+    let (subject, body) = (subject.trim_end().to_owned(), body.to_owned());
+    Some(Line::Commit(Commit { oid: oid.to_owned(), subject, body }))
 }
 
 /// The environment without what would lead git to another repository or hide commits from it, and with what keeps it

@@ -104,15 +104,23 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
         facts.base = Answer::Unknown(unknown("no-integration", why));
         return;
     }
-    // Both walk the same history, each for itself: asked at once, they take half the time.
-    let (base, commits) = tokio::join!(git.merge_base(&head, &tips), git.commits(&head, &tips));
-    let commits = commits.map_or_else(Answer::Unknown, Answer::Found);
-    let (base, commits) = match base {
+    let range = match git.range(&head, &tips).await {
+        Ok(range) => range,
+        Err(unknown) => {
+            (facts.base, facts.commits) = (Answer::Unknown(unknown.clone()), Answer::Unknown(unknown));
+            return;
+        }
+    };
+    // A best common ancestor is always one of the beginnings: when there is one only, the history is not walked again.
+    let base = match range.begins.as_slice() {
+        [only] => Ok(Some(only.clone())),
+        _ => git.merge_base(&head, &tips).await,
+    };
+    (facts.base, facts.commits) = match base {
         Err(unknown) => (Answer::Unknown(unknown), Answer::NotAsked),
         Ok(None) => (Answer::Missing, Answer::NotAsked),
-        Ok(Some(base)) => (Answer::Found(base), commits),
+        Ok(Some(base)) => (Answer::Found(base), Answer::Found(range.commits)),
     };
-    (facts.base, facts.commits) = (base, commits);
 }
 
 async fn tripwire(git: &Git, branches: &[Integration], hooks: Option<&str>) -> Result<Tripwire, Unknown> {
