@@ -205,13 +205,28 @@ fn commit(record: &str) -> Option<Commit> {
     is_oid(oid).then(|| Commit { oid: oid.to_owned(), subject: subject.trim_end().to_owned(), body: body.to_owned() })
 }
 
+/// What leads git and `gh` elsewhere, besides all that begins with `GIT_`, or puts other code into them.
+const LEADS: [&str; 12] = [
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_LIBRARY_PATH",
+    "GH_CONFIG_DIR",
+    "GH_DEBUG",
+    "GH_FORCE_TTY",
+    "GH_HOST",
+    "GH_REPO",
+    "LANGUAGE",
+    "LC_ALL",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+];
+
 /// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
 /// from asking, paging, locking and translating.
 pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let leads = |name: &OsString| {
         let name = name.to_string_lossy();
-        name.starts_with("GIT_")
-            || matches!(name.as_ref(), "LC_ALL" | "LANGUAGE" | "GH_REPO" | "GH_DEBUG" | "GH_FORCE_TTY")
+        name.starts_with("GIT_") || LEADS.contains(&name.as_ref())
     };
     let fixed = [
         ("LC_ALL", "C"),

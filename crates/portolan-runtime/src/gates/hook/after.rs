@@ -7,7 +7,7 @@ use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
 use serde_json::json;
 
 use super::refs::{Refs, is_within};
-use super::tripwire::{Snapshot, holds, short};
+use super::tripwire::{Snapshot, followed, holds, short};
 use super::{Answerable, Gatekeeper, record};
 use crate::audit::{self, Kind, Line};
 use crate::gates::scene;
@@ -63,7 +63,7 @@ impl Gatekeeper {
         for (branch, was) in &before.tips {
             let Some(tip) = after.tips.get(branch).filter(|tip| *tip != was) else { continue };
             if holds(rules, "I-2")
-                && !is_within(project, tip, &refs.on_remotes(branch))
+                && !is_within(project, tip, &followed(worktree, rules, &refs, branch))
                 && !self.was_got_past(project, intent, before, "I-2")
             {
                 let reason = format!(

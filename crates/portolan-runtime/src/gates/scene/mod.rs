@@ -6,7 +6,7 @@
 
 pub(super) mod ask;
 mod config;
-pub(super) mod paths;
+pub(crate) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
 mod tests;
