@@ -242,3 +242,18 @@ pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsStri
     let kept = environment.iter().filter(|(name, _)| !leads(name)).cloned();
     kept.chain(fixed.map(|(name, value)| (name.into(), value.into()))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_leads_elsewhere_reaches_the_programs() {
+        let given = ["GIT_DIR", "GIT_CONFIG_COUNT", "GIT_EXEC_PATH", "GIT_OPTIONAL_LOCKS"];
+        let given = given.into_iter().chain(LEADS).chain(["PATH", "HOME", "GH_TOKEN"]);
+        let given: Vec<(OsString, OsString)> = given.map(|name| (name.into(), "given".into())).collect();
+        let kept: Vec<OsString> =
+            own(&given).into_iter().filter(|(_, value)| value == "given").map(|(name, _)| name).collect();
+        assert_eq!(kept, ["PATH", "HOME", "GH_TOKEN"]);
+    }
+}

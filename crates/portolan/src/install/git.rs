@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use portolan_runtime::pins;
+
 use crate::hook::quoted;
 
 /// The hooks that are installed, and whether git's own input is read twice.
@@ -53,7 +55,10 @@ pub(super) fn script(name: &str, kind: Kind, program: &str) -> String {
 
 /// The folder where git looks for hooks, as its configuration says.
 pub(crate) fn folder(project: &Path) -> anyhow::Result<PathBuf> {
-    let output = Command::new("git").args(["rev-parse", "--git-path", "hooks"]).current_dir(project).output();
+    let output = Command::new(pins::program(project, "git"))
+        .args(["rev-parse", "--git-path", "hooks"])
+        .current_dir(project)
+        .output();
     let output = output.map_err(|error| anyhow::anyhow!("`git` cannot be run ({error}): install it"))?;
     anyhow::ensure!(output.status.success(), "`{}` is no git repository: run `git init` first", project.display());
     let path = String::from_utf8(output.stdout)?;

@@ -37,7 +37,7 @@ fn doctor_says(project: &Project, environment: &[(&str, &str)], what: &str) {
     assert!(said.contains(what) && (!fine || said.contains("doubtful")), "doctor does not say {what}: {said}");
 }
 
-fn done(mut command: Command) -> (bool, String) {
+fn done(command: &mut Command) -> (bool, String) {
     let output = command.output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout) + &text(&output.stderr))
@@ -195,7 +195,7 @@ fn another_portolan_on_the_search_path_is_not_asked() {
         let mut git = clone.project.program("git");
         before_path(&clone.project, &mut git, &format!("{lies}:{said}"));
         git.args(["update-ref", "refs/heads/main", "HEAD"]);
-        let (done, said) = done(git);
+        let (done, said) = done(&mut git);
         assert!(!done && said.contains("I-2"), "{name}: {said}");
     }
 }
@@ -239,11 +239,11 @@ fn a_log_that_the_environment_names_is_not_written() {
         let mut git = clone.project.program("git");
         git.args(["update-ref", "refs/heads/main", "HEAD"]).env(name, &path);
         git.env("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1");
-        let (moved, said) = done(git);
+        let (moved, said) = done(&mut git);
         assert!(!moved && said.contains("pinned to"), "{said}");
         let mut over = clone.project.program(env!("CARGO_BIN_EXE_portolan"));
         over.args(["flow", "override", "I-2", "--reason", "first aid"]).env(name, &path);
-        let (got_past, said) = done(over);
+        let (got_past, said) = done(&mut over);
         assert!(!got_past && said.contains("pinned to"), "{said}");
         assert!(!elsewhere.exists());
         doctor_says(&clone.project, &[(name, &path)], "the environment leads the event log");
@@ -289,7 +289,7 @@ fn another_git_on_the_search_path_is_not_asked() {
     };
     before_path(&clone.project, &mut git, &lies);
     git.args(["update-ref", "refs/heads/main", "HEAD"]);
-    let (done, said) = done(git);
+    let (done, said) = done(&mut git);
     assert!(!done && said.contains("I-2"), "{said}");
     let path = format!("{lies}:{}", std::env::var("PATH").expect("a path"));
     doctor_says(&clone.project, &[("PATH", &path)], "`git` is");
@@ -353,4 +353,71 @@ fn a_hook_that_is_not_executable_is_told() {
     assert!(shell.arg("a-x").arg(&hook).status().expect("chmod").success());
     let said = clone.project.edit("claude-code", "bc.txt");
     assert!(said.stdout.contains("which is not executable"), "{said:?}");
+}
+
+/// A pull request that only a lie knows of does not let an agent stop, and no phase is left by one.
+#[test]
+fn another_gh_on_the_search_path_is_not_asked() {
+    let project = Project::on_branch();
+    project.shadow("gh", "#!/bin/sh\necho '[]'\n");
+    project.portolan("install git --yes");
+    project.portolan("flow start login");
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let gh = lying(&project, "gh", "#!/bin/sh\necho '[{\"number\":1,\"state\":\"OPEN\"}]'\n");
+    let git = lying(&project, "git", "#!/bin/sh\nexit 0\n");
+    let run = |words: &[&str], lies: bool| {
+        let mut command = project.program(env!("CARGO_BIN_EXE_portolan"));
+        if lies {
+            before_path(&project, &mut command, &format!("{gh}:{git}"));
+            command.env("GIT_DIR", "/nowhere").env("GH_CONFIG_DIR", "/nowhere");
+        }
+        done(command.args(words))
+    };
+    assert_eq!(run(&["flow", "tick"], true), run(&["flow", "tick"], false));
+    let call = serde_json::json!({ "session_id": "s1", "cwd": project.path(), "hook_event_name": "Stop" });
+    let mut command = project.program("sh");
+    before_path(&project, &mut command, &format!("{gh}:{git}"));
+    let line = format!("printf '%s' '{call}' | '{}' hook claude-code Stop", env!("CARGO_BIN_EXE_portolan"));
+    let (_, said) = done(command.args(["-c", &line]));
+    assert!(said.contains("no pull request is open"), "{said}");
+}
+
+/// A script moves what `main` follows, with git's hooks turned off.
+#[test]
+fn what_a_branch_follows_is_looked_at_after_each_call() {
+    let clone = cloned();
+    assert!(clone.project.shell("claude-code", "./build.sh").is_allowed());
+    clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let call = clone.project.runs("claude-code", "./build.sh");
+    let said = clone.project.hook("claude-code", "PostToolUse", call.to_string().as_bytes());
+    assert!(said.stdout.contains("which was made here and is on no remote"), "{said:?}");
+    assert!(clone.project.shell("codex", "./other.sh").is_allowed());
+    clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    let call = clone.project.runs("codex", "./other.sh");
+    let said = clone.project.hook("codex", "PostToolUse", call.to_string().as_bytes());
+    assert!(said.stdout.contains("which leaves out what it had"), "{said:?}");
+}
+
+#[test]
+fn hooks_that_the_users_own_configuration_turns_off_are_told() {
+    let clone = cloned();
+    assert!(clone.project.edit("claude-code", "a.txt").is_allowed());
+    let own = clone.project.beside("gitconfig");
+    std::fs::write(&own, "[core]\n\thooksPath = ~/none\n").expect("written");
+    let call = clone.project.edits("claude-code", "bc.txt").to_string();
+    let environment = [("GIT_CONFIG_GLOBAL", &*own.to_string_lossy())];
+    let said = clone.project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &environment);
+    assert!(said.stdout.contains("`core.hooksPath` leads git to"), "{said:?}");
+    doctor_says(&clone.project, &environment, "git looks for hooks elsewhere now");
+}
+
+#[test]
+fn rules_that_are_not_everybodys_are_told() {
+    let clone = cloned();
+    clone.project.write(".portolan/guidelines.yaml", "workflow: {integrationBranches: [trunk]}\n");
+    clone.works(&["add", "-f", ".portolan/guidelines.yaml"]);
+    let (said, _) = doctor(&clone.project, &[]);
+    assert!(!said.contains("is not what"), "no branch is followed by these rules: {said}");
+    clone.project.write(".portolan/guidelines.yaml", "commits: {requireReference: false}\n");
+    doctor_says(&clone.project, &[], "`.portolan/guidelines.yaml` is not what `origin/main` has");
 }

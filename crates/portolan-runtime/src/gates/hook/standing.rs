@@ -119,7 +119,7 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
     };
     let refs = Refs::of(worktree);
     let moved = tripwire::moved(worktree, rules, &BTreeMap::new());
-    let mut all = Vec::new();
+    let mut all: Vec<Standing> = other_rules(worktree, &upstreams, &refs).into_iter().collect();
     for branch in refs.integration(rules).into_keys() {
         let wrong = moved.iter().find(|finding| finding.place == branch);
         all.push(match wrong {
@@ -133,6 +133,15 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
         }
     }
     all
+}
+
+/// The rules here are not those that everybody has: a branch may be about to change them, or somebody loosened them.
+fn other_rules(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<Standing> {
+    let (branch, tip) = upstreams.all(refs).into_iter().next()?;
+    let changed = ask::ask(Path::new(&worktree.root), &["diff", "--quiet", &tip, "--", rules::FILE], Vec::new());
+    let shown = upstreams.followed(&branch).map(|found| format!("{}/{}", found.remote, found.branch))?;
+    let said = format!("`{}` is not what `{shown}` has: look at `git diff {shown} -- {0}`", rules::FILE);
+    changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
 }
 
 /// Whether what is kept here of a remote's branch is what the remote has.

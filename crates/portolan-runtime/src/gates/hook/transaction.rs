@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};
 use super::refs::{Refs, is_within};
-use super::upstream::{Upstreams, tracking};
+use super::upstream::Upstreams;
 use super::{Answerable, Gatekeeper, above};
-use crate::gates::scene::{self, ask};
+use crate::gates::scene;
 use crate::pins::Upstream;
 
 /// One reference of a transaction.
@@ -146,7 +146,7 @@ impl Moving<'_> {
             Some(words) if !above::fetches(&words, upstream) => {
                 return Some(format!("it moves by `git fetch {}` and by nothing else", upstream.remote));
             }
-            None if self.is_own_work(new, upstream) => {
+            None if self.upstreams.was_made_here(new, upstream) => {
                 return Some("the commit is of a branch here, and was on no remote".to_owned());
             }
             Some(_) | None => {}
@@ -154,14 +154,5 @@ impl Moving<'_> {
         let base = was.or(ours)?;
         let back = || format!("it had {} before, which would be lost", super::tripwire::short(&base));
         (!self.is_within(&base, new)).then(back)
-    }
-
-    /// Whether a commit is on a branch here and on no branch of a remote: somebody made it here.
-    fn is_own_work(&self, commit: &str, upstream: &Upstream) -> bool {
-        let here = tracking(upstream);
-        let list = ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
-        let Some((0, text)) = ask::ask(self.worktree.root.as_ref(), &list, Vec::new()) else { return true };
-        let others = || text.lines().filter(|name| **name != here);
-        others().any(|name| name.starts_with("refs/heads/")) && !others().any(|name| name.starts_with("refs/remotes/"))
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Snapshot {
     pub(super) branch: Option<String>,
     /// Where each integration branch is.
     pub(super) tips: BTreeMap<String, String>,
+    /// Where what each of them follows is.
+    pub(super) followed: BTreeMap<String, String>,
     /// What of the tracked content is not as it was committed; only while an integration branch is checked out.
     pub(super) changed: Option<String>,
 }
@@ -42,7 +44,9 @@ impl Snapshot {
     pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp) -> Snapshot {
         let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
         let changed = branch.as_ref().and_then(|_| changed(Path::new(&worktree.root)));
-        Snapshot { at: now.0, branch, tips: Refs::of(worktree).integration(rules), changed }
+        let refs = Refs::of(worktree);
+        let followed = Upstreams::of(worktree, rules).map(|upstreams| upstreams.all(&refs)).unwrap_or_default();
+        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, changed }
     }
 }
 
@@ -242,19 +246,25 @@ fn holds_all(text: &str, parts: &[Part]) -> bool {
 }
 
 fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
-    let given = scene::hooks_path(worktree)?;
-    let folder = Path::new(&worktree.root).join(&given);
-    let folder = folder.canonicalize().unwrap_or(folder);
-    let expected = hook.parent()?;
-    if folder == expected {
+    let (root, expected) = (Path::new(&worktree.root), hook.parent()?);
+    let given = scene::hooks_path(worktree);
+    let is_there = |folder: &Path| root.join(folder).canonicalize().is_ok_and(|folder| folder == expected);
+    let usual = || Path::new(&worktree.common_dir).join("hooks");
+    if is_there(&given.clone().map_or_else(usual, PathBuf::from)) {
+        return None;
+    }
+    // Not all of the configuration is read here, and git knows all of it.
+    let asked = ask::ask_as_given(root, &["rev-parse", "--git-path", "hooks"], Vec::new());
+    let found = asked.map(|(_, text)| text.trim_end().to_owned()).or(given).unwrap_or_default();
+    if is_there(Path::new(&found)) {
         return None;
     }
     Some(Finding {
         what: "core.hooksPath",
         place: worktree.common_dir.clone() + "/config",
         expected: expected.display().to_string(),
-        found: given.clone(),
-        said: format!("`core.hooksPath` leads git to `{given}`, where the installed hooks are not"),
+        said: format!("`core.hooksPath` leads git to `{found}`, where the installed hooks are not"),
+        found,
     })
 }
 

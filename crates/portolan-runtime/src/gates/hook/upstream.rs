@@ -2,6 +2,7 @@
 //! that is: the one that is pinned, and where nothing is, the one of the configuration. Others do not count, whatever
 //! their branches are called.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::Guidelines;
@@ -100,6 +101,23 @@ impl<'w> Upstreams<'w> {
             format!("`{remote}` leads to `{now}`, and led to `{then}` when the hooks were installed")
         };
         Some(why)
+    }
+
+    /// Whether a commit is on a branch here and on no branch of a remote.
+    pub(super) fn was_made_here(&self, commit: &str, upstream: &Upstream) -> bool {
+        let here = tracking(upstream);
+        let list = ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
+        let said = ask::ask(Path::new(&self.worktree.root), &list, Vec::new());
+        let Some((0, text)) = said else { return true };
+        let others = || text.lines().filter(|name| **name != here);
+        others().any(|name| name.starts_with("refs/heads/")) && !others().any(|name| name.starts_with("refs/remotes/"))
+    }
+
+    /// What all integration branches follow, each with where it was when it was last fetched.
+    pub(super) fn all(&self, refs: &Refs) -> BTreeMap<String, String> {
+        let branches = refs.integration(self.rules).into_keys();
+        let found = |branch: String| self.tip(refs, &branch).map(|tip| (branch, tip));
+        branches.filter_map(found).collect()
     }
 
     /// Adds to what is pinned what nothing is pinned of yet. What is pinned already stays: whoever could have it pinned
