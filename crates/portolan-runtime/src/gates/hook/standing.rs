@@ -82,8 +82,10 @@ pub fn stands(project: &Path) -> Vec<Standing> {
     let mut all: Vec<Standing> = PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
-    if let (Some(worktree), Ok(rules)) = (scene::worktree(project), rules::rules(project)) {
-        all.extend(branches(&worktree, &rules));
+    match (scene::worktree(project), rules::rules(project)) {
+        (_, Err(error)) => all.push(standing(State::Wrong, error.message)),
+        (Some(worktree), Ok(rules)) => all.extend(branches(&worktree, &rules)),
+        (None, Ok(_)) => {}
     }
     all
 }
@@ -119,14 +121,20 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
     };
     let refs = Refs::of(worktree);
     let moved = tripwire::moved(worktree, rules, &BTreeMap::new());
-    let mut all: Vec<Standing> = other_rules(worktree, &upstreams, &refs).into_iter().collect();
+    let mut all: Vec<Standing> = other_rules(worktree, rules, &upstreams, &refs).into_iter().collect();
     for branch in refs.integration(rules).into_keys() {
         let wrong = moved.iter().find(|finding| finding.place == branch);
         all.push(match wrong {
             Some(finding) => standing(State::Wrong, finding.said.clone()),
             None => standing(State::Good, format!("`{branch}` is where it may be")),
         });
-        if let Some(why) = upstreams.fault(&branch) {
+        let unpinned = Upstreams::unpinned(worktree, rules).followed(&branch);
+        if let (None, Some(upstream)) = (upstreams.followed(&branch), unpinned) {
+            let named = format!("`{}` of `{}`", upstream.branch, upstream.remote);
+            let said =
+                format!("`{branch}` follows {named}, which is not pinned: run `portolan install git` if that is right");
+            all.push(standing(State::Doubtful, said));
+        } else if let Some(why) = upstreams.fault(&branch) {
             all.push(standing(State::Wrong, format!("what is fetched for `{branch}` does not count: {why}")));
         } else if let Some(upstream) = upstreams.followed(&branch) {
             all.extend(remote(worktree, &upstreams, &refs, &upstream));
@@ -136,10 +144,13 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
 }
 
 /// The rules here are not those that everybody has: a branch may be about to change them, or somebody loosened them.
-fn other_rules(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<Standing> {
-    let (branch, tip) = upstreams.all(refs).into_iter().next()?;
+fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<Standing> {
+    // By the rules here there may be no branch any more that counts.
+    let pinned = upstreams.pins.as_ref().and_then(|pins| pins.upstreams.values().next().cloned());
+    let upstream = pinned.or_else(|| upstreams.followed(refs.integration(rules).keys().next()?))?;
+    let tip = refs.oid(&tracking(&upstream))?;
     let changed = ask::ask(Path::new(&worktree.root), &["diff", "--quiet", &tip, "--", rules::FILE], Vec::new());
-    let shown = upstreams.followed(&branch).map(|found| format!("{}/{}", found.remote, found.branch))?;
+    let shown = format!("{}/{}", upstream.remote, upstream.branch);
     let said = format!("`{}` is not what `{shown}` has: look at `git diff {shown} -- {0}`", rules::FILE);
     changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
 }
