@@ -48,9 +48,10 @@ impl Log {
     /// The log of a project: see [`project_log`](super::project_log).
     ///
     /// # Errors
-    /// What is there cannot be a log, or lies outside of the project without having been named.
+    /// What is there cannot be a log, or lies outside of the project without having been named; or a variable leads away
+    /// from where it is pinned.
     pub fn of_project(project: &Path) -> Result<Log, AuditError> {
-        Log::at(Place::of_project(project, |name| std::env::var_os(name)))
+        Log::at(Place::of_project(project, |name| std::env::var_os(name))?)
     }
 
     pub(super) fn at(place: Place) -> Result<Log, AuditError> {

@@ -44,6 +44,24 @@ impl AuditError {
         AuditError::of("log_unsynced", message, "look at the disk, then try again; the lines may be there twice")
     }
 
+    pub(super) fn led_away(named: &Path, pinned: &Path) -> AuditError {
+        let message = format!(
+            "the environment leads the event log to `{}`, and it is pinned to `{}`",
+            named.display(),
+            pinned.display()
+        );
+        AuditError::of(
+            "log_led_away",
+            message,
+            "take `FLOW_EVENTS_PATH` and `XCODER_EVENTS_PATH` out of the environment",
+        )
+    }
+
+    pub(super) fn unpinned(path: &Path, why: &str) -> AuditError {
+        let message = format!("where the event log `{}` is pinned cannot be told: {why}", path.display());
+        AuditError::of("log_refused", message, "put the record of the installation back, or install again")
+    }
+
     pub(super) fn foreign(path: &Path, why: &str) -> AuditError {
         let message = format!("`{}` cannot be the event log: {why}", path.display());
         AuditError::of("log_refused", message, "put a regular file of the project in its place")

@@ -47,7 +47,7 @@ pub use filter::{Filter, Types, time_of};
 pub use follow::{Follow, follow};
 pub use kinds::Kind;
 pub use line::{Entry, Line, MAX_LINE_BYTES};
-pub use place::{log_of, project_log};
+pub use place::{led_away, log_of, project_log};
 pub use read::{Lines, read};
 pub use segments::Segment;
 pub use verify::{Fault, Verification, verify};

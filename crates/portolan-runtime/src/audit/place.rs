@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::AuditError;
+use crate::pins::Pins;
 use crate::project_folder;
 
 /// The variables that name another file, the one that counts first. The second is what other programs call it.
@@ -19,13 +20,25 @@ pub(super) struct Place {
     root: Option<PathBuf>,
 }
 
-/// Where the log of a project is: `.portolan/flow-events.jsonl`, or what `FLOW_EVENTS_PATH` names, or else
-/// `XCODER_EVENTS_PATH`. A relative path in them starts at the project; an empty one is none.
+/// Where the log of a project is: where it was when hooks were installed, or else `.portolan/flow-events.jsonl`, or what
+/// `FLOW_EVENTS_PATH` names, or else `XCODER_EVENTS_PATH`. A relative path in them starts at the project; an empty one is
+/// none.
 pub fn project_log(project: &Path) -> PathBuf {
-    log_of(project, |name| std::env::var_os(name))
+    pinned(project).ok().flatten().unwrap_or_else(|| log_of(project, |name| std::env::var_os(name)))
 }
 
-/// The same, among these variables.
+/// Where the log was when hooks were installed.
+fn pinned(project: &Path) -> Result<Option<PathBuf>, String> {
+    let log = Pins::around(project)?.and_then(|(_, pins)| pins.log);
+    Ok(log.map(|log| project.join(log)))
+}
+
+/// Why the environment leads the log away from where it is pinned; nothing where it does not.
+pub fn led_away(project: &Path) -> Option<AuditError> {
+    Place::of_project(project, |name| std::env::var_os(name)).err()
+}
+
+/// Where the log of a project without hooks is, among these variables.
 pub fn log_of(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     match named(variable) {
         Some(path) => project.join(path),
@@ -35,6 +48,15 @@ pub fn log_of(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Pa
 
 fn named(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     VARIABLES.iter().find_map(|name| variable(name).filter(|path| !path.is_empty())).map(PathBuf::from)
+}
+
+/// Whether two paths are of one file, which need not be there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.zip(path.file_name()).map(|(folder, name)| folder.join(name))
+    };
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 fn default(project: &Path) -> PathBuf {
@@ -47,12 +69,21 @@ impl Place {
         Place { path, root: None }
     }
 
-    /// The log of a project.
-    pub(super) fn of_project(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Place {
-        match named(variable) {
-            Some(path) => Place::named(project.join(path)),
-            None => Place { path: default(project), root: Some(project.to_owned()) },
-        }
+    /// The log of a project. Where it is pinned no variable leads it elsewhere: what was put on record there would not
+    /// be found again.
+    pub(super) fn of_project(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Result<Place, AuditError> {
+        let pinned = pinned(project).map_err(|why| AuditError::unpinned(&default(project), &why))?;
+        let named = named(variable).map(|path| project.join(path));
+        let path = match (pinned, named) {
+            (Some(pinned), Some(named)) if !is_same(&pinned, &named) => {
+                return Err(AuditError::led_away(&named, &pinned));
+            }
+            (Some(pinned), _) => pinned,
+            (None, Some(named)) => return Ok(Place::named(named)),
+            (None, None) => default(project),
+        };
+        let root = path.starts_with(project).then(|| project.to_owned());
+        Ok(Place { path, root })
     }
 
     /// The folder that the log lies in.

@@ -1,5 +1,5 @@
-//! Starts `git` and `gh`: arguments and no shell, what they are given to read and no more, what they print bounded, in a process group that does
-//! not outlive the answer.
+//! Starts `git` and `gh`, those that are pinned for the project where some are: arguments and no shell, what they are
+//! given to read and no more, what they print bounded, in a process group that does not outlive the answer.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -83,6 +83,7 @@ mod unix {
     use tokio::time::timeout;
 
     use super::{Question, Raw, Unknown, unknown};
+    use crate::pins;
     use crate::runner::group::Group;
 
     /// How much of what a program complains of is kept.
@@ -120,7 +121,7 @@ mod unix {
     }
 
     fn start(question: &Question<'_>) -> io::Result<Running> {
-        let mut child = Command::new(question.program)
+        let mut child = Command::new(pins::program(question.folder, question.program))
             .args(question.arguments)
             .current_dir(question.folder)
             .env_clear()

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::output::{Paint, one_line};
 use super::{Common, Exit, block_on};
-use crate::install::{Finding, Record, State, examine};
+use crate::install::{Finding, Looking, Record, State, examine, this};
 
 /// Look whether the installed hooks are there, switched on, and refuse what they must.
 ///
@@ -26,7 +26,9 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let record = Record::load(&project)?;
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
-    let findings = block_on(examine(&project, &record, &environment))?;
+    let program = this();
+    let looking = Looking { program: program.as_deref(), variables: &environment };
+    let findings = block_on(examine(&project, &record, looking))?;
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

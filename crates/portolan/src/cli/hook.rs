@@ -7,7 +7,7 @@ use clap::Args;
 use portolan_runtime::gates::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
 
 use super::{Common, Exit};
-use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage};
+use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable};
 
 /// Answer a hook of a coding agent: may the tool be used? The host runs this; `portolan install` tells it to.
 ///
@@ -74,14 +74,27 @@ fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
     let read = std::io::stdin().take(MAX_INPUT as u64 + 1).read_to_end(&mut stdin);
     let stdin = if read.is_ok() { stdin } else { Vec::new() };
     match hook::read(host, event, &stdin) {
-        Ok(call) => hook::answer(host, event, &answered(host, &call, named)),
-        Err(unreadable) => {
-            if unreadable.stage.is_gating() {
-                Gatekeeper::of(named, host.name(), None, &here()).not_understood(&unreadable.message);
-            }
-            hook::refuse(host, event, &unreadable)
-        }
+        Ok(call) => match nowhere(&call) {
+            Some(unreadable) => refused(host, event, named, &unreadable),
+            None => hook::answer(host, event, &answered(host, &call, named)),
+        },
+        Err(unreadable) => refused(host, event, named, &unreadable),
     }
+}
+
+/// A folder that is not there lies in no project, so that no rule would hold in it. To go by another folder instead would
+/// be to guess.
+fn nowhere(call: &Call) -> Option<Unreadable> {
+    let folder = call.folder.as_ref().filter(|folder| call.stage.is_gating() && !Path::new(folder).is_dir())?;
+    let shown = portolan_core::diagnostic::clip(folder);
+    Some(Unreadable { stage: call.stage, message: format!("the agent's folder `{shown}` is not there") })
+}
+
+fn refused(host: Host, event: &str, named: Option<PathBuf>, unreadable: &Unreadable) -> Reply {
+    if unreadable.stage.is_gating() {
+        Gatekeeper::of(named, host.name(), None, &here()).not_understood(&unreadable.message);
+    }
+    hook::refuse(host, event, unreadable)
 }
 
 fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {

@@ -16,6 +16,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod unique;
 
 use std::fmt;
 use std::time::Duration;

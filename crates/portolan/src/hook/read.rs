@@ -5,6 +5,7 @@ use portolan_core::gates::Intent;
 use serde_json::{Map, Value};
 
 use super::tools::{self, Names};
+use super::unique::Unique;
 use super::{Call, Host, MAX_INPUT, Stage, StopFacts, Unreadable};
 use super::{claude_code, codex, copilot, cursor, gemini, opencode};
 
@@ -47,7 +48,7 @@ fn parsed(stdin: &[u8]) -> Result<Map<String, Value>, String> {
     }
     // PowerShell puts a byte order mark before what it pipes.
     let text = stdin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stdin);
-    match serde_json::from_slice(text) {
+    match serde_json::from_slice(text).map(Unique::into) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err("what the host says is no JSON object".to_owned()),
         Err(error) => Err(format!("what the host says is not JSON: {error}")),
@@ -138,9 +139,10 @@ fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<Str
     let input = match fields.value(&["tool_input", "toolInput", "toolArgs", "tool_args"]) {
         Some(Value::Object(input)) => input.clone(),
         // Copilot and Cursor write the arguments as a text that holds JSON.
-        Some(Value::String(text)) => match serde_json::from_str(text) {
+        Some(Value::String(text)) => match serde_json::from_str(text).map(Unique::into) {
             Ok(Value::Object(input)) => input,
-            _ => return Err(format!("the arguments of `{name}` are no JSON object")),
+            Ok(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
+            Err(error) => return Err(format!("the arguments of `{name}` are no JSON object: {error}")),
         },
         Some(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
         None => return Err(format!("the host does not give the arguments of `{name}`")),

@@ -1,10 +1,12 @@
 //! Whether what was installed is still there, is switched on, and refuses what must be refused. The last is found out by
 //! running each hook as the host would, over a call that is always refused: an edit of the hook's own configuration.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use portolan_runtime::gates::hook::{self, stands};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -17,7 +19,7 @@ use crate::hook::{Event, Host, Reply, Stage, is_denial};
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// A host, `git` or `environment`.
+    /// A host, `git`, `pins` or `environment`.
     pub(crate) about: String,
     pub(crate) state: State,
     pub(crate) message: String,
@@ -33,14 +35,33 @@ pub(crate) enum State {
     Wrong,
 }
 
+impl State {
+    fn of(state: hook::State) -> State {
+        match state {
+            hook::State::Good => State::Good,
+            hook::State::Doubtful => State::Doubtful,
+            hook::State::Wrong => State::Wrong,
+        }
+    }
+}
+
 impl Finding {
     fn new(about: &str, state: State, message: impl Into<String>) -> Finding {
         Finding { about: about.to_owned(), state, message: message.into() }
     }
 }
 
-/// Looks at everything that was installed in a project; `environment` holds the names of its variables.
-pub(crate) async fn examine(project: &Path, record: &Record, environment: &[String]) -> Vec<Finding> {
+/// Who looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looking<'a> {
+    /// The program that hooks should run; nothing leaves that alone.
+    pub(crate) program: Option<&'a Path>,
+    /// The names of the variables in the environment.
+    pub(crate) variables: &'a [String],
+}
+
+/// Looks at everything that was installed in a project.
+pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in Host::ALL {
         if record.of(host.name()).next().is_none() {
@@ -52,9 +73,45 @@ pub(crate) async fn examine(project: &Path, record: &Record, environment: &[Stri
     }
     if record.of("git").next().is_some() {
         findings.extend(git_hooks(project, record));
+    } else {
+        findings.extend(unrecorded(project));
     }
-    findings.extend(variables(environment));
+    findings.extend(looking.program.into_iter().flat_map(|program| others(record, program)));
+    if !record.files.is_empty() {
+        findings
+            .extend(stands(project).into_iter().map(|found| Finding::new("pins", State::of(found.state), found.said)));
+    }
+    findings.extend(variables(looking.variables));
     findings
+}
+
+/// Hooks that run another program than this one, for each that was installed so.
+fn others(record: &Record, program: &Path) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for installed in &record.files {
+        let Some(named) = &installed.program else { continue };
+        let is_this = Path::new(named).canonicalize().is_ok_and(|path| path == program);
+        if !is_this && seen.insert((&installed.host, named)) {
+            let again = format!("run `portolan install {}` again", installed.host);
+            let said = format!("the hooks run `{named}`, and this is `{}`: {again}", program.display());
+            found.push(Finding::new(&installed.host, State::Wrong, said));
+        }
+    }
+    found
+}
+
+/// Hooks of ours that no record tells of: it was there, and is gone.
+fn unrecorded(project: &Path) -> Vec<Finding> {
+    let Ok(folder) = git::folder(project) else { return Vec::new() };
+    let is_ours = |path: &Path| files::read(path).is_ok_and(|text| text.is_some_and(|text| text.contains(git::MARK)));
+    let ours = git::HOOKS.iter().any(|(name, _)| is_ours(&folder.join(name)));
+    let said = format!(
+        "hooks of portolan are in `{}`, and `{}` does not tell of them: run `portolan install git` again",
+        folder.display(),
+        super::record::PLACE
+    );
+    ours.then(|| Finding::new("git", State::Wrong, said)).into_iter().collect()
 }
 
 fn unchanged(project: &Path, installed: &Installed) -> Finding {

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use portolan_runtime::pins;
+
 use crate::hook::quoted;
 
 /// The hooks that are installed, and whether git's own input is read twice.
@@ -32,14 +34,17 @@ pub(super) const MARK: &str = "# Made by `portolan install git`";
 const HEAD: &str = include_str!("templates/git-hook.sh");
 
 pub(super) fn script(name: &str, kind: Kind, program: &str) -> String {
-    let head = HEAD.replace("@NAME@", name);
-    let run = format!("{} guard git {name} \"$@\"", quoted(program));
+    // What has happened is not made to look as if it had failed.
+    let gone = if kind == Kind::Receipt { "portolan=:" } else { "exit 1" };
+    let head = HEAD.replace("@NAME@", name).replace("@GONE@", gone).replace("@PROGRAM@", &quoted(program));
+    let run = format!("\"$portolan\" guard git {name} \"$@\"");
     let body = match kind {
         Kind::Gate => format!("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\nexec {run}\n"),
-        // A shell drops line ends at the end of what it keeps, so a full stop is kept behind them.
+        // Without an earlier hook nothing stands between git and the program: what is found on a search path could swallow
+        // what git says. A shell drops line ends at the end of what it keeps, so a full stop is kept behind them.
         Kind::GateWithInput => format!(
-            "input=$(cat && printf .) || exit 1\nif [ -x \"$chained\" ]; then\n    printf %s \"${{input%.}}\" | \
-             \"$chained\" \"$@\" || exit $?\nfi\nprintf %s \"${{input%.}}\" | {run}\n"
+            "if [ ! -x \"$chained\" ]; then\n    exec {run}\nfi\ninput=$(command -p cat && printf .) || exit 1\n\
+             printf %s \"${{input%.}}\" | \"$chained\" \"$@\" || exit $?\nprintf %s \"${{input%.}}\" | {run}\n"
         ),
         Kind::Receipt => {
             format!("{run} || :\nif [ -x \"$chained\" ]; then\n    exec \"$chained\" \"$@\"\nfi\n")
@@ -50,7 +55,10 @@ pub(super) fn script(name: &str, kind: Kind, program: &str) -> String {
 
 /// The folder where git looks for hooks, as its configuration says.
 pub(crate) fn folder(project: &Path) -> anyhow::Result<PathBuf> {
-    let output = Command::new("git").args(["rev-parse", "--git-path", "hooks"]).current_dir(project).output();
+    let output = Command::new(pins::program(project, "git"))
+        .args(["rev-parse", "--git-path", "hooks"])
+        .current_dir(project)
+        .output();
     let output = output.map_err(|error| anyhow::anyhow!("`git` cannot be run ({error}): install it"))?;
     anyhow::ensure!(output.status.success(), "`{}` is no git repository: run `git init` first", project.display());
     let path = String::from_utf8(output.stdout)?;

@@ -15,14 +15,16 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use portolan_runtime::gates::hook::pinned;
+use portolan_runtime::pins::Pins;
 
 use crate::hook::Host;
 use files::{Chain, Step};
 use hosts::{Content, Wanted};
 use record::Installed;
 
-pub(crate) use examine::{Finding, State, examine};
-pub(crate) use program::program;
+pub(crate) use examine::{Finding, Looking, State, examine};
+pub(crate) use program::{program, this};
 pub(crate) use record::Record;
 
 /// What hooks are installed into.
@@ -51,6 +53,8 @@ pub(crate) enum Direction {
 /// What will be done.
 pub(crate) struct Plan {
     project: PathBuf,
+    /// What the hooks run.
+    program: String,
     direction: Direction,
     steps: Vec<Step>,
     record: Record,
@@ -62,20 +66,49 @@ impl Plan {
     /// What is to be done in a project so that hooks run `program`.
     pub(crate) fn of(target: Target, direction: Direction, project: &Path, program: &str) -> anyhow::Result<Plan> {
         let record = Record::load(project)?;
-        let mut plan = Plan { project: project.to_owned(), direction, steps: Vec::new(), record, notes: Vec::new() };
+        let (project, program) = (project.to_owned(), program.to_owned());
+        let mut plan = Plan { project, program, direction, steps: Vec::new(), record, notes: Vec::new() };
+        plan.host_and_git(target)?;
+        plan.pin(target);
+        Ok(plan)
+    }
+
+    fn host_and_git(&mut self, target: Target) -> anyhow::Result<()> {
+        let (project, program, direction) = (self.project.clone(), self.program.clone(), self.direction);
         match target {
             Target::Host(host) => {
-                for wanted in hosts::wanted(host, project, program) {
-                    plan.host_file(host, direction, &wanted)
+                for wanted in hosts::wanted(host, &project, &program) {
+                    self.host_file(host, direction, &wanted)
                         .with_context(|| format!("`{}` stays as it is", wanted.file.display()))?;
                 }
                 if direction == Direction::Install {
-                    plan.notes.extend(hosts::notes(host, program));
+                    self.notes.extend(hosts::notes(host, &program));
                 }
             }
-            Target::Git => plan.git(direction, program)?,
+            Target::Git => self.git(direction, &program)?,
         }
-        Ok(plan)
+        Ok(())
+    }
+
+    /// What the project relies on is pinned with the first hooks, and let go of with the last: in between nobody who only
+    /// installs again can change it.
+    fn pin(&mut self, target: Target) {
+        if self.direction == Direction::Install {
+            let known = self.record.pins.take();
+            let pins = pinned(&self.project, known.clone());
+            if known.as_ref() != Some(&pins) {
+                self.notes.extend(pins.upstreams.iter().filter_map(|(branch, upstream)| {
+                    let address = &pins.remotes.get(&upstream.remote)?.address;
+                    let named = format!("`{}` of `{}`", upstream.branch, upstream.remote);
+                    Some(format!("`{branch}` may move to what {named} has, which is `{address}`."))
+                }));
+            }
+            self.record.pins = Some(pins);
+        } else if self.record.files.is_empty() {
+            self.record.pins = None;
+        } else if let (Target::Git, Some(pins)) = (target, self.record.pins.take()) {
+            self.record.pins = Some(Pins { log: pins.log, programs: pins.programs, ..Pins::default() });
+        }
     }
 
     /// Nothing would change.
@@ -152,6 +185,7 @@ impl Plan {
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
         let installed = Installed {
             host: target.to_owned(),
+            program: Some(self.program.clone()),
             file: wanted.file.clone(),
             digest: record::digest(text.as_bytes()),
             created: true,
@@ -193,6 +227,7 @@ impl Plan {
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
         let installed = Installed {
             host: host.name().to_owned(),
+            program: Some(self.program.clone()),
             file: wanted.file.clone(),
             digest: record::digest(spliced.text.as_bytes()),
             created: base.is_none(),
@@ -250,6 +285,7 @@ impl Plan {
         let folders = known.map_or_else(|| files::missing_folders(&self.project, path), |known| known.folders.clone());
         let installed = Installed {
             host: "git".to_owned(),
+            program: Some(self.program.clone()),
             file: path.to_owned(),
             digest: record::digest(script.as_bytes()),
             created: true,

@@ -1,19 +1,17 @@
-//! By which name the hooks call this program.
+//! By which name the hooks call this program: by its whole path. Whoever runs git, and a host's own surroundings, may have
+//! another search path than the person who installs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The program as hooks are to call it, and what a person should know of that: `portolan` where the search path leads to
-/// this very file, and else its absolute path.
+/// The program as hooks are to call it, and what a person should know of that.
 pub(crate) fn program() -> anyhow::Result<(String, Option<String>)> {
-    let this = std::env::current_exe().context("where this program is cannot be told")?;
-    let this = this.canonicalize().unwrap_or(this);
+    let this = this().context("where this program is cannot be told")?;
     let places = std::env::var_os("PATH").unwrap_or_default();
-    if let Some(name) = found(&this, std::env::split_paths(&places)) {
-        return Ok((name, None));
-    }
-    let path = this.to_str().context("the path of this program is not UTF-8: install it elsewhere")?.to_owned();
+    // A package manager keeps the place on the search path, and moves what it leads to.
+    let path = found(&this, std::env::split_paths(&places)).unwrap_or_else(|| this.clone());
+    let path = path.to_str().context("the path of this program is not UTF-8: install it elsewhere")?.to_owned();
     let passing = std::env::temp_dir().canonicalize().is_ok_and(|folder| this.starts_with(folder));
     let note = if passing {
         "lies in a temporary folder: once it is gone, every call is refused"
@@ -24,9 +22,36 @@ pub(crate) fn program() -> anyhow::Result<(String, Option<String>)> {
     Ok((path, Some(note)))
 }
 
-/// The first file of that name on the search path is the one that is run.
-fn found(this: &Path, mut places: impl Iterator<Item = PathBuf>) -> Option<String> {
+/// This program, behind all links.
+pub(crate) fn this() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    Some(this.canonicalize().unwrap_or(this))
+}
+
+/// Where the search path leads to this very file.
+fn found(this: &Path, places: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let name = format!("portolan{}", std::env::consts::EXE_SUFFIX);
-    let first = places.find_map(|folder| folder.join(&name).canonicalize().ok().filter(|path| path.is_file()))?;
-    (first == this).then(|| "portolan".to_owned())
+    let mut files = places.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name));
+    files.find(|file| file.canonicalize().is_ok_and(|file| file == this))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_stays_is_taken_before_one_that_moves() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let at = |name: &str| root.join(name);
+        for name in ["1.0", "bin", "other"] {
+            std::fs::create_dir(at(name)).expect("a folder");
+        }
+        std::fs::write(at("1.0/portolan"), "").expect("a file");
+        std::fs::write(at("other/portolan"), "").expect("a file");
+        std::os::unix::fs::symlink("../1.0/portolan", at("bin/portolan")).expect("a link");
+        let places = || [PathBuf::from("."), at("nowhere"), at("other"), at("bin"), at("1.0")].into_iter();
+        assert_eq!(found(&at("1.0/portolan"), places()), Some(at("bin/portolan")));
+        assert_eq!(found(&at("1.0/portolan"), places().take(3)), None);
+    }
 }

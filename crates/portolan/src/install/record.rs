@@ -3,19 +3,23 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use portolan_runtime::pins::Pins;
 use portolan_runtime::trust::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::splice::{Inserted, Part};
 
 /// Where it is kept, in the project.
-pub(crate) const PLACE: &str = ".portolan/installed.json";
+pub(crate) use portolan_runtime::pins::PLACE;
 
 /// All that was installed in a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
     pub(crate) files: Vec<Installed>,
+    /// What the project relies on from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pins: Option<Pins>,
 }
 
 /// One file.
@@ -25,6 +29,9 @@ pub(crate) struct Installed {
     pub(crate) host: String,
     /// Relative to the project, or absolute when it lies elsewhere.
     pub(crate) file: PathBuf,
+    /// The program that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) program: Option<String>,
     /// Of the file as it was left.
     pub(crate) digest: String,
     /// The file was made.
@@ -54,7 +61,7 @@ impl Record {
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Record { version: 1, files: Vec::new() });
+                return Ok(Record { version: 1, ..Record::default() });
             }
             Err(error) => return Err(anyhow::Error::from(error).context(format!("`{PLACE}` cannot be read"))),
         };

@@ -72,6 +72,39 @@ fn what_cannot_be_understood_is_refused() {
     assert_eq!(project.events("flow.guard.block").len(), 6 * HOSTS.len());
 }
 
+/// A parser takes one of two, and the host may take the other.
+#[test]
+fn keys_that_stand_twice_are_refused() {
+    let project = Project::on_branch();
+    for (host, ..) in HOSTS {
+        let call = project.runs(host, "git push --force origin HEAD:main").to_string();
+        for (once, twice) in [
+            (r#""command":"#, r#""command":"ls","command":"#),
+            (r#""cwd":"#, r#""cwd":"/","cwd":"#),
+            (r#""tool_name":"#, r#""tool_name":"Read","tool_name":"#),
+        ] {
+            let said = project.hook(host, before(host), call.replace(once, twice).as_bytes());
+            assert!(said.is_denied() && said.stdout.contains("stands twice"), "{said:?}");
+        }
+    }
+    let text = r#"{"path":"/a","path":"b"}"#;
+    let mut call = project.edits("copilot", "a.txt");
+    call["tool_input"] = text.into();
+    let said = project.hook("copilot", "PreToolUse", call.to_string().as_bytes());
+    assert!(said.is_denied() && said.stdout.contains("stands twice"), "{said:?}");
+}
+
+#[test]
+fn an_agent_that_is_nowhere_may_do_nothing() {
+    let project = Project::new();
+    for (host, ..) in HOSTS {
+        let mut call = project.edits(host, "a.txt");
+        call["cwd"] = project.beside("nowhere").to_string_lossy().into();
+        let said = project.hook(host, before(host), call.to_string().as_bytes());
+        assert!(said.is_denied() && said.stdout.contains("is not there"), "{said:?}");
+    }
+}
+
 #[test]
 fn what_only_looks_is_allowed_and_not_on_record() {
     let project = Project::new();

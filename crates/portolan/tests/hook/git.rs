@@ -3,12 +3,12 @@
 use crate::support::Project;
 
 /// A clone of a repository, with the hooks in.
-struct Clone {
-    project: Project,
+pub(crate) struct Clone {
+    pub(crate) project: Project,
 }
 
 impl Clone {
-    fn new() -> Clone {
+    pub(crate) fn new() -> Clone {
         let project = Project::new();
         let remote = project.beside("remote.git");
         project.git_words(&["clone", "-q", "--bare", ".", &remote.to_string_lossy()]);
@@ -20,7 +20,7 @@ impl Clone {
     }
 
     /// Somebody else's work arrives on the remote's main.
-    fn others_work(&self) {
+    pub(crate) fn others_work(&self) {
         let other = self.project.beside("other");
         let remote = self.project.beside("remote.git");
         if !other.exists() {
@@ -31,13 +31,13 @@ impl Clone {
         self.project.git_words(&["-C", &other, "push", "-q", "origin", "HEAD:main"]);
     }
 
-    fn works(&self, words: &[&str]) {
+    pub(crate) fn works(&self, words: &[&str]) {
         let (done, said) = self.project.tries(words);
         assert!(done, "git {words:?}: {said}");
     }
 
     #[track_caller]
-    fn is_stopped(&self, words: &[&str], why: &str) {
+    pub(crate) fn is_stopped(&self, words: &[&str], why: &str) {
         let before = self.project.git("rev-parse main");
         let (done, said) = self.project.tries(words);
         assert!(!done, "git {words:?} is not stopped: {said}");

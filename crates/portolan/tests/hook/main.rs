@@ -4,6 +4,7 @@
 mod announcements;
 mod git;
 mod late;
+mod pins;
 mod record;
 mod runs;
 mod sessions;

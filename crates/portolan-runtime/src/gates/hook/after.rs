@@ -7,7 +7,8 @@ use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
 use serde_json::json;
 
 use super::refs::{Refs, is_within};
-use super::tripwire::{Snapshot, holds, short};
+use super::tripwire::{Snapshot, followed, holds, short};
+use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, record};
 use crate::audit::{self, Kind, Line};
 use crate::gates::scene;
@@ -63,7 +64,7 @@ impl Gatekeeper {
         for (branch, was) in &before.tips {
             let Some(tip) = after.tips.get(branch).filter(|tip| *tip != was) else { continue };
             if holds(rules, "I-2")
-                && !is_within(project, tip, &refs.on_remotes(branch))
+                && !is_within(project, tip, &followed(worktree, rules, &refs, branch))
                 && !self.was_got_past(project, intent, before, "I-2")
             {
                 let reason = format!(
@@ -80,6 +81,9 @@ impl Gatekeeper {
                     ],
                 ));
             }
+        }
+        if holds(rules, "I-2") && !self.was_got_past(project, intent, before, "I-2") {
+            found.extend(forged(worktree, rules, before, after));
         }
         let stayed = before.branch.is_some() && before.branch == after.branch;
         let same = before.changed.is_none() || after.changed.is_none() || before.changed == after.changed;
@@ -112,6 +116,26 @@ impl Gatekeeper {
         audit::latest(&audit::project_log(project), |line| is_of_call(line) || is_older(line))
             .is_ok_and(|line| line.is_some_and(|line| is_of_call(&line)))
     }
+}
+
+/// What integration branches follow, where a command moved it to what was made here, or back.
+fn forged(worktree: &Worktree, rules: &Guidelines, before: &Snapshot, after: &Snapshot) -> Vec<Judgement> {
+    let Ok(upstreams) = Upstreams::of(worktree, rules) else { return Vec::new() };
+    let root = Path::new(&worktree.root);
+    let mut found = Vec::new();
+    for (branch, was) in &before.followed {
+        let Some(upstream) = upstreams.followed(branch) else { continue };
+        let Some(tip) = after.followed.get(branch).filter(|tip| *tip != was) else { continue };
+        let is_back = !is_within(root, was, &[tip.to_owned()]);
+        if is_back || upstreams.was_made_here(tip, &upstream) {
+            let (here, remote) = (tracking(&upstream), &upstream.remote);
+            let how = if is_back { "which leaves out what it had" } else { "which was made here and is on no remote" };
+            let reason =
+                format!("the command has moved `{here}` to {}, {how}; it stands for what `{remote}` has", short(tip));
+            found.push(judgement("I-2", reason, vec![format!("ask the remote: git fetch {remote}")]));
+        }
+    }
+    found
 }
 
 fn judgement(invariant: &str, reason: String, remedies: Vec<String>) -> Judgement {

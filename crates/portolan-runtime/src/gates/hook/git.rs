@@ -4,7 +4,6 @@
 //! `--no-verify` skips `pre-commit`, `commit-msg` and `pre-push`. It does not skip `reference-transaction`, which sees an
 //! integration branch move whatever moves it; and so it must be fast where none does.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::acceptance::message_fault;
@@ -14,8 +13,8 @@ use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, bypass
 use portolan_core::value::Timestamp;
 use serde_json::{Value, json};
 
-use super::refs::{Refs, is_within};
-use super::{Answerable, Gatekeeper, record, typecheck};
+use super::refs::Refs;
+use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
 use crate::audit::{self, Entry, Kind};
 use crate::gates::scene::{self, paths};
 use crate::service::{Gate, ServiceError};
@@ -23,7 +22,7 @@ use crate::service::{Gate, ServiceError};
 /// A commit message longer than this is refused.
 const MAX_MESSAGE: u64 = 1 << 20;
 /// How many references of one push or transaction are looked at one by one.
-const MAX_REFERENCES: usize = 64;
+pub(super) const MAX_REFERENCES: usize = 64;
 /// For how long a call of a tool may have run before it commits, in milliseconds.
 const CALL_LASTS_MS: i64 = 2 * 3600 * 1000;
 
@@ -80,6 +79,28 @@ pub struct Run {
     pub agent: Option<String>,
 }
 
+/// What git's hooks know besides of what the guards say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Amended {
+    /// Why, where the command that the guards were asked about is not what happens.
+    pub(super) reason: Option<String>,
+    /// The commit that a branch moves to.
+    pub(super) commit: Option<Value>,
+    /// What the type check was of.
+    pub(super) typecheck: Option<&'static str>,
+}
+
+impl Amended {
+    fn entry(&self, entry: &mut Entry) {
+        if let Some(commit) = &self.commit {
+            entry.data["commit"] = commit.clone();
+        }
+        if let Some(reason) = self.typecheck.filter(|_| entry.data["invariant"] == "I-6") {
+            entry.data["reason"] = reason.into();
+        }
+    }
+}
+
 /// The variables that hosts set in the shells of their agents.
 const AGENTS: [(&str, &str); 6] = [
     ("CLAUDECODE", "claude-code"),
@@ -111,30 +132,35 @@ impl Run {
     }
 
     /// Where the repository is. Git names it when it is not the one around the folder.
-    fn place(&self) -> PathBuf {
+    pub(super) fn place(&self) -> PathBuf {
         let named = self.git_dir.as_ref().map(|named| self.folder.join(named));
         named.and_then(|named| named.canonicalize().ok()).unwrap_or_else(|| self.folder.clone())
     }
 
     fn in_project(&self, decide: impl FnOnce(&Gatekeeper, &Guidelines) -> Answerable) -> Answerable {
-        let keeper = Gatekeeper::of(None, "git", None, &self.place());
-        match keeper.rules() {
-            Ok(rules) => decide(&keeper, &rules),
-            Err(error) => Answerable::of_error(&error),
+        let place = self.place();
+        let keeper = Gatekeeper::of(None, "git", None, &place);
+        let rules = match keeper.rules() {
+            Ok(rules) => rules,
+            Err(error) => return Answerable::of_error(&error),
+        };
+        let mut answer = decide(&keeper, &rules);
+        // One runs for each reference that moves, where even a look at the branches would add up.
+        if self.hook != Hook::ReferenceTransaction && answer.context.is_none() {
+            let worktree = scene::worktree(&place);
+            answer.context = worktree.and_then(|worktree| tripwire::noticed(&keeper, &rules, &worktree));
         }
+        answer
     }
 
     fn pre_commit(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
         let (verdict, by_files) =
             keeper.project().map_or((Verdict::NotConfigured, false), |project| typecheck::staged(project, rules));
-        let told = |entry: &mut Entry| {
-            if by_files && entry.data["invariant"] == "I-6" {
-                entry.data["reason"] =
-                    "the files as they are passed the type check; what is staged is not all of them".into();
-            }
-        };
+        let by_files =
+            by_files.then_some("the files as they are passed the type check; what is staged is not all of them");
+        let amended = Amended { typecheck: by_files, ..Amended::default() };
         let look = |found: &mut scene::Found| found.scene.typecheck = verdict;
-        self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, told)
+        self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, amended)
     }
 
     fn commit_msg(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
@@ -223,55 +249,6 @@ impl Run {
         self.judged(keeper, rules, &format!("git push {remote} {}", specs.join(" ")), &["I-2"], |_| {})
     }
 
-    fn transaction(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
-        let moves = self.input.lines().filter_map(Move::read);
-        let ours: Vec<Move<'_>> =
-            moves.filter(|change| change.branch().is_some_and(|branch| integrates(rules, branch))).collect();
-        if ours.is_empty() {
-            return Answerable::allowed();
-        }
-        let place = self.place();
-        let Some(worktree) = scene::worktree(&place) else {
-            return Answerable::blocked("the repository whose branch moves cannot be found");
-        };
-        let refs = Refs::of(&worktree);
-        let mut denied = BTreeMap::new();
-        for change in &ours {
-            // One that is not there is born.
-            let Some(was) = refs.oid(change.name) else { continue };
-            let allowed = if is_zero(change.new) {
-                refs.is_packed(change.name, change.old)
-            } else {
-                let tips = refs.on_remotes(change.branch().unwrap_or_default());
-                change.new == was || is_within(&place, change.new, &tips)
-            };
-            if !allowed {
-                denied.insert(change.name, change.new);
-            }
-        }
-        self.denied(keeper, rules, &denied)
-    }
-
-    fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &BTreeMap<&str, &str>) -> Answerable {
-        let mut all = Vec::new();
-        for (name, new) in denied.iter().take(MAX_REFERENCES) {
-            let verb = if is_zero(new) { format!("-d {}", quoted(name)) } else { format!("{} {new}", quoted(name)) };
-            let covers = |entry: &mut Entry| entry.data["commit"] = json!(new);
-            let answer = self.judged_with(keeper, rules, &format!("git update-ref {verb}"), &["I-2"], |_| {}, covers);
-            if answer.decision != Decision::Allow && answer.judgements.is_empty() {
-                return answer;
-            }
-            all.extend(answer.judgements);
-        }
-        let mut answer = Answerable::of(all);
-        if answer.decision != Decision::Allow {
-            answer.remedies.push("what the remote has comes in with: git pull --ff-only".to_owned());
-            let undo = "a merge that was stopped may have changed files already: git restore --staged --worktree .";
-            answer.remedies.push(undo.to_owned());
-        }
-        answer
-    }
-
     fn judged(
         &self,
         keeper: &Gatekeeper,
@@ -280,19 +257,19 @@ impl Run {
         invariants: &[&str],
         look: impl FnOnce(&mut scene::Found),
     ) -> Answerable {
-        self.judged_with(keeper, rules, command, invariants, look, |_| {})
+        self.judged_with(keeper, rules, command, invariants, look, Amended::default())
     }
 
     /// What the guards of some rules say of a command of git. Git has nobody to ask, so that what would be asked is
     /// refused.
-    fn judged_with(
+    pub(super) fn judged_with(
         &self,
         keeper: &Gatekeeper,
         rules: &Guidelines,
         command: &str,
         invariants: &[&str],
         look: impl FnOnce(&mut scene::Found),
-        amend: impl Fn(&mut Entry),
+        amended: Amended,
     ) -> Answerable {
         let now = keeper.clock.now();
         let gate = match gate(keeper) {
@@ -318,9 +295,12 @@ impl Run {
             if judgement.decision == Decision::Ask {
                 judgement.decision = Decision::Block;
             }
+            if let Some(reason) = &amended.reason {
+                judgement.reason.clone_from(reason);
+            }
         }
         let mut entries = keeper.record(Some(&gate)).judgements(&intent, &judgements);
-        entries.iter_mut().for_each(amend);
+        entries.iter_mut().for_each(|entry| amended.entry(entry));
         keeper.put_on_record(&entries, Answerable::of(judgements))
     }
 
@@ -353,7 +333,8 @@ impl Run {
         }
         // It has happened: nothing can be refused any more.
         let _unwritten = record::append(project, &keeper.clock, &entries, false);
-        Answerable::allowed()
+        let context = keeper.rules().ok().and_then(|rules| tripwire::noticed(&keeper, &rules, &worktree));
+        Answerable { context, ..Answerable::allowed() }
     }
 }
 
@@ -372,27 +353,7 @@ fn was_guarded(project: &Path, now: Timestamp) -> bool {
         .is_ok_and(|line| line.is_some_and(|line| is_receipt(&line) && !is_older(&line)))
 }
 
-/// One reference of a transaction.
-#[derive(Debug)]
-struct Move<'a> {
-    old: &'a str,
-    new: &'a str,
-    name: &'a str,
-}
-
-impl<'a> Move<'a> {
-    /// Reads `old new name`. Whoever deletes a reference without saying where it was has zeros in both.
-    fn read(line: &'a str) -> Option<Move<'a>> {
-        let mut fields = line.splitn(3, ' ');
-        Some(Move { old: fields.next()?, new: fields.next()?, name: fields.next()? })
-    }
-
-    fn branch(&self) -> Option<&'a str> {
-        self.name.strip_prefix("refs/heads/")
-    }
-}
-
-fn is_zero(oid: &str) -> bool {
+pub(super) fn is_zero(oid: &str) -> bool {
     !oid.is_empty() && oid.bytes().all(|byte| byte == b'0')
 }
 
@@ -401,7 +362,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+mod above;
 mod added;
 mod after;
 mod answer;
@@ -27,12 +28,15 @@ mod place;
 mod record;
 mod refs;
 mod session;
+mod standing;
 mod start;
 mod stop;
 #[cfg(all(test, unix))]
 mod tests;
+mod transaction;
 mod tripwire;
 mod typecheck;
+mod upstream;
 mod watched;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +55,7 @@ use crate::store::RunId;
 
 pub use answer::Answerable;
 pub use place::project_of;
+pub use standing::{Standing, State, pinned, stands};
 pub use watched::{NotInTime, within};
 
 use record::Record;

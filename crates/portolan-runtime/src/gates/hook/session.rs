@@ -46,6 +46,8 @@ pub(super) struct Kept {
     pub(super) before: VecDeque<(String, Snapshot)>,
     /// Where the integration branches were when the session was last asked about.
     pub(super) tips: BTreeMap<String, String>,
+    /// The digest of the record of what was installed, as it was last looked at.
+    pub(super) installed: Option<String>,
     /// What was found and told already.
     pub(super) told: BTreeSet<String>,
     /// What was checked out when the agent was last kept from stopping.

@@ -34,6 +34,7 @@ impl Gatekeeper {
         if let Some(session) = &mut session {
             let worktree = scene::worktree(project);
             session.kept.told.clear();
+            session.kept.tips.clear();
             let found = tripwire::tell(self, session, &rules, worktree.as_deref());
             if let Some(worktree) = &worktree {
                 session.kept.tips = Snapshot::take(worktree, &rules, self.clock.now()).tips;

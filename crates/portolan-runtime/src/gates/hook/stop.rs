@@ -1,5 +1,6 @@
 //! At the end of a turn (I-9): work that is committed and has no pull request is not done. The agent is sent back once.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -13,6 +14,8 @@ use super::refs::Refs;
 use super::{Answerable, Gatekeeper};
 use crate::audit::Kind;
 use crate::gates::scene::{self, ask, paths};
+use crate::pins;
+use crate::repository::git::own;
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";
@@ -115,9 +118,11 @@ fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, S
             Ok(records.map(|record| record.path()).any(|path| names(&path)))
         }
         Forge::GitHub => {
-            let mut command = Command::new("gh");
+            let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+            let mut command = Command::new(pins::program(project, "gh"));
+            command.env_clear().envs(own(&environment));
             command.args(["pr", "list", "--head", branch, "--state", "all", "--json", "number,state"]);
-            command.current_dir(project).env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+            command.current_dir(project);
             let answer = ask::run(command, Vec::new(), PATIENCE).ok_or("`gh` does not answer")?;
             let (0, text) = answer else { return Err(format!("`gh` ends with status {}", answer.0)) };
             let found: Value = serde_json::from_str(&text).map_err(|_| "`gh` does not answer with JSON".to_owned())?;

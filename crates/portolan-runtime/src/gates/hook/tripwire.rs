@@ -14,10 +14,12 @@ use serde_json::{Value, json};
 
 use super::refs::{Refs, is_within};
 use super::session::Session;
+use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 use crate::audit::{self, Entry, Kind, Line};
 use crate::digest::Digest;
 use crate::gates::scene::{self, ask, paths};
+use crate::pins;
 
 /// The largest file whose digest is compared.
 const MAX_HOOK: u64 = 4 << 20;
@@ -32,6 +34,8 @@ pub(super) struct Snapshot {
     pub(super) branch: Option<String>,
     /// Where each integration branch is.
     pub(super) tips: BTreeMap<String, String>,
+    /// Where what each of them follows is.
+    pub(super) followed: BTreeMap<String, String>,
     /// What of the tracked content is not as it was committed; only while an integration branch is checked out.
     pub(super) changed: Option<String>,
 }
@@ -40,7 +44,9 @@ impl Snapshot {
     pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp) -> Snapshot {
         let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
         let changed = branch.as_ref().and_then(|_| changed(Path::new(&worktree.root)));
-        Snapshot { at: now.0, branch, tips: Refs::of(worktree).integration(rules), changed }
+        let refs = Refs::of(worktree);
+        let followed = Upstreams::of(worktree, rules).map(|upstreams| upstreams.all(&refs)).unwrap_or_default();
+        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, changed }
     }
 }
 
@@ -119,8 +125,10 @@ pub(super) fn tell(
     let project = gatekeeper.project()?;
     let mut found = tampered(project, worktree);
     if let Some(worktree) = worktree {
-        found.extend(moved(project, worktree, rules, &session.kept.tips));
+        found.extend(moved(worktree, rules, &session.kept.tips));
+        session.kept.tips = Refs::of(worktree).integration(rules);
     }
+    found.extend(rewritten(project, session));
     let new: Vec<Finding> = found.into_iter().filter(|finding| session.kept.told.insert(finding.key())).collect();
     if new.is_empty() {
         return None;
@@ -131,6 +139,43 @@ pub(super) fn tell(
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
     let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
     Some(format!("{}. Tell the person whom you work for.", said.join(". ")))
+}
+
+/// The record of what was installed is not what it was when the session last looked: what it pins may be gone with it.
+fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
+    let text = paths::text(&project.join(pins::PLACE), MAX_HOOK);
+    let found = text.map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
+    let was = session.kept.installed.replace(found.clone())?;
+    (was != found).then(|| Finding {
+        what: "installation",
+        place: pins::PLACE.to_owned(),
+        expected: was,
+        found,
+        said: format!("the record of what is installed, `{}`, is not what it was", pins::PLACE),
+    })
+}
+
+/// What git's hooks find as those of the hosts do: an integration branch that moved while they were not run. It is said,
+/// and put on record, once.
+pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Worktree) -> Option<String> {
+    let project = gatekeeper.project()?;
+    let log = audit::project_log(project);
+    let is_told = |finding: &Finding| {
+        let is_it = |line: &Line| line.kind == Kind::GuardTamper.name() && line.data["found"] == finding.found;
+        audit::latest(&log, is_it).is_ok_and(|line| line.is_some())
+    };
+    let found: Vec<Finding> =
+        moved(worktree, rules, &BTreeMap::new()).into_iter().filter(|finding| !is_told(finding)).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let about = gatekeeper.record(None);
+    let entries: Vec<Entry> =
+        found.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
+    // What happened has happened; whether what is done next may happen is judged by itself.
+    let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
+    let said: Vec<&str> = found.iter().map(|finding| finding.said.as_str()).collect();
+    Some(said.join(". "))
 }
 
 /// What `portolan install` has written down, as far as it is compared.
@@ -160,7 +205,7 @@ struct Part {
 
 /// Hooks that are not as they were installed, or that git does not look for any more.
 pub(super) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
-    let Some(text) = paths::text(&project.join(".portolan/installed.json"), MAX_HOOK) else { return Vec::new() };
+    let Some(text) = paths::text(&project.join(pins::PLACE), MAX_HOOK) else { return Vec::new() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
     let mut found: Vec<Finding> = installation.files.iter().filter_map(|file| altered(project, file)).collect();
     let hook = installation.files.iter().find(|file| file.host == "git");
@@ -175,7 +220,10 @@ fn altered(project: &Path, file: &File) -> Option<Finding> {
     let text = paths::text(&project.join(&file.file), MAX_HOOK);
     let found = text.as_ref().map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     if found == file.digest || text.as_ref().is_some_and(|text| holds_all(text, &file.parts)) {
-        return None;
+        let is_run = file.host != "git" || pins::is_program(&file.file);
+        let said = format!("git passes over the hook in `{place}`, which is not executable");
+        let found = "not executable".to_owned();
+        return (!is_run).then(|| Finding { what: "hook", place, expected: file.digest.clone(), found, said });
     }
     let said = format!("the hooks in `{place}` are not those that were installed");
     Some(Finding { what: "hook", place, expected: file.digest.clone(), found, said })
@@ -198,43 +246,65 @@ fn holds_all(text: &str, parts: &[Part]) -> bool {
 }
 
 fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
-    let given = scene::hooks_path(worktree)?;
-    let folder = Path::new(&worktree.root).join(&given);
-    let folder = folder.canonicalize().unwrap_or(folder);
-    let expected = hook.parent()?;
-    if folder == expected {
+    let (root, expected) = (Path::new(&worktree.root), hook.parent()?);
+    let given = scene::hooks_path(worktree);
+    let is_there = |folder: &Path| root.join(folder).canonicalize().is_ok_and(|folder| folder == expected);
+    let usual = || Path::new(&worktree.common_dir).join("hooks");
+    if is_there(&given.clone().map_or_else(usual, PathBuf::from)) {
+        return None;
+    }
+    // Not all of the configuration is read here, and git knows all of it.
+    let asked = ask::ask_as_given(root, &["rev-parse", "--git-path", "hooks"], Vec::new());
+    let found = asked.map(|(_, text)| text.trim_end().to_owned()).or(given).unwrap_or_default();
+    if is_there(Path::new(&found)) {
         return None;
     }
     Some(Finding {
         what: "core.hooksPath",
         place: worktree.common_dir.clone() + "/config",
         expected: expected.display().to_string(),
-        found: given.clone(),
-        said: format!("`core.hooksPath` leads git to `{given}`, where the installed hooks are not"),
+        said: format!("`core.hooksPath` leads git to `{found}`, where the installed hooks are not"),
+        found,
     })
 }
 
-/// Integration branches that have moved since the session last looked, to commits that no remote has.
-fn moved(project: &Path, worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<String, String>) -> Vec<Finding> {
-    if known.is_empty() || !holds(rules, "I-2") {
+/// Integration branches that are where no remote has them, where they were not when hooks were installed, and where no
+/// guard saw them go. Those that are where they were when they were last looked at (`known`) are passed over.
+pub(super) fn moved(worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<String, String>) -> Vec<Finding> {
+    if !holds(rules, "I-2") {
         return Vec::new();
     }
     let refs = Refs::of(worktree);
-    let now = refs.integration(rules);
+    let upstreams = Upstreams::of(worktree, rules).ok();
+    let pinned = |branch: &str| upstreams.as_ref()?.pins.as_ref()?.tips.get(branch).cloned();
     let mut found = Vec::new();
-    for (branch, expected) in known {
-        let Some(tip) = now.get(branch).filter(|tip| *tip != expected) else { continue };
-        if !is_within(project, tip, &refs.on_remotes(branch)) && !is_covered(project, tip) {
+    for (branch, tip) in refs.integration(rules) {
+        let was = known.get(&branch);
+        let upstream = upstreams.as_ref().and_then(|upstreams| upstreams.tip(&refs, &branch));
+        let fine: Vec<String> = upstream.into_iter().chain(pinned(&branch)).collect();
+        let is_new_here = was.is_none() && pinned(&branch).is_none();
+        if was == Some(&tip) || is_new_here || is_within(Path::new(&worktree.root), &tip, &fine) {
+            continue;
+        }
+        if !is_covered(Path::new(&worktree.root), &tip) {
             found.push(Finding {
                 what: "integration branch",
                 place: branch.clone(),
-                expected: expected.clone(),
+                expected: was.cloned().or_else(|| pinned(&branch)).unwrap_or_default(),
                 found: tip.clone(),
-                said: format!("`{branch}` was moved to {}, which no remote has and no guard has seen", short(tip)),
+                said: format!(
+                    "`{branch}` was moved to {}, which its remote does not have and no guard has seen",
+                    short(&tip)
+                ),
             });
         }
     }
     found
+}
+
+/// What an integration branch may be at: where it is on the remote that it follows.
+pub(super) fn followed(worktree: &Worktree, rules: &Guidelines, refs: &Refs, branch: &str) -> Vec<String> {
+    Upstreams::of(worktree, rules).ok().and_then(|upstreams| upstreams.tip(refs, branch)).into_iter().collect()
 }
 
 /// Whether somebody got past I-2 with the commit: the hook that saw the branch move has written it down.

@@ -2,6 +2,7 @@
 //! git that does not answer in time has not answered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use portolan_core::gates::guards::Head;
+
+use crate::pins;
+use crate::repository::git::own;
 
 /// A hook that waits longer is late for its host.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,7 +35,7 @@ pub(super) fn ignored(root: &Path, paths: &[String]) -> BTreeSet<String> {
 
 /// The aliases of git in a folder.
 pub(super) fn aliases(folder: &Path) -> BTreeMap<String, String> {
-    let Some((_, text)) = ask(folder, &["config", "--null", "--get-regexp", r"^alias\."], Vec::new()) else {
+    let Some((_, text)) = ask_as_given(folder, &["config", "--null", "--get-regexp", r"^alias\."], Vec::new()) else {
         return BTreeMap::new();
     };
     let alias = |entry: &str| {
@@ -54,16 +58,42 @@ pub(super) fn head(root: &Path) -> Head {
     }
 }
 
-/// The exit status of git, and what it printed; nothing where it did not answer.
+/// The exit status of git, and what it printed, in an environment that cannot make it say anything else; nothing where it
+/// did not answer.
 pub(in crate::gates) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let mut command = git(folder, arguments);
+    command.env_clear().envs(own(&environment));
+    run(command, input, PATIENCE)
+}
+
+/// The same, as the environment and the `-c` of whoever runs git would have it: what they configure is the question.
+pub(in crate::gates) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+    let mut command = git(folder, arguments);
     // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
         command.env_remove(name);
     }
     command.env("GIT_OPTIONAL_LOCKS", "0");
     run(command, input, PATIENCE)
+}
+
+/// What a remote says that one of its references is at, without asking anybody for a password.
+pub(in crate::gates) fn ask_remote(
+    folder: &Path,
+    address: &str,
+    reference: &str,
+    patience: Duration,
+) -> Option<(i32, String)> {
+    let mut command = git(folder, &["ls-remote", "--", address, reference]);
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
+    run(command, Vec::new(), patience)
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(pins::program(folder, "git"));
+    command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
+    command
 }
 
 /// The exit status of a program, and what it printed; nothing where it did not answer in time.

@@ -6,13 +6,13 @@
 
 pub(super) mod ask;
 mod config;
-pub(super) mod paths;
+pub(crate) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_core::gates::bypass;
@@ -45,10 +45,29 @@ pub(super) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
     Search::default().place(folder.to_str()?)?.worktree
 }
 
-/// Where the configuration of a repository has git look for hooks, when it says so.
+/// Where the configuration of a worktree, its repository or its user has git look for hooks, when one says so.
 pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
-    let text = paths::text(&Path::new(&worktree.common_dir).join("config"), MAX_MESSAGE * 16)?;
-    config::Config::parse(&text).last("core.hookspath").map(str::to_owned)
+    let home = std::env::home_dir();
+    let inner = |name: &str| home.as_ref().map(|home| home.join(name));
+    let named = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+    let own = std::env::var_os("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("git/config"));
+    let users = match named {
+        Some(named) => [Some(named), None],
+        None => [inner(".gitconfig"), own.or_else(|| inner(".config/git/config"))],
+    };
+    let ours = [
+        Some(Path::new(&worktree.git_dir).join("config.worktree")),
+        Some(Path::new(&worktree.common_dir).join("config")),
+    ];
+    let told = |path: PathBuf| {
+        let text = paths::text(&path, MAX_MESSAGE * 16)?;
+        config::Config::parse(&text).last("core.hookspath").map(str::to_owned)
+    };
+    let path = ours.into_iter().chain(users).flatten().find_map(told)?;
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Some(home.join(rest).to_string_lossy().into_owned()),
+        _ => Some(path),
+    }
 }
 
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.

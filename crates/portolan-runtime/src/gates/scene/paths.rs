@@ -56,7 +56,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 /// The text of a regular file that is not larger than `max` bytes.
-pub(in crate::gates) fn text(path: &Path, max: u64) -> Option<String> {
+pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
     // Only a regular file is opened: opening a pipe would wait for its writer.
     let meta = fs::metadata(path).ok()?;
     if !meta.is_file() || meta.len() > max {

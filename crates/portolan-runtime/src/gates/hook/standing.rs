@@ -1,0 +1,188 @@
+//! Whether a project still stands on what was pinned when hooks were put into it: for whoever installs, and whoever looks
+//! afterwards. Here, and nowhere else in these gates, a remote is asked: what it has is the one thing that cannot be forged
+//! on this machine.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::guards::Worktree;
+
+use super::refs::{Refs, is_within};
+use super::tripwire::{self, short};
+use super::upstream::{Upstreams, tracking};
+use crate::audit;
+use crate::gates::rules;
+use crate::gates::scene::{self, ask};
+use crate::pins::{self, Pins, Upstream};
+
+/// How long a remote may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The programs that are pinned.
+const PROGRAMS: [&str; 2] = ["git", "gh"];
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// How it is.
+    pub state: State,
+    /// What is said of it, in one sentence.
+    pub said: String,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Good,
+    /// It may be meant so, or cannot be told.
+    Doubtful,
+    /// It is not as it should be.
+    Wrong,
+}
+
+fn standing(state: State, said: impl Into<String>) -> Standing {
+    Standing { state, said: said.into() }
+}
+
+/// What is to be pinned for a project, as this process finds it. What `known` pins already stays.
+pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
+    let mut pins = known.unwrap_or_default();
+    let inner = |path: &Path| path.strip_prefix(project).unwrap_or(path).to_owned();
+    let log = || inner(&audit::log_of(project, |name| std::env::var_os(name)));
+    pins.log.get_or_insert_with(log);
+    for name in PROGRAMS {
+        if pins.programs.get(name).is_none_or(|path| !pins::is_program(path))
+            && let Some(path) = pins::on_path(name)
+        {
+            pins.programs.insert(name.to_owned(), path);
+        }
+    }
+    if let (Some(worktree), Ok(rules)) = (scene::worktree(project), rules::rules(project)) {
+        pins.repository.get_or_insert_with(|| inner(Path::new(&worktree.common_dir)));
+        Upstreams::unpinned(&worktree, &rules).pin(&mut pins, &Refs::of(&worktree));
+    }
+    pins
+}
+
+/// Whether all is as it was pinned in a project that has hooks.
+pub fn stands(project: &Path) -> Vec<Standing> {
+    let found = match Pins::around(project) {
+        Ok(Some((_, pins))) => pins,
+        Ok(None) => {
+            return vec![standing(
+                State::Wrong,
+                "nothing is pinned: whatever the search path, the environment and the configuration say is believed, \
+                 until you install again",
+            )];
+        }
+        Err(why) => return vec![standing(State::Wrong, why)],
+    };
+    let mut all: Vec<Standing> = PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
+    let led_away = audit::led_away(project);
+    all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
+    match (scene::worktree(project), rules::rules(project)) {
+        (_, Err(error)) => all.push(standing(State::Wrong, error.message)),
+        (Some(worktree), Ok(rules)) => all.extend(branches(&worktree, &rules)),
+        (None, Ok(_)) => {}
+    }
+    all
+}
+
+fn program(pins: &Pins, name: &str) -> Option<Standing> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let found = pins::on_path(name);
+    match (pins.programs.get(name), found) {
+        (Some(pinned), _) if !pins::is_program(pinned) => Some(standing(
+            State::Wrong,
+            format!("`{}` is pinned and gone, so that any `{name}` is believed: install again", pinned.display()),
+        )),
+        (Some(pinned), Some(found)) if real(pinned) != real(&found) => Some(standing(
+            State::Doubtful,
+            format!(
+                "`{name}` is `{}` on the search path; `{}` is pinned, and that is asked",
+                found.display(),
+                pinned.display()
+            ),
+        )),
+        (None, Some(found)) => Some(standing(
+            State::Doubtful,
+            format!("`{name}` is `{}` and not pinned: install again if that is right", found.display()),
+        )),
+        (Some(_) | None, _) => None,
+    }
+}
+
+fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
+    let upstreams = match Upstreams::of(worktree, rules) {
+        Ok(upstreams) => upstreams,
+        Err(why) => return vec![standing(State::Wrong, why)],
+    };
+    let refs = Refs::of(worktree);
+    let moved = tripwire::moved(worktree, rules, &BTreeMap::new());
+    let mut all: Vec<Standing> = other_rules(worktree, rules, &upstreams, &refs).into_iter().collect();
+    for branch in refs.integration(rules).into_keys() {
+        let wrong = moved.iter().find(|finding| finding.place == branch);
+        all.push(match wrong {
+            Some(finding) => standing(State::Wrong, finding.said.clone()),
+            None => standing(State::Good, format!("`{branch}` is where it may be")),
+        });
+        let unpinned = Upstreams::unpinned(worktree, rules).followed(&branch);
+        if let (None, Some(upstream)) = (upstreams.followed(&branch), unpinned) {
+            let named = format!("`{}` of `{}`", upstream.branch, upstream.remote);
+            let said =
+                format!("`{branch}` follows {named}, which is not pinned: run `portolan install git` if that is right");
+            all.push(standing(State::Doubtful, said));
+        } else if let Some(why) = upstreams.fault(&branch) {
+            all.push(standing(State::Wrong, format!("what is fetched for `{branch}` does not count: {why}")));
+        } else if let Some(upstream) = upstreams.followed(&branch) {
+            all.extend(remote(worktree, &upstreams, &refs, &upstream));
+        }
+    }
+    all
+}
+
+/// The rules here are not those that everybody has: a branch may be about to change them, or somebody loosened them.
+fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<Standing> {
+    // By the rules here there may be no branch any more that counts.
+    let pinned = upstreams.pins.as_ref().and_then(|pins| pins.upstreams.values().next().cloned());
+    let upstream = pinned.or_else(|| upstreams.followed(refs.integration(rules).keys().next()?))?;
+    let tip = refs.oid(&tracking(&upstream))?;
+    let changed = ask::ask(Path::new(&worktree.root), &["diff", "--quiet", &tip, "--", rules::FILE], Vec::new());
+    let shown = format!("{}/{}", upstream.remote, upstream.branch);
+    let said = format!("`{}` is not what `{shown}` has: look at `git diff {shown} -- {0}`", rules::FILE);
+    changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
+}
+
+/// Whether what is kept here of a remote's branch is what the remote has.
+fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream: &Upstream) -> Option<Standing> {
+    let here = tracking(upstream);
+    let kept = refs.oid(&here)?;
+    let root = Path::new(&worktree.root);
+    let pinned = upstreams.pins.as_ref().and_then(|pins| pins.remotes.get(&upstream.remote));
+    let address = pinned.map_or(upstream.remote.as_str(), |remote| remote.address.as_str());
+    let wanted = format!("refs/heads/{}", upstream.branch);
+    let shown = &upstream.remote;
+    let Some((0, text)) = ask::ask_remote(root, address, &wanted, PATIENCE) else {
+        let said = format!("whether `{shown}` has what is kept as `{here}` cannot be told: it does not answer");
+        return Some(standing(State::Doubtful, said));
+    };
+    let Some(there) = text.split_whitespace().next() else {
+        return Some(standing(State::Wrong, format!("`{shown}` has no `{}`, and `{here}` is kept", upstream.branch)));
+    };
+    if is_within(root, &kept, &[there.to_owned()]) {
+        return Some(standing(State::Good, format!("`{shown}` has what is kept as `{here}`")));
+    }
+    let is_known = ask::ask(root, &["cat-file", "-e", there], Vec::new()).is_some_and(|(status, _)| status == 0);
+    Some(match is_known {
+        true => {
+            let kept = short(&kept);
+            standing(
+                State::Wrong,
+                format!("`{here}` is at {kept}, which `{shown}` does not have: run `git fetch {shown}`"),
+            )
+        }
+        false => standing(State::Doubtful, format!("`{shown}` has moved on: run `git fetch {shown}`, and look again")),
+    })
+}

@@ -1,0 +1,158 @@
+//! `reference-transaction`: an integration branch moves, or what one follows does, whatever moves it.
+//!
+//! A branch may move to what its remote has, and what it has is known by a reference that any git can move as well. So
+//! that reference is held too: it moves by fetching the branch from the remote that is pinned, and forwards only.
+
+use portolan_core::gates::guards::{Worktree, integrates};
+use portolan_core::gates::{Decision, Guidelines};
+use serde_json::json;
+
+use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};
+use super::refs::{Refs, is_within};
+use super::upstream::Upstreams;
+use super::{Answerable, Gatekeeper, above};
+use crate::gates::scene;
+use crate::pins::Upstream;
+
+/// One reference of a transaction.
+#[derive(Debug)]
+struct Move<'a> {
+    old: &'a str,
+    new: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Move<'a> {
+    /// Reads `old new name`. Whoever deletes a reference without saying where it was has zeros in both.
+    fn read(line: &'a str) -> Option<Move<'a>> {
+        let mut fields = line.splitn(3, ' ');
+        Some(Move { old: fields.next()?, new: fields.next()?, name: fields.next()? })
+    }
+
+    fn branch(&self) -> Option<&'a str> {
+        self.name.strip_prefix("refs/heads/")
+    }
+}
+
+/// A move that must not be.
+struct Denied {
+    /// The integration branch that it is about.
+    branch: String,
+    new: String,
+    /// Why, where it is not the branch itself that moves away.
+    why: Option<String>,
+}
+
+/// A repository whose references move.
+struct Moving<'w> {
+    worktree: &'w Worktree,
+    refs: Refs,
+    upstreams: Upstreams<'w>,
+}
+
+impl Run {
+    pub(super) fn transaction(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
+        let is_ours = |change: &Move<'_>| change.branch().is_some_and(|branch| integrates(rules, branch));
+        let moves: Vec<Move<'_>> = self.input.lines().filter_map(Move::read).collect();
+        if !moves.iter().any(|change| is_ours(change) || change.name.starts_with("refs/remotes/")) {
+            return Answerable::allowed();
+        }
+        let Some(worktree) = scene::worktree(&self.place()) else {
+            return Answerable::blocked("the repository whose branch moves cannot be found");
+        };
+        let upstreams = match Upstreams::of(&worktree, rules) {
+            Ok(upstreams) => upstreams,
+            Err(why) => return Answerable::blocked(why),
+        };
+        let moving = Moving { worktree: &worktree, refs: Refs::of(&worktree), upstreams };
+        let denied = moves.iter().filter_map(|change| match change.branch() {
+            Some(branch) => integrates(rules, branch).then(|| moving.branch(change, branch)).flatten(),
+            None => moving.followed(change),
+        });
+        let denied: Vec<Denied> = denied.take(MAX_REFERENCES).collect();
+        self.denied(keeper, rules, &denied)
+    }
+
+    fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &[Denied]) -> Answerable {
+        let mut all = Vec::new();
+        for Denied { branch, new, why } in denied {
+            let name = quoted(&format!("refs/heads/{branch}"));
+            let verb = if is_zero(new) { format!("-d {name}") } else { format!("{name} {new}") };
+            let amended = Amended { reason: why.clone(), commit: Some(json!(new)), ..Amended::default() };
+            let answer = self.judged_with(keeper, rules, &format!("git update-ref {verb}"), &["I-2"], |_| {}, amended);
+            if answer.decision != Decision::Allow && answer.judgements.is_empty() {
+                return answer;
+            }
+            all.extend(answer.judgements);
+        }
+        let mut answer = Answerable::of(all);
+        if answer.decision != Decision::Allow {
+            answer.remedies.push("what the remote has comes in with: git pull --ff-only".to_owned());
+            let undo = "a merge that was stopped may have changed files already: git restore --staged --worktree .";
+            answer.remedies.push(undo.to_owned());
+        }
+        answer
+    }
+}
+
+impl Moving<'_> {
+    fn is_within(&self, commit: &str, tip: &str) -> bool {
+        is_within(self.worktree.root.as_ref(), commit, &[tip.to_owned()])
+    }
+
+    /// A move of an integration branch, where it must not be. One that is not there is born.
+    fn branch(&self, change: &Move<'_>, branch: &str) -> Option<Denied> {
+        let was = self.refs.oid(change.name)?;
+        let denied = |why| Some(Denied { branch: branch.to_owned(), new: change.new.to_owned(), why });
+        if is_zero(change.new) {
+            return if self.refs.is_packed(change.name, change.old) { None } else { denied(None) };
+        }
+        if change.new == was {
+            return None;
+        }
+        match self.upstreams.tip(&self.refs, branch) {
+            Some(tip) if self.is_within(change.new, &tip) => denied(Some(format!(
+                "`{branch}` cannot be moved to what was fetched: {}",
+                self.upstreams.fault(branch)?
+            ))),
+            _ => denied(None),
+        }
+    }
+
+    /// A move of what an integration branch follows, where it must not be. Without it the branch has nowhere to go, so
+    /// that it may go.
+    fn followed(&self, change: &Move<'_>) -> Option<Denied> {
+        let branch = self.upstreams.follower(change.name)?;
+        let upstream = self.upstreams.followed(&branch)?;
+        let was = self.refs.oid(change.name);
+        if is_zero(change.new) || was.as_deref() == Some(change.new) {
+            return None;
+        }
+        let why = self.forged(change.new, was, &branch, &upstream)?;
+        let why = format!("`{}` stands for what `{}` has: {why}", change.name, upstream.remote);
+        Some(Denied { branch, new: change.new.to_owned(), why: Some(why) })
+    }
+
+    fn forged(&self, new: &str, was: Option<String>, branch: &str, upstream: &Upstream) -> Option<String> {
+        let ours = self.refs.oid(&format!("refs/heads/{branch}"));
+        // The branch could go there already.
+        if ours.as_ref().is_some_and(|ours| self.is_within(new, ours)) {
+            return None;
+        }
+        if let Some(why) = self.upstreams.fault(branch) {
+            return Some(why);
+        }
+        match above::words() {
+            Some(words) if !above::fetches(&words, upstream) => {
+                return Some(format!("it moves by `git fetch {}` and by nothing else", upstream.remote));
+            }
+            None if self.upstreams.was_made_here(new, upstream) => {
+                return Some("the commit is of a branch here, and was on no remote".to_owned());
+            }
+            Some(_) | None => {}
+        }
+        let base = was.or(ours)?;
+        let back = || format!("it had {} before, which would be lost", super::tripwire::short(&base));
+        (!self.is_within(&base, new)).then(back)
+    }
+}

@@ -1,0 +1,223 @@
+//! What integration branches follow. One may move to what the branch of its remote has, so that it matters which remote
+//! that is: the one that is pinned, and where nothing is, the one of the configuration. Others do not count, whatever
+//! their branches are called.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::guards::{Worktree, integrates};
+
+use super::refs::Refs;
+use crate::gates::scene::ask;
+use crate::pins::{Pins, Remote, Upstream};
+
+/// The settings of a remote that lead to another program or another side, besides its address.
+const LEADING: [&str; 3] = ["uploadpack", "vcs", "proxy"];
+
+/// What the integration branches of a repository follow.
+pub(super) struct Upstreams<'w> {
+    worktree: &'w Worktree,
+    rules: &'w Guidelines,
+    pub(super) pins: Option<Pins>,
+}
+
+impl<'w> Upstreams<'w> {
+    /// Nothing is pinned for a repository whose project has no record of an installation.
+    ///
+    /// # Errors
+    /// There is a record that cannot be read.
+    pub(super) fn of(worktree: &'w Worktree, rules: &'w Guidelines) -> Result<Upstreams<'w>, String> {
+        let found = Pins::around(Path::new(&worktree.root))?;
+        let ours = |(project, pins): &(PathBuf, Pins)| pins.are_of(project, Path::new(&worktree.common_dir));
+        Ok(Upstreams { worktree, rules, pins: found.filter(ours).map(|(_, pins)| pins) })
+    }
+
+    /// The same, by the configuration alone.
+    pub(super) fn unpinned(worktree: &'w Worktree, rules: &'w Guidelines) -> Upstreams<'w> {
+        Upstreams { worktree, rules, pins: None }
+    }
+
+    /// The branch of a remote that an integration branch follows.
+    pub(super) fn followed(&self, branch: &str) -> Option<Upstream> {
+        match &self.pins {
+            Some(pins) => pins.upstreams.get(branch).cloned().or_else(|| same(pins.remotes.keys(), branch)),
+            None => configured(self.worktree, self.rules, branch),
+        }
+    }
+
+    /// Where that branch was when it was last fetched.
+    pub(super) fn tip(&self, refs: &Refs, branch: &str) -> Option<String> {
+        refs.oid(&tracking(&self.followed(branch)?))
+    }
+
+    /// The integration branch that follows what this reference stands for.
+    pub(super) fn follower(&self, reference: &str) -> Option<String> {
+        let pinned = self.pins.iter().flat_map(|pins| &pins.upstreams);
+        let named =
+            pinned.filter(|(_, upstream)| tracking(upstream) == reference).map(|(branch, _)| branch.clone()).next();
+        named.or_else(|| {
+            let remotes = self
+                .pins
+                .as_ref()
+                .map_or_else(|| self.worktree.remotes.clone(), |pins| pins.remotes.keys().cloned().collect::<Vec<_>>());
+            let of = |remote: &String| reference.strip_prefix("refs/remotes/")?.strip_prefix(remote)?.strip_prefix('/');
+            let mut names = remotes.iter().filter_map(of);
+            let follows = |name: &&str| {
+                integrates(self.rules, name) && self.followed(name).is_some_and(|found| tracking(&found) == reference)
+            };
+            names.find(follows).map(str::to_owned)
+        })
+    }
+
+    /// Why what is fetched for a branch is not what its remote has: the configuration, as whoever runs git has it, leads
+    /// elsewhere than it did when hooks were installed.
+    pub(super) fn fault(&self, branch: &str) -> Option<String> {
+        let upstream = self.followed(branch)?;
+        let root = Path::new(&self.worktree.root);
+        let settings = settings(root);
+        let here = tracking(&upstream);
+        for (key, refspec) in settings.iter().filter(|(key, _)| key.ends_with(".fetch")) {
+            let own = *key == format!("remote.{}.fetch", upstream.remote);
+            if let Some(source) = source(refspec, &here)
+                && !(own && is_named(&source, &upstream.branch))
+            {
+                return Some(format!(
+                    "`{key}` puts `{source}` where `{}` of `{}` is kept",
+                    upstream.branch, upstream.remote
+                ));
+            }
+        }
+        let expected = self.pins.as_ref()?.remotes.get(&upstream.remote)?;
+        let found = remote(root, &upstream.remote, &settings);
+        if found == *expected {
+            return None;
+        }
+        let Upstream { remote, .. } = upstream;
+        let why = if found.address == expected.address {
+            format!("`{remote}` is asked in another way than when the hooks were installed")
+        } else {
+            let (now, then) = (&found.address, &expected.address);
+            format!("`{remote}` leads to `{now}`, and led to `{then}` when the hooks were installed")
+        };
+        Some(why)
+    }
+
+    /// Whether a commit is on a branch here and on no branch of a remote.
+    pub(super) fn was_made_here(&self, commit: &str, upstream: &Upstream) -> bool {
+        let here = tracking(upstream);
+        let list = ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
+        let said = ask::ask(Path::new(&self.worktree.root), &list, Vec::new());
+        let Some((0, text)) = said else { return true };
+        let others = || text.lines().filter(|name| **name != here);
+        others().any(|name| name.starts_with("refs/heads/")) && !others().any(|name| name.starts_with("refs/remotes/"))
+    }
+
+    /// What all integration branches follow, each with where it was when it was last fetched.
+    pub(super) fn all(&self, refs: &Refs) -> BTreeMap<String, String> {
+        let branches = refs.integration(self.rules).into_keys();
+        let found = |branch: String| self.tip(refs, &branch).map(|tip| (branch, tip));
+        branches.filter_map(found).collect()
+    }
+
+    /// Adds to what is pinned what nothing is pinned of yet. What is pinned already stays: whoever could have it pinned
+    /// anew could as well have left it out.
+    pub(super) fn pin(&self, pins: &mut Pins, refs: &Refs) {
+        let root = Path::new(&self.worktree.root);
+        let settings = settings(root);
+        for (branch, tip) in refs.integration(self.rules) {
+            if let Some(upstream) = configured(self.worktree, self.rules, &branch) {
+                let asked = || remote(root, &upstream.remote, &settings);
+                pins.remotes.entry(upstream.remote.clone()).or_insert_with(asked);
+                pins.upstreams.entry(branch.clone()).or_insert(upstream);
+            }
+            pins.tips.entry(branch).or_insert(tip);
+        }
+    }
+}
+
+/// The reference under which a branch of a remote is kept here.
+pub(super) fn tracking(upstream: &Upstream) -> String {
+    format!("refs/remotes/{}/{}", upstream.remote, upstream.branch)
+}
+
+/// What the configuration says that a branch follows. A branch that no work is integrated into does not count: whoever
+/// can write the configuration could name one of their own.
+fn configured(worktree: &Worktree, rules: &Guidelines, branch: &str) -> Option<Upstream> {
+    let counts = |(remote, name): &&(String, String)| worktree.remotes.contains(remote) && integrates(rules, name);
+    let own = worktree.upstreams.get(branch).filter(counts);
+    let own = own.map(|(remote, name)| Upstream { remote: remote.clone(), branch: name.clone() });
+    own.or_else(|| same(worktree.remotes.iter(), branch))
+}
+
+/// The branch of the same name of `origin`, or of the only remote.
+fn same<'r>(remotes: impl Iterator<Item = &'r String>, branch: &str) -> Option<Upstream> {
+    let remotes: Vec<&String> = remotes.collect();
+    let only = remotes.first().filter(|first| remotes.iter().all(|remote| remote == *first));
+    let remote = remotes.iter().find(|remote| **remote == "origin").or(only)?;
+    Some(Upstream { remote: (*remote).clone(), branch: branch.to_owned() })
+}
+
+/// All that is configured of remotes, as whoever runs git has it.
+fn settings(root: &Path) -> Vec<(String, String)> {
+    let said = ask::ask_as_given(root, &["config", "-z", "--get-regexp", r"^remote\."], Vec::new());
+    let text = said.map(|(_, text)| text).unwrap_or_default();
+    let pair = |entry: &str| entry.split_once('\n').map(|(key, value)| (key.to_owned(), value.to_owned()));
+    text.split('\0').filter_map(pair).collect()
+}
+
+fn remote(root: &Path, name: &str, settings: &[(String, String)]) -> Remote {
+    let address = ask::ask_as_given(root, &["ls-remote", "--get-url", "--", name], Vec::new());
+    let leads = |(key, value): &(String, String)| {
+        let setting = key.strip_prefix("remote.")?.strip_prefix(name)?.strip_prefix('.')?;
+        LEADING.contains(&setting).then(|| format!("{setting}={value}"))
+    };
+    Remote {
+        address: address.map(|(_, text)| text.trim_end().to_owned()).unwrap_or_default(),
+        settings: settings.iter().filter_map(leads).collect(),
+    }
+}
+
+/// What a refspec fetches into a reference, where it does.
+pub(super) fn source(refspec: &str, reference: &str) -> Option<String> {
+    let (from, to) = refspec.trim_start_matches('+').rsplit_once(':')?;
+    let to = if to.starts_with("remotes/") { format!("refs/{to}") } else { to.to_owned() };
+    match to.split_once('*') {
+        Some((before, after)) => {
+            let inner = reference.strip_prefix(before)?.strip_suffix(after)?;
+            Some(from.replacen('*', inner, 1))
+        }
+        None => (to == reference).then(|| from.to_owned()),
+    }
+}
+
+/// Whether a refspec names a branch of the other side so.
+pub(super) fn is_named(source: &str, branch: &str) -> bool {
+    source.strip_prefix("refs/").unwrap_or(source).strip_prefix("heads/").unwrap_or(source) == branch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refspec_is_read_as_git_reads_it() {
+        for (refspec, expected) in [
+            ("+refs/heads/*:refs/remotes/origin/*", Some("refs/heads/main")),
+            ("+feat/1-x:refs/remotes/origin/main", Some("feat/1-x")),
+            ("feat/1-x:remotes/origin/main", Some("feat/1-x")),
+            ("+refs/heads/feat/*:refs/remotes/origin/ma*", Some("refs/heads/feat/in")),
+            ("+refs/heads/*:refs/remotes/evil/*", None),
+            ("main", None),
+            ("^refs/heads/main", None),
+        ] {
+            assert_eq!(source(refspec, "refs/remotes/origin/main").as_deref(), expected, "{refspec}");
+        }
+        for name in ["main", "heads/main", "refs/heads/main"] {
+            assert!(is_named(name, "main"), "{name}");
+        }
+        for name in ["feat/main", "refs/tags/main", "refs/heads/x/main", "refs/main"] {
+            assert!(!is_named(name, "main"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a project relies on, written down when hooks were put into it: where its log is, which `git` and `gh` are asked,
+//! what its integration branches follow. Whoever runs a command later brings an environment and a configuration of their
+//! own; what is pinned does not change with them.
+//!
+//! The pins are in `.portolan/installed.json`, beside what was installed: of the worktree that git calls the main one, or
+//! else of the one that is asked about, or else of a project in a folder of it. So a record that somebody puts into a
+//! folder of the project does not count.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::gates::scene::paths;
+
+/// Where they are kept, in the project.
+pub const PLACE: &str = ".portolan/installed.json";
+/// A longer file is none of ours.
+const MAX_BYTES: u64 = 4 << 20;
+/// A file that names a folder of git.
+const MAX_NAME: u64 = 64 * 1024;
+
+/// What is pinned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Pins {
+    /// The event log; relative to the project where it lies in it.
+    pub log: Option<PathBuf>,
+    /// The programs that are asked, by name.
+    pub programs: BTreeMap<String, PathBuf>,
+    /// The repository's own folder, relative to the project where it lies in it.
+    pub repository: Option<PathBuf>,
+    /// The remotes that integration branches follow.
+    pub remotes: BTreeMap<String, Remote>,
+    /// The branch of a remote that each integration branch follows.
+    pub upstreams: BTreeMap<String, Upstream>,
+    /// Where each integration branch was.
+    pub tips: BTreeMap<String, String>,
+}
+
+/// A remote, as git resolves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remote {
+    /// Its address, after whatever the configuration replaces in it.
+    pub address: String,
+    /// The settings besides that lead to another program or another side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+}
+
+/// A branch of a remote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upstream {
+    /// The remote's name.
+    pub remote: String,
+    /// The branch's name there.
+    pub branch: String,
+}
+
+/// The part of the record that is read here.
+#[derive(Deserialize)]
+struct Record {
+    pins: Option<Pins>,
+}
+
+impl Pins {
+    /// What is pinned for the project around a folder, and that project; nothing where nothing is.
+    ///
+    /// # Errors
+    /// There is a record, and it cannot be read: what it pinned is not known.
+    pub fn around(folder: &Path) -> Result<Option<(PathBuf, Pins)>, String> {
+        for project in projects(folder) {
+            let path = project.join(PLACE);
+            if fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
+            let text = paths::text(&path, MAX_BYTES).ok_or_else(unreadable)?;
+            let record: Record = serde_json::from_str(&text).map_err(|_| unreadable())?;
+            if let Some(pins) = record.pins {
+                return Ok(Some((project, pins)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether they are of the repository with this folder.
+    pub fn are_of(&self, project: &Path, common_dir: &Path) -> bool {
+        self.repository.as_ref().is_some_and(|named| {
+            let pinned = project.join(named);
+            pinned.canonicalize().unwrap_or(pinned) == common_dir
+        })
+    }
+}
+
+/// Where a record may be that counts in a folder, the one that counts first.
+fn projects(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let Some(root) = folder.ancestors().find(|around| fs::symlink_metadata(around.join(".git")).is_ok()) else {
+        return folder.ancestors().find(|around| around.join(PLACE).exists()).map(Path::to_owned).into_iter().collect();
+    };
+    let mut found: Vec<PathBuf> = main_worktree(root).into_iter().collect();
+    // A project may be a folder of a repository that has none itself.
+    let inner = folder.ancestors().take_while(|around| *around != root).collect::<Vec<_>>();
+    found.push(root.to_owned());
+    found.extend(inner.into_iter().rev().map(Path::to_owned));
+    found
+}
+
+/// The worktree that a linked one belongs to.
+fn main_worktree(root: &Path) -> Option<PathBuf> {
+    let text = paths::text(&root.join(".git"), MAX_NAME)?;
+    let git_dir = root.join(text.strip_prefix("gitdir:")?.trim());
+    let common = paths::text(&git_dir.join("commondir"), MAX_NAME)?;
+    let common = git_dir.join(common.trim()).canonicalize().ok()?;
+    common.file_name().is_some_and(|name| name == ".git").then(|| common.parent().map(Path::to_owned)).flatten()
+}
+
+/// How a program is started for the project around a folder: the one that is pinned, as long as it is there, or else
+/// whichever the search path leads to.
+pub fn program(folder: &Path, name: &str) -> PathBuf {
+    let pinned = || Pins::around(folder).ok().flatten()?.1.programs.remove(name);
+    match name {
+        "git" | "gh" => pinned().filter(|path| is_program(path)).unwrap_or_else(|| PathBuf::from(name)),
+        _ => PathBuf::from(name),
+    }
+}
+
+/// The program of this name that the search path leads to. A relative entry leads elsewhere in each folder and is passed
+/// over.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let places = std::env::var_os("PATH")?;
+    std::env::split_paths(&places).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+/// Whether a file is there that can be run.
+#[cfg(unix)]
+pub fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.is_absolute() && fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a file is there that can be run.
+#[cfg(not(unix))]
+pub fn is_program(path: &Path) -> bool {
+    path.is_absolute() && path.is_file()
+}
