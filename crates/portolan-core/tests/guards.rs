@@ -2,7 +2,7 @@
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+//! `push.default <value>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -125,6 +125,7 @@ impl World {
                 let own = head.branch().expect("a branch").to_owned();
                 head.upstreams.insert(own, ("origin".to_owned(), name.to_owned()));
             }),
+            ("no-remotes", _) => self.with_head(|head| head.remotes.clear()),
             ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
             ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
             ("issue", number) => {
