@@ -213,7 +213,12 @@ fn tool_of(host: Host, name: &str, input: &str) -> String {
         Ok(call) => match call.intent.expect("a tool").tool {
             Tool::Edit { paths } => format!("edits {}", paths.join(" ")),
             Tool::Shell { command } => format!("runs {command}"),
-            Tool::Mcp { server, tool } => format!("mcp {server} / {tool}"),
+            Tool::Mcp { server, tool, does } => match does.as_deref() {
+                None => format!("mcp {server} / {tool}"),
+                Some(Tool::Shell { command }) => format!("mcp {server} / {tool}, which runs {command}"),
+                Some(Tool::Edit { paths }) => format!("mcp {server} / {tool}, which edits {}", paths.join(" ")),
+                Some(other) => format!("mcp {server} / {tool}, which is {other:?}"),
+            },
             Tool::Reads => "reads".to_owned(),
             Tool::Other => "other".to_owned(),
         },
@@ -275,6 +280,53 @@ fn tools_are_known_by_their_names_and_else_by_their_arguments() {
         copilot editFiles: edits a b
     "#]]
     .assert_eq(&told);
+}
+
+#[test]
+fn tools_of_servers_are_known_for_what_they_do() {
+    let mut told = String::new();
+    for (host, name, input) in [
+        (Host::ClaudeCode, "mcp__github__merge_pull_request", r#"{"owner":"me","repo":"it","pullNumber":12}"#),
+        (Host::ClaudeCode, "mcp__github__push_files", r#"{"owner":"me","repo":"it","branch":"main","files":[]}"#),
+        (Host::ClaudeCode, "mcp__github__create_or_update_file", r#"{"repo":"it","branch":"feat/1","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__github__delete_file", r#"{"owner":"me","repo":"it","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__github__create_branch", r#"{"owner":"me","repo":"it","branch":"release/1"}"#),
+        (Host::ClaudeCode, "mcp__github__update_pull_request_branch", r#"{"pullNumber":1}"#),
+        (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"APPROVE"}"#),
+        (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"COMMENT"}"#),
+        (Host::ClaudeCode, "mcp__github__list_issues", "{}"),
+        (Host::Gemini, "mcp_my_hub_merge_pull_request", r#"{"pull_number":"1; git push"}"#),
+        (Host::ClaudeCode, "mcp__gitlab__merge_merge_request", r#"{"project_id":1,"merge_request_iid":"2"}"#),
+        (Host::ClaudeCode, "mcp__git__git_commit", r#"{"repo_path":"/p","message":"it's"}"#),
+        (Host::ClaudeCode, "mcp__git__commit", r#"{"repoPath":"/p","message":"x","noVerify":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_push", r#"{"repo_path":"/p","branch":"main","force":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_checkout", r#"{"repo_path":"/p","branch_name":"main"}"#),
+        (Host::ClaudeCode, "mcp__git__git_reset", r#"{"repo_path":"/p"}"#),
+        (Host::ClaudeCode, "mcp__git__git_add", r#"{"repo_path":"/p","files":["a","b c"]}"#),
+        (Host::ClaudeCode, "mcp__git__git_create_branch", r#"{"repo_path":"/p","branch_name":"b","base_branch":"c"}"#),
+        (Host::ClaudeCode, "mcp__git__git_branch", r#"{"mode":"delete","branchName":"main","force":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_branch", r#"{"repo_path":"/p","branch_type":"all"}"#),
+        (Host::ClaudeCode, "mcp__git__git_merge", r#"{"path":"/p","branch":"b"}"#),
+        (Host::ClaudeCode, "mcp__git__git_remote", r#"{"mode":"add","name":"evil","url":"../x"}"#),
+        (Host::ClaudeCode, "mcp__git__git_status", r#"{"repo_path":"/p"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__write_file", r#"{"path":"/p/a","content":"x"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__edit_file", r#"{"path":"a","edits":[{"oldText":"a","newText":"b"}]}"#),
+        (Host::ClaudeCode, "mcp__filesystem__edit_file", r#"{"path":"a","edits":[],"dryRun":true}"#),
+        (Host::ClaudeCode, "mcp__filesystem__move_file", r#"{"source":"a","destination":"b"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__create_directory", r#"{"path":"a b"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__read_file", r#"{"path":"a"}"#),
+        (Host::OpenCode, "files_createFile", r#"{"path":"a"}"#),
+        (Host::Cursor, "MCP:run_command", r#"{"command":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__execute_command", r#"{"command":"git","args":["commit","-m","a b"],"cwd":"/q"}"#),
+        (Host::ClaudeCode, "mcp__x__bash", r#"{"script":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__shell", r#"{"cmd":["git","push"]}"#),
+        (Host::ClaudeCode, "mcp__x__shell", r#"{"command":7}"#),
+        (Host::ClaudeCode, "mcp__portolan__execute", r#"{"command":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__deploy", r#"{"command":"git push"}"#),
+    ] {
+        let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
+    }
+    expect![[r#""#]].assert_eq(&told);
 }
 
 #[test]

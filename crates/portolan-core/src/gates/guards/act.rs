@@ -351,3 +351,33 @@ pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
 pub(super) fn has(arguments: &[Word], option: &str) -> bool {
     arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::gates::guards;
+
+    /// Every call is held against those that check something out, and against no others: what is judged of a long row
+    /// grows with its length, and not with the square of it.
+    #[test]
+    fn calls_are_held_against_a_bounded_number_of_others() {
+        let held = |one: &str| {
+            let tool = Tool::Shell { command: one.repeat(3000) };
+            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
+            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let reading = guards::read(&intent);
+            let worktree =
+                Worktree { root: "/repo".to_owned(), head: Head::Branch("feat/1".to_owned()), ..Worktree::default() };
+            let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };
+            let scene = Scene { places: [("/repo".to_owned(), place)].into(), ..Scene::default() };
+            let guidelines = Guidelines::default();
+            let act = Act::new(&intent, &reading, &scene, &guidelines);
+            (act.calls.len(), act.switches.len(), act.ground(2999, Some("/repo")).on)
+        };
+        let own = On::Branch("feat/1".to_owned());
+        assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
+        assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
+    }
+}

@@ -22,6 +22,7 @@ mod act;
 mod approvals;
 mod fetched;
 mod finding;
+mod forge;
 mod hooks;
 mod integration;
 mod issue;
@@ -50,13 +51,14 @@ struct Guard {
     look: fn(&Act<'_>) -> Vec<Finding>,
 }
 
-const GUARDS: [Guard; 7] = [
+const GUARDS: [Guard; 8] = [
     Guard { id: "no-edit-on-integration", look: integration::look },
     Guard { id: "typecheck-must-pass-before-commit", look: typecheck::look },
     Guard { id: "commit-must-reference-issue", look: issue::look },
     Guard { id: "no-verify", look: hooks::look },
     Guard { id: "protect-guards", look: protect::look },
     Guard { id: "protect-approvals", look: approvals::look },
+    Guard { id: "no-change-on-forge", look: forge::look },
     Guard { id: "undecidable", look: undecidable::look },
 ];
 
