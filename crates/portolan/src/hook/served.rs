@@ -23,6 +23,7 @@ const SHAPES: &[Shape] = &[
     Shape { names: &["submit_pending_pull_request_review"], deed: reviews },
     Shape { names: &["update_pull_request_branch"], deed: |_, _| asked("pulls/update-branch") },
     Shape { names: &["push_files", "commit_files", "create_commit"], deed: pushes },
+    Shape { names: &["create_branch"], deed: creates },
     Shape { names: &["create_ref", "update_ref", "delete_ref", "delete_branch"], deed: refers },
     Shape { names: &["create_repository", "fork_repository", "delete_repository"], deed: |_, _| asked("repository") },
     Shape { names: &["run_workflow", "run_trigger"], deed: |_, _| runs(&["gh workflow run"]) },
@@ -95,8 +96,8 @@ pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     let is = |known: &&str| name == **known || name.strip_suffix(*known).is_some_and(|rest| rest.ends_with('_'));
     match verb {
         _ if own => None,
-        Some(verb) => git(verb, input),
-        None => SHAPES.iter().find(|shape| shape.names.iter().any(is)).and_then(|shape| (shape.deed)(&name, input)),
+        Some(verb) if VERBS.contains(&verb) => git(verb, input),
+        _ => SHAPES.iter().find(|shape| shape.names.iter().any(is)).and_then(|shape| (shape.deed)(&name, input)),
     }
 }
 
@@ -168,6 +169,11 @@ fn pushes(_: &str, input: &Input) -> Option<Tool> {
     }
 }
 
+/// A branch of the forge, or of a repository here.
+fn creates(name: &str, input: &Input) -> Option<Tool> {
+    if is_remote(input) && !input.contains_key("repo_path") { refers(name, input) } else { git("create_branch", input) }
+}
+
 fn refers(name: &str, input: &Input) -> Option<Tool> {
     let named = text(input, &["ref", "branch", "branch_name", "branchName", "name"]);
     match named.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
@@ -218,14 +224,44 @@ fn quoted_all(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The verbs of servers for git that only look.
-const LOOKS: [&str; 9] = ["status", "diff", "diff_unstaged", "diff_staged", "log", "show", "blame", "reflog", "grep"];
+/// The verbs of servers for git that change something.
+const VERBS: [&str; 32] = [
+    "add",
+    "am",
+    "apply",
+    "bisect",
+    "branch",
+    "checkout",
+    "cherry_pick",
+    "clean",
+    "clone",
+    "commit",
+    "config",
+    "create_branch",
+    "delete_branch",
+    "fetch",
+    "init",
+    "merge",
+    "mv",
+    "notes",
+    "pull",
+    "push",
+    "rebase",
+    "remote",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "submodule",
+    "switch",
+    "tag",
+    "update_ref",
+    "worktree",
+];
 
 /// A tool that calls git: `git_commit` with `repo_path` and `message`.
 fn git(verb: &str, input: &Input) -> Option<Tool> {
-    if LOOKS.contains(&verb) {
-        return None;
-    }
     let mut call = vec!["git".to_owned()];
     if let Some(folder) = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory"]) {
         call.extend(["-C".to_owned(), folder]);
@@ -243,7 +279,7 @@ fn git(verb: &str, input: &Input) -> Option<Tool> {
             call.extend(is_on(input, &["create", "createBranch", "create_branch", "b"]).then(|| "-b".to_owned()));
             call.push(name()?);
         }
-        "create_branch" | "branch" => return branch(verb, call, input),
+        "create_branch" | "delete_branch" | "branch" => return branch(verb, call, input),
         "reset" => {
             call.push("reset".to_owned());
             call.extend(text(input, &["mode"]).map(|mode| format!("--{}", mode.trim_start_matches('-'))));
@@ -261,6 +297,7 @@ fn branch(verb: &str, mut call: Vec<String>, input: &Input) -> Option<Tool> {
     let force = is_on(input, &["force"]);
     call.push("branch".to_owned());
     match mode.as_str() {
+        _ if verb == "delete_branch" => call.push(if force { "-D" } else { "-d" }.to_owned()),
         "delete" => call.push(if force { "-D" } else { "-d" }.to_owned()),
         "rename" | "move" => call.push(if force { "-M" } else { "-m" }.to_owned()),
         "create" => call.extend(force.then(|| "-f".to_owned())),
