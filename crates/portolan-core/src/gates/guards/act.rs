@@ -22,7 +22,8 @@ pub(super) struct Act<'a> {
     loops: bool,
 }
 
-/// More calls than these that check something out are not told apart: each call would be held against each of them.
+/// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
+/// against each of them.
 const MAX_SWITCHES: usize = 64;
 
 /// One command of it.
@@ -132,7 +133,10 @@ impl<'a> Act<'a> {
     }
 
     /// The ground of a place in a worktree that the text itself makes, in whatever order.
-    pub(super) fn made_ground(&self, place: &Place) -> Option<Ground<'a>> {
+    pub(super) fn made_ground(&self, place: &'a Place) -> Option<Ground<'a>> {
+        if self.made.len() > MAX_SWITCHES {
+            return Some(Ground { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
+        }
         let around = || self.made.iter().filter(|made| made.holds(&place.path));
         let made = around().find(|made| made.on.is_some() && (made.is_known() || place.worktree.is_none()))?;
         let mut on: Vec<On> = around().filter_map(|made| made.on.clone()).collect();
@@ -379,5 +383,6 @@ mod tests {
         let own = On::Branch("feat/1".to_owned());
         assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
         assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
+        assert_eq!(held("git worktree add x m;"), (3000, 0, vec![On::Unknown]), "nor what they make");
     }
 }

@@ -34,7 +34,7 @@ pub fn expand(reading: &Reading, aliases: &BTreeMap<String, String>) -> Reading 
             texts += 1;
             if steps >= MAX_STEPS || texts > MAX_TEXTS || expanded.commands.len() > MAX_COMMANDS {
                 expanded.doubts.push(doubt(Why::AliasLoop, &text.name));
-                continue;
+                break;
             }
             let Some(meant) = text.text.known().and_then(|known| meant(&command, &text, known)) else {
                 let (why, what) =
@@ -77,7 +77,7 @@ fn found(command: &Command, aliases: &BTreeMap<String, String>, written: &[(Stri
         Some(given) => vec![given],
         None => {
             let mut texts: Vec<Word> =
-                written.iter().filter(|(to, _)| *to == key).map(|(_, text)| text.clone()).collect();
+                written.iter().filter(|(to, _)| *to == key).map(|(_, text)| text.clone()).take(MAX_TEXTS + 1).collect();
             texts.extend(named(aliases, name).map(Word::from));
             texts
         }

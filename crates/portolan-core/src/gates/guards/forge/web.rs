@@ -72,7 +72,7 @@ fn curl(arguments: &[Word]) -> Option<Request<'_>> {
             match short(bundle) {
                 Short::Get => gets = true,
                 Short::Config => return None,
-                Short::Method(method) if method.is_empty() => request.method = rest.next().cloned(),
+                Short::Method("") => request.method = rest.next().cloned(),
                 Short::Method(method) => request.method = Some(Word::from(method)),
                 Short::Body(attached) => {
                     request.sends = true;
