@@ -2,7 +2,7 @@
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+//! `push.default <value>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -125,6 +125,7 @@ impl World {
                 let own = head.branch().expect("a branch").to_owned();
                 head.upstreams.insert(own, ("origin".to_owned(), name.to_owned()));
             }),
+            ("no-remotes", _) => self.with_head(|head| head.remotes.clear()),
             ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
             ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
             ("issue", number) => {
@@ -334,6 +335,25 @@ fn a_bypass_on_record_holds_for_its_rule_phase_and_task() {
     assert_eq!(flow(&|flow| flow.task = "other".to_owned()), (Decision::Block, 0));
     assert_eq!(judged("I-2", &|world| world.scene.flow = None), (Decision::Block, 0));
     assert_eq!(judged("I-2", &|world| world.scene.bypasses[0].reason = " ".to_owned()), (Decision::Block, 0));
+}
+
+#[test]
+fn a_tool_of_a_server_counts_for_what_it_does() {
+    let judged = |does: Option<Tool>| {
+        let (server, tool) = ("some".to_owned(), "tool".to_owned());
+        guards::overall(&World::new().judge(Tool::Mcp { server, tool, does: does.map(Box::new) }))
+    };
+    let shell = |command: &str| Some(Tool::Shell { command: command.to_owned() });
+    let edit = |path: &str| Some(Tool::Edit { paths: vec![path.to_owned()] });
+    assert_eq!(judged(shell("git -C /repo commit -m x")), Decision::Block);
+    assert_eq!(judged(shell("git push origin HEAD:refs/heads/main")), Decision::Block);
+    assert_eq!(judged(shell("git push origin HEAD:refs/heads/feat/42-login")), Decision::Allow);
+    assert_eq!(judged(shell("gh pr merge 12")), Decision::Ask);
+    assert_eq!(judged(shell("for x in 1 2; do git commit -m x; git switch main; done")), Decision::Block);
+    assert_eq!(judged(edit("src/a.rs")), Decision::Block);
+    assert_eq!(judged(edit("/repo/.git/config")), Decision::Block);
+    assert_eq!(judged(edit("/feat/src/a.rs")), Decision::Allow);
+    assert_eq!(judged(None), Decision::Allow);
 }
 
 fn quoted(text: &str) -> String {

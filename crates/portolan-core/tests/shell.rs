@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use portolan_core::shell::git::{Action, Branch, Invocation, Message, Push, Refspec};
+use portolan_core::shell::git::{Action, Branch, Fetch, Invocation, Message, Push, Refspec};
 use portolan_core::shell::{self, Command, Reading, Word, git};
 use proptest::prelude::*;
 
@@ -62,6 +62,17 @@ fn push(push: &Push) -> String {
     format!("push{remote}{specs}{flags}")
 }
 
+fn fetch(fetch: &Fetch) -> String {
+    let spec = |Refspec { source, target, force }: &Refspec| {
+        let plus = if *force { "+" } else { "" };
+        format!(" {plus}{}:{}", source.as_ref().map_or_else(String::new, text), text(target))
+    };
+    let remote = fetch.remote.as_ref().map_or_else(String::new, |remote| format!(" from {}", text(remote)));
+    let specs: String = fetch.refspecs.iter().map(spec).collect();
+    let flags = flags(&[("tags", fetch.tags), ("sets-upstream", fetch.sets_upstream), ("dry-run", fetch.dry_run)]);
+    format!("fetch{remote}{specs}{flags}")
+}
+
 fn branch(branch: &Branch) -> String {
     match branch {
         Branch::Create { name, at, force } => {
@@ -71,6 +82,10 @@ fn branch(branch: &Branch) -> String {
         Branch::Delete { names, force } => format!("branch delete {}{}", texts(names), flags(&[("force", *force)])),
         Branch::Move { names, force, copy } => {
             format!("branch {} {}{}", if *copy { "copy" } else { "move" }, texts(names), flags(&[("force", *force)]))
+        }
+        Branch::Follow { name, to } => {
+            let word = |word: &Option<Word>| word.as_ref().map_or_else(|| "-".to_owned(), text);
+            format!("branch {} follows {}", word(name), word(to))
         }
         Branch::Describe => "branch describe".to_owned(),
     }
@@ -91,6 +106,7 @@ fn action(action: &Action) -> String {
             ]);
             format!("commit{flags}{}", given.message.iter().map(message).collect::<String>())
         }
+        Action::Fetch(given) => fetch(given),
         Action::Push(given) => push(given),
         Action::Merge(given) => {
             let flags = flags(&[

@@ -74,7 +74,7 @@ fn names(intent: &Intent) -> Vec<String> {
         Tool::Edit { .. } => names.push("edit".to_owned()),
         Tool::Shell { .. } => names.push("shell".to_owned()),
         Tool::Reads => names.push("read".to_owned()),
-        Tool::Mcp { server, tool } => names.push(format!("mcp:{server}/{tool}")),
+        Tool::Mcp { server, tool, .. } => names.push(format!("mcp:{server}/{tool}")),
         Tool::Other => {}
     }
     names
@@ -152,7 +152,7 @@ mod tests {
         let edit = intent("Write", Tool::Edit { paths: Vec::new() });
         let issue = intent(
             "mcp__github__create_issue",
-            Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned() },
+            Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None },
         );
         let told = |rules: &ToolRules, intent: &Intent| refused(rules, intent).is_none();
         assert!(told(&rules(None, &["WebFetch"]), &shell));

@@ -38,9 +38,22 @@ pub enum Tool {
         server: String,
         /// Its tool.
         tool: String,
+        /// What it does, where its name and its arguments say so: the same as a tool of the host would.
+        does: Option<Box<Tool>>,
     },
     /// It only looks: files are read or searched.
     Reads,
     /// Anything else, such as a subagent or a list of tasks.
     Other,
+}
+
+impl Tool {
+    /// What is done: a tool of a server that is known for what it does counts for that.
+    #[must_use]
+    pub fn deed(&self) -> &Tool {
+        match self {
+            Self::Mcp { does: Some(deed), .. } => deed,
+            _ => self,
+        }
+    }
 }

@@ -545,8 +545,9 @@ impl<'a> Walk<'a> {
 /// The last ones of both: each command that follows has them all.
 fn latest(outer: &[Command], sure: &[Command]) -> Vec<Command> {
     const MAX: usize = 16;
-    let all: Vec<Command> = outer.iter().chain(sure).cloned().collect();
-    all[all.len().saturating_sub(MAX)..].to_vec()
+    let older = (outer.len() + sure.len()).saturating_sub(MAX);
+    // A long row comes here for each of its commands, and must not copy all that are before it.
+    outer.iter().chain(sure).skip(older).cloned().collect()
 }
 
 /// A longer folder is not told.

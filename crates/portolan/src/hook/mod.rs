@@ -13,6 +13,7 @@ mod cursor;
 mod gemini;
 mod opencode;
 mod read;
+mod served;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -213,7 +213,12 @@ fn tool_of(host: Host, name: &str, input: &str) -> String {
         Ok(call) => match call.intent.expect("a tool").tool {
             Tool::Edit { paths } => format!("edits {}", paths.join(" ")),
             Tool::Shell { command } => format!("runs {command}"),
-            Tool::Mcp { server, tool } => format!("mcp {server} / {tool}"),
+            Tool::Mcp { server, tool, does } => match does.as_deref() {
+                None => format!("mcp {server} / {tool}"),
+                Some(Tool::Shell { command }) => format!("mcp {server} / {tool}, which runs {command}"),
+                Some(Tool::Edit { paths }) => format!("mcp {server} / {tool}, which edits {}", paths.join(" ")),
+                Some(other) => format!("mcp {server} / {tool}, which is {other:?}"),
+            },
             Tool::Reads => "reads".to_owned(),
             Tool::Other => "other".to_owned(),
         },
@@ -255,7 +260,7 @@ fn tools_are_known_by_their_names_and_else_by_their_arguments() {
         let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
     }
     expect![[r#"
-        claude-code mcp__git__commit: mcp git / commit
+        claude-code mcp__git__commit: mcp git / commit, which runs git commit
         claude-code mcp__git: mcp git / 
         claude-code Shiny: runs git commit
         claude-code Rewrite: edits a
@@ -275,6 +280,98 @@ fn tools_are_known_by_their_names_and_else_by_their_arguments() {
         copilot editFiles: edits a b
     "#]]
     .assert_eq(&told);
+}
+
+#[test]
+fn tools_of_servers_are_known_for_what_they_do() {
+    let mut told = String::new();
+    for (host, name, input) in [
+        (Host::ClaudeCode, "mcp__github__merge_pull_request", r#"{"owner":"me","repo":"it","pullNumber":12}"#),
+        (Host::ClaudeCode, "mcp__github__push_files", r#"{"owner":"me","repo":"it","branch":"main","files":[]}"#),
+        (Host::ClaudeCode, "mcp__github__create_or_update_file", r#"{"repo":"it","branch":"feat/1","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__github__delete_file", r#"{"owner":"me","repo":"it","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__github__create_branch", r#"{"owner":"me","repo":"it","branch":"release/1"}"#),
+        (Host::ClaudeCode, "mcp__github__update_pull_request_branch", r#"{"pullNumber":1}"#),
+        (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"APPROVE"}"#),
+        (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"COMMENT"}"#),
+        (Host::ClaudeCode, "mcp__github__list_issues", "{}"),
+        (Host::Gemini, "mcp_my_hub_merge_pull_request", r#"{"pull_number":"1; git push"}"#),
+        (Host::ClaudeCode, "mcp__gitlab__merge_merge_request", r#"{"project_id":1,"merge_request_iid":"2"}"#),
+        (Host::ClaudeCode, "mcp__git__git_commit", r#"{"repo_path":"/p","message":"it's"}"#),
+        (Host::ClaudeCode, "mcp__git__commit", r#"{"repoPath":"/p","message":"x","noVerify":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_push", r#"{"repo_path":"/p","branch":"main","force":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_checkout", r#"{"repo_path":"/p","branch_name":"main"}"#),
+        (Host::ClaudeCode, "mcp__git__git_reset", r#"{"repo_path":"/p"}"#),
+        (Host::ClaudeCode, "mcp__git__git_add", r#"{"repo_path":"/p","files":["a","b c"]}"#),
+        (Host::ClaudeCode, "mcp__git__git_create_branch", r#"{"repo_path":"/p","branch_name":"b","base_branch":"c"}"#),
+        (Host::ClaudeCode, "mcp__git__git_branch", r#"{"mode":"delete","branchName":"main","force":true}"#),
+        (Host::ClaudeCode, "mcp__git__git_branch", r#"{"repo_path":"/p","branch_type":"all"}"#),
+        (Host::ClaudeCode, "mcp__x__create_branch", r#"{"repo_path":"/p","branch_name":"release/1"}"#),
+        (Host::ClaudeCode, "mcp__git__git_delete_branch", r#"{"name":"main"}"#),
+        (Host::Gemini, "mcp_git_hub_push_files", r#"{"branch":"main"}"#),
+        (Host::ClaudeCode, "mcp__git__git_merge", r#"{"path":"/p","branch":"b"}"#),
+        (Host::ClaudeCode, "mcp__git__git_remote", r#"{"mode":"add","name":"evil","url":"../x"}"#),
+        (Host::ClaudeCode, "mcp__git__git_status", r#"{"repo_path":"/p"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__write_file", r#"{"path":"/p/a","content":"x"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__edit_file", r#"{"path":"a","edits":[{"oldText":"a","newText":"b"}]}"#),
+        (Host::ClaudeCode, "mcp__filesystem__edit_file", r#"{"path":"a","edits":[],"dryRun":true}"#),
+        (Host::ClaudeCode, "mcp__filesystem__move_file", r#"{"source":"a","destination":"b"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__create_directory", r#"{"path":"a b"}"#),
+        (Host::ClaudeCode, "mcp__filesystem__read_file", r#"{"path":"a"}"#),
+        (Host::OpenCode, "files_createFile", r#"{"path":"a"}"#),
+        (Host::Cursor, "MCP:run_command", r#"{"command":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__execute_command", r#"{"command":"git","args":["commit","-m","a b"],"cwd":"/q"}"#),
+        (Host::ClaudeCode, "mcp__x__bash", r#"{"script":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__shell", r#"{"cmd":["git","push"]}"#),
+        (Host::ClaudeCode, "mcp__x__shell", r#"{"command":7}"#),
+        (Host::ClaudeCode, "mcp__portolan__execute", r#"{"command":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__deploy", r#"{"command":"git push"}"#),
+    ] {
+        let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
+    }
+    expect![[r#"
+        claude-code mcp__github__merge_pull_request: mcp github / merge_pull_request, which runs gh pr merge 12
+        claude-code mcp__github__push_files: mcp github / push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__github__create_or_update_file: mcp github / create_or_update_file, which runs git push origin HEAD:refs/heads/feat/1
+        claude-code mcp__github__delete_file: mcp github / delete_file, which runs gh api -X POST contents
+        claude-code mcp__github__create_branch: mcp github / create_branch, which runs git push origin HEAD:refs/heads/release/1
+        claude-code mcp__github__update_pull_request_branch: mcp github / update_pull_request_branch, which runs gh api -X POST pulls/update-branch
+        claude-code mcp__github__pull_request_review_write: mcp github / pull_request_review_write, which runs gh pr review --approve
+        claude-code mcp__github__pull_request_review_write: mcp github / pull_request_review_write
+        claude-code mcp__github__list_issues: mcp github / list_issues
+        gemini mcp_my_hub_merge_pull_request: mcp my / hub_merge_pull_request, which runs gh pr merge '1; git push'
+        claude-code mcp__gitlab__merge_merge_request: mcp gitlab / merge_merge_request, which runs gh pr merge 2
+        claude-code mcp__git__git_commit: mcp git / git_commit, which runs git -C /p commit '--message=it'\''s'
+        claude-code mcp__git__commit: mcp git / commit, which runs git -C /p commit --message=x --no-verify
+        claude-code mcp__git__git_push: mcp git / git_push, which runs git -C /p push --force origin main
+        claude-code mcp__git__git_checkout: mcp git / git_checkout, which runs git -C /p checkout main
+        claude-code mcp__git__git_reset: mcp git / git_reset, which runs git -C /p reset
+        claude-code mcp__git__git_add: mcp git / git_add, which runs git -C /p add a 'b c'
+        claude-code mcp__git__git_create_branch: mcp git / git_create_branch, which runs git -C /p branch b c
+        claude-code mcp__git__git_branch: mcp git / git_branch, which runs git branch -D main
+        claude-code mcp__git__git_branch: mcp git / git_branch
+        claude-code mcp__x__create_branch: mcp x / create_branch, which runs git -C /p branch release/1
+        claude-code mcp__git__git_delete_branch: mcp git / git_delete_branch, which runs git branch -d main
+        gemini mcp_git_hub_push_files: mcp git / hub_push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__git__git_merge: mcp git / git_merge, which runs git -C /p merge b
+        claude-code mcp__git__git_remote: mcp git / git_remote, which runs git remote add evil ../x
+        claude-code mcp__git__git_status: mcp git / git_status
+        claude-code mcp__filesystem__write_file: mcp filesystem / write_file, which edits /p/a
+        claude-code mcp__filesystem__edit_file: mcp filesystem / edit_file, which edits a
+        claude-code mcp__filesystem__edit_file: mcp filesystem / edit_file
+        claude-code mcp__filesystem__move_file: mcp filesystem / move_file, which edits b a
+        claude-code mcp__filesystem__create_directory: mcp filesystem / create_directory, which runs mkdir -p 'a b'
+        claude-code mcp__filesystem__read_file: mcp filesystem / read_file
+        opencode files_createFile: mcp files / createFile, which edits a
+        cursor MCP:run_command: mcp  / run_command, which runs git push
+        claude-code mcp__x__execute_command: mcp x / execute_command, which runs cd /q || exit
+        git commit -m 'a b'
+        claude-code mcp__x__bash: mcp x / bash, which runs git push
+        claude-code mcp__x__shell: mcp x / shell, which runs git push
+        claude-code mcp__x__shell: mcp x / shell
+        claude-code mcp__portolan__execute: mcp portolan / execute
+        claude-code mcp__x__deploy: mcp x / deploy
+    "#]].assert_eq(&told);
 }
 
 #[test]

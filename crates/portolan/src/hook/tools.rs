@@ -3,6 +3,8 @@
 use portolan_core::gates::Tool;
 use serde_json::{Map, Value};
 
+use super::served;
+
 /// The tools of a host whose names say what they do.
 pub(super) struct Names {
     pub(super) shell: &'static [&'static str],
@@ -45,7 +47,8 @@ pub(super) fn tool(
         return Ok(Tool::Other);
     }
     if let Some((server, tool)) = told_server(announcement).or_else(|| owned((names.mcp)(name)?)) {
-        return Ok(Tool::Mcp { server, tool });
+        let does = served::deed(&server, &tool, input).map(Box::new);
+        return Ok(Tool::Mcp { server, tool, does });
     }
     Ok(by_arguments(input))
 }
@@ -101,7 +104,7 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// The files that a call writes: those that its arguments name, and those of a patch.
-fn edited(input: &Map<String, Value>) -> Vec<String> {
+pub(super) fn edited(input: &Map<String, Value>) -> Vec<String> {
     const PATCHES: [&str; 5] = ["command", "input", "patch", "patchText", "patch_text"];
     let mut paths = named(input, 0);
     for key in PATCHES {

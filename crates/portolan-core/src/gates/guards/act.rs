@@ -1,6 +1,7 @@
 //! A tool call with everything that the guards look at: its commands, where each of them runs, and which branch may be
 //! checked out there by then.
 
+use super::made::{self, Made};
 use super::scene::{Head, Place, Scene, Worktree};
 use crate::gates::{Guidelines, Intent, Tool};
 use crate::shell::git::{self, Action, Invocation, Switch};
@@ -13,7 +14,17 @@ pub(super) struct Act<'a> {
     pub(super) scene: &'a Scene,
     pub(super) guidelines: &'a Guidelines,
     pub(super) calls: Vec<Call<'a>>,
+    /// The calls that check something else out, by their places.
+    switches: Vec<(usize, On)>,
+    /// The worktrees and clones that the calls make.
+    made: Vec<Made<'a>>,
+    /// The text may have a loop, so that what is told later may have happened before.
+    loops: bool,
 }
+
+/// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
+/// against each of them.
+const MAX_SWITCHES: usize = 64;
 
 /// One command of it.
 pub(super) struct Call<'a> {
@@ -50,7 +61,12 @@ impl<'a> Act<'a> {
         guidelines: &'a Guidelines,
     ) -> Act<'a> {
         let call = |command| Call { command, git: git::invocation(command) };
-        Act { intent, reading, scene, guidelines, calls: reading.commands.iter().map(call).collect() }
+        let calls = reading.commands.iter().map(call).collect();
+        let (switches, made, loops) = (Vec::new(), Vec::new(), loops(intent));
+        let mut act = Act { intent, reading, scene, guidelines, calls, switches, made, loops };
+        act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
+        act.made = made::all(&act);
+        act
     }
 
     /// The calls of git.
@@ -60,7 +76,7 @@ impl<'a> Act<'a> {
 
     /// The paths that an edit names.
     pub(super) fn edited(&self) -> &[String] {
-        match &self.intent.tool {
+        match self.intent.tool.deed() {
             Tool::Edit { paths } => paths,
             Tool::Shell { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => &[],
         }
@@ -107,48 +123,79 @@ impl<'a> Act<'a> {
         let Some(place) = folder.and_then(|folder| self.place(folder)) else {
             return Ground { worktree: None, on: vec![On::Unknown] };
         };
+        if let Some(ground) = self.made_ground(place) {
+            return ground;
+        }
         let Some(worktree) = place.worktree.as_deref() else {
             return Ground { worktree: None, on: vec![On::Outside] };
         };
         Ground { worktree: Some(worktree), on: self.heads(at, worktree) }
     }
 
+    /// The ground of a place in a worktree that the text itself makes, in whatever order.
+    pub(super) fn made_ground(&self, place: &'a Place) -> Option<Ground<'a>> {
+        if self.made.len() > MAX_SWITCHES {
+            return Some(Ground { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
+        }
+        let around = || self.made.iter().filter(|made| made.holds(&place.path));
+        let made = around().find(|made| made.on.is_some() && (made.is_known() || place.worktree.is_none()))?;
+        let mut on: Vec<On> = around().filter_map(|made| made.on.clone()).collect();
+        let inside = |folder: &Option<String>| {
+            folder.as_deref().and_then(|folder| self.place(folder)).is_none_or(|place| made.holds(&place.path))
+        };
+        for (at, next) in &self.switches {
+            let Some(told) = &self.calls[*at].git else { continue };
+            if folders(&self.intent.folder, told).iter().any(inside) {
+                on.push(next.clone());
+            }
+        }
+        Some(Ground { worktree: made.from, on })
+    }
+
+    /// Whether a folder may lie in a repository that the text makes.
+    pub(super) fn is_cloned(&self, folder: &str) -> bool {
+        let holds = |place: &Place| self.made.iter().any(|made| made.on.is_none() && made.holds(&place.path));
+        self.place(folder).is_some_and(holds)
+    }
+
     /// The switches of this text count where they are known to have happened, and may have where they are not.
     pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<On> {
         let command = self.calls[at].command;
+        if self.switches.len() > MAX_SWITCHES {
+            return vec![present(worktree), On::Unknown];
+        }
         let mut on = vec![present(worktree)];
         let mut last = None;
         for before in command.after.iter() {
             let Some(told) = git::invocation(before) else { continue };
-            if let (Some(next), true) = (self.switched(&told), self.surely_in(&told, worktree)) {
+            if let (Some(next), true) = (self.switched(before, &told), self.surely_in(&told, worktree)) {
                 on = vec![next];
                 last = Some(before);
             }
         }
-        let last = last.and_then(|last| self.calls.iter().position(|call| same(call.command, last)));
-        let loops = self.loops();
-        for (other, call, told) in self.git() {
-            let Some(next) = self.switched(told) else { continue };
+        let is = |at: &usize, other: &Command| same(self.calls[*at].command, other);
+        let last = last.and_then(|last| self.switches.iter().map(|(at, _)| *at).find(|at| is(at, last)));
+        for (other, next) in &self.switches {
+            let call = &self.calls[*other];
+            let Some(told) = &call.git else { continue };
             let known = command.after.iter().any(|before| same(before, call.command));
-            let over = last.is_some_and(|last| other < last && call.command.level == self.calls[last].command.level);
+            let over = last.is_some_and(|last| *other < last && call.command.level == self.calls[last].command.level);
             let apart = call.command.level > 0 || command.level > 0;
-            let later =
-                call.command.after.iter().any(|before| same(before, command)) || (other >= at && !apart && !loops);
-            if !known && !over && !later && other != at && self.maybe_in(told, worktree) && !on.contains(&next) {
-                on.push(next);
+            let later = call.command.after.iter().any(|before| same(before, command))
+                || (*other >= at && !apart && !self.loops);
+            if !known && !over && !later && *other != at && self.maybe_in(told, worktree) && !on.contains(next) {
+                on.push(next.clone());
             }
         }
         on
     }
 
-    /// Whether the text may have a loop, so that what is told later may have happened before.
-    fn loops(&self) -> bool {
-        let Tool::Shell { command } = &self.intent.tool else { return false };
-        command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
-    }
-
     /// What a call of git leaves checked out, where it switches.
-    fn switched(&self, told: &Invocation) -> Option<On> {
+    fn switched(&self, command: &Command, told: &Invocation) -> Option<On> {
+        // A bisection ends where it began, or where it is told to.
+        if subcommand(command).is_some_and(|(name, _)| name == "bisect") {
+            return matches!(told.action, Action::Files { .. }).then_some(On::Unknown);
+        }
         let Action::Switch(Switch { to, create, detach, or_path, .. }) = &told.action else { return None };
         if *detach && !create {
             return Some(On::Detached);
@@ -199,6 +246,12 @@ pub(super) fn present(worktree: &Worktree) -> On {
 /// Whether work is integrated into `branch`.
 pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
     guidelines.integration.iter().any(|pattern| covers(pattern, branch))
+}
+
+/// Whether the text of a shell may have a loop.
+fn loops(intent: &Intent) -> bool {
+    let Tool::Shell { command } = intent.tool.deed() else { return false };
+    command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
 }
 
 fn same(one: &Command, other: &Command) -> bool {
@@ -301,4 +354,35 @@ pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
 /// Whether one of the words is an option, alone or with a value behind `=`.
 pub(super) fn has(arguments: &[Word], option: &str) -> bool {
     arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::gates::guards;
+
+    /// Every call is held against those that check something out, and against no others: what is judged of a long row
+    /// grows with its length, and not with the square of it.
+    #[test]
+    fn calls_are_held_against_a_bounded_number_of_others() {
+        let held = |one: &str| {
+            let tool = Tool::Shell { command: one.repeat(3000) };
+            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
+            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let reading = guards::read(&intent);
+            let worktree =
+                Worktree { root: "/repo".to_owned(), head: Head::Branch("feat/1".to_owned()), ..Worktree::default() };
+            let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };
+            let scene = Scene { places: [("/repo".to_owned(), place)].into(), ..Scene::default() };
+            let guidelines = Guidelines::default();
+            let act = Act::new(&intent, &reading, &scene, &guidelines);
+            (act.calls.len(), act.switches.len(), act.ground(2999, Some("/repo")).on)
+        };
+        let own = On::Branch("feat/1".to_owned());
+        assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
+        assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
+        assert_eq!(held("git worktree add x m;"), (3000, 0, vec![On::Unknown]), "nor what they make");
+    }
 }

@@ -3,8 +3,9 @@
 
 use super::act::Act;
 use super::finding::Finding;
+use super::settings;
 use crate::shell::Command;
-use crate::shell::git::{Action, History, Invocation};
+use crate::shell::git::{Action, Invocation};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -14,7 +15,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
             let block = Finding::block(rule, "`--no-verify` skips the hooks that check it");
             found.push(block.remedy("run it again without `--no-verify`").at(at));
         }
-        if told.hooks.replaced && runs_hooks(&told.action) {
+        if told.hooks.replaced && settings::acts(call.command, told) {
             found.push(replaced(act, rule, call.command, told).at(at));
         }
     }
@@ -34,23 +35,4 @@ fn replaced(act: &Act<'_>, rule: &'static str, command: &Command, told: &Invocat
             .remedy("run it again without `core.hooksPath`, `include.path` and `GIT_CONFIG_…`");
     }
     Finding::ask(act, rule, "configuration is given that is not to be seen, which may replace the hooks")
-}
-
-fn runs_hooks(action: &Action) -> bool {
-    match action {
-        Action::Commit(_)
-        | Action::Push(_)
-        | Action::Merge(_)
-        | Action::Pull(_)
-        | Action::Replay(_)
-        | Action::Reset(_)
-        | Action::Branch(_)
-        | Action::Switch(_)
-        | Action::References { .. }
-        | Action::Config(_)
-        | Action::Worktree { .. }
-        | Action::History(History::Rewrite)
-        | Action::Unknown(_) => true,
-        Action::Reads | Action::Files { .. } | Action::History(History::Expire) | Action::NewRepository => false,
-    }
 }

@@ -20,14 +20,18 @@
 
 mod act;
 mod approvals;
+mod fetched;
 mod finding;
+mod forge;
 mod hooks;
 mod integration;
 mod issue;
+mod made;
 mod moves;
 mod protect;
 mod push;
 mod scene;
+mod settings;
 mod typecheck;
 mod undecidable;
 
@@ -47,13 +51,14 @@ struct Guard {
     look: fn(&Act<'_>) -> Vec<Finding>,
 }
 
-const GUARDS: [Guard; 7] = [
+const GUARDS: [Guard; 8] = [
     Guard { id: "no-edit-on-integration", look: integration::look },
     Guard { id: "typecheck-must-pass-before-commit", look: typecheck::look },
     Guard { id: "commit-must-reference-issue", look: issue::look },
     Guard { id: "no-verify", look: hooks::look },
     Guard { id: "protect-guards", look: protect::look },
     Guard { id: "protect-approvals", look: approvals::look },
+    Guard { id: "no-change-on-forge", look: forge::look },
     Guard { id: "undecidable", look: undecidable::look },
 ];
 
@@ -64,7 +69,7 @@ pub fn guards() -> impl Iterator<Item = &'static str> {
 
 /// What the tool call would run in a shell. Aliases of git are not known yet: see [`shell::expand`].
 pub fn read(intent: &Intent) -> Reading {
-    match &intent.tool {
+    match intent.tool.deed() {
         Tool::Shell { command } => shell::read(command),
         Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => Reading::default(),
     }
@@ -73,7 +78,7 @@ pub fn read(intent: &Intent) -> Reading {
 /// What must be known before [`judge`] can decide.
 pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
     let mut wanted = Wanted::default();
-    if let Tool::Edit { paths } = &intent.tool {
+    if let Tool::Edit { paths } = intent.tool.deed() {
         wanted.paths.extend(paths.iter().filter_map(|path| act::absolute(&intent.folder, &path.as_str().into())));
     }
     if !reading.commands.is_empty() || !reading.doubts.is_empty() {
@@ -84,6 +89,10 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
         let folders = act::folders(&intent.folder, &told);
+        // What is made is looked at where it will be.
+        if let Some(made) = act::subcommand(command).and_then(|(_, arguments)| made::folder(&told, arguments)) {
+            wanted.folders.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, &made)));
+        }
         if let Action::Commit(commit) = &told.action {
             wanted.typecheck |= !commit.dry_run;
             for message in &commit.message {

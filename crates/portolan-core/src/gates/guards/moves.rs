@@ -2,6 +2,7 @@
 //! What only follows the remote of a branch moves nothing that is ours.
 
 use super::act::{Act, Ground, On, branch_name, has, operands, subcommand};
+use super::fetched;
 use crate::shell::git::{
     Action, Branch, Change, Commit, History, Invocation, Merge, Pull, Replay, ReplayKind, Reset, Switch,
 };
@@ -32,12 +33,13 @@ fn current(what: &'static str) -> Vec<Effect> {
 
 /// What a call does on this ground. Nothing for one that only looks.
 pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, ground: &Ground<'_>) -> Vec<Effect> {
-    let look = Look { act, ground, told, arguments: subcommand(command).map_or(&[], |(_, arguments)| arguments) };
+    let look = Look::new(act, command, told, ground);
     let name = subcommand(command).map_or("", |(name, _)| name);
     match &told.action {
         Action::Reads | Action::Config(_) | Action::NewRepository | Action::Unknown(_) => Vec::new(),
         Action::Commit(Commit { dry_run: true, .. }) => Vec::new(),
         Action::Commit(_) => current("this would commit on"),
+        Action::Fetch(given) => fetched::effects(&look, given),
         Action::Push(given) => super::push::effects(&look, given),
         Action::Merge(given) => look.merge(given),
         Action::Pull(given) => look.pull(given),
@@ -61,9 +63,72 @@ pub(super) struct Look<'a> {
     pub(super) arguments: &'a [Word],
 }
 
+/// What a name stands for, seen from a branch. The later ones are the worse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Follows {
+    /// What the remote of the branch has for it.
+    Own,
+    /// What another remote has for a branch of this name.
+    Other,
+    /// Anything else.
+    Nothing,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(
+        act: &'a Act<'a>,
+        command: &'a Command,
+        told: &'a Invocation,
+        ground: &'a Ground<'a>,
+    ) -> Look<'a> {
+        Look { act, ground, told, arguments: subcommand(command).map_or(&[], |(_, arguments)| arguments) }
+    }
+}
+
 impl Look<'_> {
-    fn is_remote(&self, name: &str) -> bool {
-        self.ground.worktree.is_some_and(|worktree| worktree.remotes.iter().any(|remote| remote == name))
+    pub(super) fn is_remote(&self, name: &str) -> bool {
+        self.remotes().iter().any(|remote| remote == name)
+    }
+
+    fn remotes(&self) -> &[String] {
+        self.ground.worktree.map_or(&[], |worktree| &worktree.remotes)
+    }
+
+    /// The remote that a branch comes from: the one that it follows under its own name, or else the usual one.
+    pub(super) fn own_remote(&self, branch: &str) -> Option<&str> {
+        let followed = self.ground.worktree.and_then(|worktree| worktree.upstreams.get(branch));
+        match (followed, self.remotes()) {
+            (Some((remote, name)), _) if name == branch && self.is_remote(remote) => Some(remote),
+            (_, [only]) => Some(only),
+            (_, several) => several.iter().map(String::as_str).find(|remote| *remote == "origin"),
+        }
+    }
+
+    pub(super) fn follows_remote(&self, remote: &str, branch: &str) -> Follows {
+        match self.own_remote(branch) {
+            Some(own) if own == remote => Follows::Own,
+            _ if self.is_remote(remote) => Follows::Other,
+            _ => Follows::Nothing,
+        }
+    }
+
+    /// What comes of a move to something that a branch follows; nothing where it follows nothing.
+    pub(super) fn following(&self, follows: Follows, branch: &str) -> Option<Effect> {
+        match follows {
+            Follows::Own => Some(Effect::Fine("the branch only follows its remote")),
+            Follows::Other if self.act.names_integration(branch) => {
+                let own = self.own_remote(branch).unwrap_or("nothing");
+                Some(Effect::Unknowable(format!("`{branch}` would move to what another remote has than `{own}`")))
+            }
+            Follows::Other => Some(Effect::Fine("no integration branch moves")),
+            Follows::Nothing => None,
+        }
+    }
+
+    /// The same for the branch that is checked out.
+    fn all_following(&self, words: &[Word]) -> Option<Effect> {
+        let branch = self.branches().find(|branch| self.act.integrates(branch)).unwrap_or_default();
+        self.following(self.all_follow(words), branch)
     }
 
     /// The branches that may be checked out here.
@@ -74,14 +139,17 @@ impl Look<'_> {
         })
     }
 
-    /// Whether `word` is what the remote of `branch` has for it.
-    fn follows(&self, word: &Word, branch: &str) -> bool {
-        let Some(text) = word.known() else { return false };
+    /// What `word` is to `branch`.
+    fn follows(&self, word: &Word, branch: &str) -> Follows {
+        let Some(text) = word.known() else { return Follows::Nothing };
         if matches!(text, "@{u}" | "@{upstream}") || text.strip_suffix("@{u}") == Some(branch) {
-            return self.own_upstream(branch);
+            return if self.own_upstream(branch) { Follows::Own } else { Follows::Nothing };
         }
         let text = text.strip_prefix("refs/remotes/").or_else(|| text.strip_prefix("remotes/")).unwrap_or(text);
-        text.split_once('/').is_some_and(|(remote, name)| self.is_remote(remote) && name == branch)
+        match text.split_once('/') {
+            Some((remote, name)) if name == branch => self.follows_remote(remote, branch),
+            _ => Follows::Nothing,
+        }
     }
 
     /// Whether the present branch follows the branch of its name on a remote.
@@ -90,10 +158,9 @@ impl Look<'_> {
         upstream.is_some_and(|(remote, name)| self.is_remote(remote) && name == branch)
     }
 
-    /// Whether all of `words` are what the remote has for the present branch.
-    fn all_follow(&self, words: &[Word]) -> bool {
-        let mut branches = self.branches().peekable();
-        branches.peek().is_some() && branches.all(|branch| words.iter().all(|word| self.follows(word, branch)))
+    /// What `words` are to the branches that may be checked out.
+    fn all_follow(&self, words: &[Word]) -> Follows {
+        Follows::all(self.branches().flat_map(|branch| words.iter().map(move |word| self.follows(word, branch))))
     }
 
     /// A branch that is written by its name.
@@ -101,17 +168,31 @@ impl Look<'_> {
         match word.known() {
             None => Effect::Unknowable("the branch that is written is only known when it runs".to_owned()),
             Some(name) if self.act.names_integration(name) => Effect::Named(what, branch_name(name).to_owned()),
-            Some(name) if self.is_tip(name) => {
-                Effect::Named("this would forge what is known of the remote's", name.to_owned())
-            }
-            Some(_) => Effect::Fine("no integration branch is written"),
+            Some(_) => self.made(word).unwrap_or(Effect::Fine("no integration branch is written")),
         }
     }
 
-    /// What is known of an integration branch on a remote: it is what a branch may follow.
+    /// A name that may be given to what is made, unless it stands for what is known of a remote's branch.
+    fn made(&self, word: &Word) -> Option<Effect> {
+        let Some(name) = word.known() else {
+            return Some(Effect::Unknowable("the name that is made is only known when it runs".to_owned()));
+        };
+        self.is_tip(name).then(|| Effect::Named("this would forge what is known of the remote's", name.to_owned()))
+    }
+
+    /// What is known of an integration branch on a remote: it is what a branch may follow. A tag or a branch named
+    /// `origin/main` is taken for it by git.
     fn is_tip(&self, name: &str) -> bool {
-        let remote = name.strip_prefix("refs/remotes/").and_then(|rest| rest.split_once('/'));
-        remote.is_some_and(|(_, branch)| self.act.integrates(branch))
+        let tracking = name.strip_prefix("refs/remotes/").or_else(|| name.strip_prefix("remotes/"));
+        let other = ["refs/heads/", "heads/", "refs/tags/", "tags/", "refs/"];
+        let plain = || other.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+        match tracking.unwrap_or_else(plain).split_once('/') {
+            Some((remote, branch)) => {
+                let known = tracking.is_some() || remote == "origin" || self.is_remote(remote);
+                known && !branch.starts_with("refs/") && self.act.names_integration(branch)
+            }
+            None => tracking.is_some_and(|rest| rest.contains('*')),
+        }
     }
 
     fn merge(&self, given: &Merge) -> Vec<Effect> {
@@ -123,37 +204,51 @@ impl Look<'_> {
         }
         let upstream = [Word::from("@{u}")];
         let refs = if given.refs.is_empty() { &upstream[..] } else { &given.refs };
-        if given.ff_only && self.all_follow(refs) {
-            return vec![Effect::Fine("the branch only follows its remote")];
+        if let (true, Some(effect)) = (given.ff_only, self.all_following(refs)) {
+            return vec![effect];
         }
-        let better = self.all_follow(refs).then(|| "git merge --ff-only @{u}".to_owned());
+        let better = (self.all_follow(refs) == Follows::Own).then(|| "git merge --ff-only @{u}".to_owned());
         vec![Effect::Current { what: "this would merge into", better }]
     }
 
     fn pull(&self, given: &Pull) -> Vec<Effect> {
         const PLAIN: &[&str] =
             &["--ff-only", "--ff", "-q", "--quiet", "-v", "--verbose", "-p", "--prune", "-t", "--tags", "--no-rebase"];
-        let mut effects: Vec<Effect> =
-            given.from.iter().skip(1).filter_map(|word| Some(self.named("this would write", &target(word)?))).collect();
-        let own = match &given.from[..] {
-            [] => self.branches().all(|branch| self.own_upstream(branch) || self.has_no_upstream(branch)),
-            [remote] => remote.known().is_some_and(|remote| self.is_remote(remote)),
-            [remote, branches @ ..] => {
-                let remote = remote.known().is_some_and(|remote| self.is_remote(remote));
-                let known = |word: &Word, branch: &str| word.known().is_some_and(|text| branch_name(text) == branch);
-                remote && self.branches().all(|branch| branches.iter().all(|word| known(word, branch)))
-            }
-        };
+        let mut effects = fetched::pulled(self, &given.fetch);
+        let follows = self.pulled(&given.from);
+        let own = follows == Follows::Own;
         let mut options = self.arguments.iter().filter_map(Word::known).filter(|word| word.starts_with('-'));
         let plain = options.all(|option| PLAIN.contains(&option)) && self.told.config.is_empty();
         // Without options a branch that has nothing of its own is moved on, and any other stays where it is.
-        if own && plain && !given.rebase {
-            effects.push(Effect::Fine("the branch only follows its remote"));
-        } else {
-            let better = own.then(|| "git pull --ff-only".to_owned());
-            effects.push(Effect::Current { what: "this would merge or rebase", better });
+        let branch = self.branches().find(|branch| self.act.integrates(branch)).unwrap_or_default();
+        match self.following(follows, branch).filter(|_| plain && !given.rebase) {
+            Some(effect) => effects.push(effect),
+            None => {
+                let better = own.then(|| "git pull --ff-only".to_owned());
+                effects.push(Effect::Current { what: "this would merge or rebase", better });
+            }
         }
         effects
+    }
+
+    /// What a pull brings, seen from the branches that may be checked out.
+    fn pulled(&self, from: &[Word]) -> Follows {
+        let of = |remote: &Word, branch: &str| {
+            remote.known().map_or(Follows::Nothing, |remote| self.follows_remote(remote, branch))
+        };
+        // What a refspec writes besides is looked at as a fetch.
+        let source = |text: &str| text.split(':').next().map(branch_name).map(str::to_owned);
+        let known = |word: &Word, branch: &str| word.known().and_then(source).is_some_and(|name| name == branch);
+        let each = |branch: &str| match from {
+            [] if self.own_upstream(branch) || self.has_no_upstream(branch) => Follows::Own,
+            [] => Follows::Nothing,
+            [remote, names @ ..] if names.iter().all(|word| known(word, branch)) => of(remote, branch),
+            _ => Follows::Nothing,
+        };
+        if from.is_empty() && self.branches().next().is_none() {
+            return Follows::Own;
+        }
+        Follows::all(self.branches().map(each))
     }
 
     /// Such a pull fails.
@@ -176,6 +271,9 @@ impl Look<'_> {
         };
         // `rebase upstream branch` checks out the branch first.
         let before = usize::from(has(self.arguments, "--onto")) + usize::from(!has(self.arguments, "--root"));
+        if given.kind == ReplayKind::Rebase && has(self.arguments, "--update-refs") {
+            return vec![Effect::Unknowable("which other branches are moved is only known when it runs".to_owned())];
+        }
         match given.refs.get(before) {
             Some(branch) if given.kind == ReplayKind::Rebase => vec![self.named(what, branch)],
             _ => current(what),
@@ -184,9 +282,9 @@ impl Look<'_> {
 
     fn reset(&self, given: &Reset) -> Vec<Effect> {
         match &given.target {
-            Some(target) if given.paths.is_empty() && !self.all_follow(std::slice::from_ref(target)) => {
-                current("this would move")
-            }
+            Some(target) if given.paths.is_empty() => self
+                .all_following(std::slice::from_ref(target))
+                .map_or_else(|| current("this would move"), |it| vec![it]),
             _ => vec![Effect::Fine("no branch moves, or only as its remote did")],
         }
     }
@@ -195,14 +293,13 @@ impl Look<'_> {
         let unborn = self.ground.on.iter().all(|on| matches!(on, On::Unborn(_)));
         match given {
             Branch::Create { name, at, force: true } => {
-                let follows = name.known().zip(at.as_ref()).is_some_and(|(name, at)| self.follows(at, name));
-                if follows {
-                    vec![Effect::Fine("the branch only follows its remote")]
-                } else {
-                    vec![self.named("this would move", name)]
-                }
+                vec![self.set_to(name, at.as_ref())]
             }
-            Branch::Create { force: false, .. } | Branch::Describe => vec![Effect::Fine("no branch moves")],
+            Branch::Create { name, force: false, .. } => {
+                vec![self.made(name).unwrap_or(Effect::Fine("no branch moves"))]
+            }
+            Branch::Follow { name, to } => vec![self.upstream(name.as_ref(), to.as_ref())],
+            Branch::Describe => vec![Effect::Fine("no branch moves")],
             Branch::Delete { .. } if has(self.arguments, "-r") || has(self.arguments, "--remotes") => {
                 vec![Effect::Fine("no branch of this repository is deleted")]
             }
@@ -212,35 +309,59 @@ impl Look<'_> {
         }
     }
 
+    /// A branch that is set to a commit.
+    fn set_to(&self, name: &Word, at: Option<&Word>) -> Effect {
+        let follows = name.known().zip(at).map(|(name, at)| (self.follows(at, name), name));
+        let fine = follows.and_then(|(follows, name)| self.following(follows, name));
+        fine.unwrap_or_else(|| self.named("this would move", name))
+    }
+
+    /// An integration branch follows what it comes from, and nothing else.
+    fn upstream(&self, name: Option<&Word>, to: Option<&Word>) -> Effect {
+        let branches: Vec<&str> = match name {
+            Some(name) => vec![name.known().unwrap_or("*")],
+            None => self.branches().collect(),
+        };
+        let own = |branch: &str| to.is_some_and(|to| self.follows(to, branch) == Follows::Own);
+        match branches.iter().find(|branch| self.act.names_integration(branch) && !own(branch)) {
+            Some(branch) => Effect::Unknowable(format!("`{branch}` would follow something else than its remote")),
+            None => Effect::Fine("no branch moves"),
+        }
+    }
+
     fn renamed(&self, names: &[Word], force: bool, copy: bool) -> Vec<Effect> {
         let mut effects = match names {
             [_] if !copy => current("this would rename"),
             [old, _] if !copy => vec![self.named("this would rename", old)],
             _ => Vec::new(),
         };
-        if let (true, Some(new)) = (force, names.last()) {
-            effects.push(self.named("this would overwrite", new));
+        match names.last() {
+            // A rename onto a branch that is not there yet brings it forth with what the other one has.
+            Some(new) if force || !copy => effects.push(self.named("this would overwrite", new)),
+            Some(new) => effects.extend(self.made(new)),
+            None => {}
         }
         effects
     }
 
     fn switch(&self, given: &Switch) -> Vec<Effect> {
-        let (true, true, Some(to)) = (given.create, given.force, &given.to) else {
+        let (true, Some(to)) = (given.create, &given.to) else {
             return vec![Effect::Fine("no branch moves")];
         };
-        let start = operands(self.arguments).nth(1);
-        let follows = to.known().zip(start).is_some_and(|(name, start)| self.follows(start, name));
-        let unborn = self.ground.on.iter().all(|on| matches!(on, On::Unborn(_)));
-        if follows || unborn {
-            return vec![Effect::Fine("the branch only follows its remote, or has no commit yet")];
+        if !given.force {
+            return vec![self.made(to).unwrap_or(Effect::Fine("no branch moves"))];
         }
-        vec![self.named("this would move", to)]
+        let unborn = self.ground.on.iter().all(|on| matches!(on, On::Unborn(_)));
+        if unborn {
+            return vec![Effect::Fine("the branch has no commit yet")];
+        }
+        vec![self.set_to(to, operands(self.arguments).nth(1))]
     }
 
     fn references(&self, name: &str, names: &[Word]) -> Vec<Effect> {
         match name {
-            "tag" | "notes" | "replace" | "pack-refs" => vec![Effect::Fine("no branch moves")],
-            "fetch" | "fetch-pack" => self.fetch(),
+            "tag" => names.iter().map(|name| self.made(name).unwrap_or(Effect::Fine("no branch moves"))).collect(),
+            "notes" | "replace" | "pack-refs" => vec![Effect::Fine("no branch moves")],
             "symbolic-ref" => {
                 let mut effects: Vec<Effect> = operands(self.arguments).map(|word| self.reference(word)).collect();
                 if has(self.arguments, "-d") || has(self.arguments, "--delete") {
@@ -257,27 +378,6 @@ impl Look<'_> {
             Some("HEAD" | "@") => Effect::Current { what: "this would move", better: None },
             _ => self.named("this would write", word),
         }
-    }
-
-    /// `fetch origin main:main` follows the remote, `fetch . HEAD:main` does not.
-    fn fetch(&self) -> Vec<Effect> {
-        let mut words = operands(self.arguments);
-        let remote = words.next().and_then(Word::known).is_some_and(|remote| self.is_remote(remote));
-        let force = has(self.arguments, "--force") || has(self.arguments, "-f");
-        let effect = |word: &Word| {
-            let target = target(word)?;
-            let source = word.known().and_then(|text| text.split_once(':')).map(|(source, _)| source);
-            let same =
-                source.zip(target.known()).is_some_and(|(source, target)| branch_name(source) == branch_name(target));
-            let tracks = target.known().is_some_and(|target| target.starts_with("refs/remotes/"));
-            let follows = remote && (tracks || (same && !force));
-            Some(if follows {
-                Effect::Fine("a branch only follows its remote")
-            } else {
-                self.named("this would move", &target)
-            })
-        };
-        words.filter_map(effect).collect()
     }
 
     fn files(&self, name: &str, change: Change) -> Vec<Effect> {
@@ -310,13 +410,14 @@ impl Look<'_> {
     }
 
     fn worktree(&self) -> Vec<Effect> {
-        let mut words = self.arguments.iter();
-        while let Some(word) = words.next() {
-            if word.known() == Some("-B") {
-                return words.next().map(|name| self.named("this would move", name)).into_iter().collect();
-            }
-        }
-        vec![Effect::Fine("no branch moves")]
+        let given = |short: &str| {
+            let at = self.arguments.iter().position(|word| word.known().is_some_and(|text| text.starts_with(short)))?;
+            let attached = self.arguments[at].known().and_then(|text| text.strip_prefix(short)).map(Word::from);
+            attached.filter(|word| word.known() != Some("")).or_else(|| self.arguments.get(at + 1).cloned())
+        };
+        let moved = given("-B").map(|name| self.named("this would move", &name));
+        let made = || given("-b").and_then(|name| self.made(&name));
+        vec![moved.or_else(made).unwrap_or(Effect::Fine("no branch moves"))]
     }
 
     fn rewrite(&self, name: &str) -> Vec<Effect> {
@@ -331,15 +432,5 @@ impl Look<'_> {
                 .map(|word| self.named("this would write anew", word)),
         );
         effects
-    }
-}
-
-/// What a refspec writes, where it writes something: `a:b` is `b`.
-fn target(word: &Word) -> Option<Word> {
-    match word.known() {
-        None => Some(Word::Dynamic),
-        Some(text) => {
-            text.split_once(':').map(|(_, target)| target).filter(|target| !target.is_empty()).map(Word::from)
-        }
     }
 }

@@ -113,7 +113,7 @@ fn names(intent: &Intent) -> Vec<String> {
         Tool::Edit { .. } => "edit".to_owned(),
         Tool::Shell { .. } => "shell".to_owned(),
         Tool::Reads => "read".to_owned(),
-        Tool::Mcp { server, tool } => format!("mcp:{server}/{tool}"),
+        Tool::Mcp { server, tool, .. } => format!("mcp:{server}/{tool}"),
         Tool::Other => return vec![intent.name.clone()],
     };
     vec![intent.name.clone(), kind]

@@ -123,7 +123,7 @@ guards:
     assert_eq!(said(&shell("make deploy"), &around), "when Ask");
     assert_eq!(said(&shell("make deploy"), &Around { phase: Some("merge"), ..around }), "");
     assert_eq!(said(&shell("make test"), &around), "");
-    let mcp = Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned() };
+    let mcp = Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None };
     assert_eq!(said(&intent("mcp__github__create_issue", mcp), &around), "servers Block");
 }
 

@@ -5,8 +5,10 @@ use super::super::Word;
 /// What a call of git does to the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It changes nothing that counts: it shows, lists, fetches into remote-tracking branches, or only touches the index.
+    /// It changes nothing that counts: it shows, lists, or only touches the index.
     Reads,
+    /// What other repositories have is fetched.
+    Fetch(Fetch),
     /// A commit is made or amended.
     Commit(Commit),
     /// Something is sent to another repository.
@@ -23,7 +25,7 @@ pub enum Action {
     Branch(Branch),
     /// Another branch is checked out.
     Switch(Switch),
-    /// A reference is written as such: `update-ref`, `symbolic-ref`, `tag`, `notes`, `replace`, `fetch a:b`.
+    /// A reference is written as such: `update-ref`, `symbolic-ref`, `tag`, `notes`, `replace`.
     References {
         /// The references, as far as they are known.
         names: Vec<Word>,
@@ -105,15 +107,30 @@ pub struct Push {
     pub dry_run: bool,
 }
 
-/// A part of a push: `+source:target`.
+/// A part of a push or a fetch: `+source:target`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refspec {
     /// What is sent. None deletes the target.
     pub source: Option<Word>,
-    /// What it is there.
+    /// What it is on the side that gets it.
     pub target: Word,
     /// Also where it does not follow.
     pub force: bool,
+}
+
+/// A fetch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fetch {
+    /// Where from; none is the usual one, or all of them.
+    pub remote: Option<Word>,
+    /// What is written by name, also by `--refmap`. Without any only what the remotes are configured to.
+    pub refspecs: Vec<Refspec>,
+    /// Tags as well.
+    pub tags: bool,
+    /// The present branch is made to follow what is fetched.
+    pub sets_upstream: bool,
+    /// Nothing is fetched.
+    pub dry_run: bool,
 }
 
 /// A merge.
@@ -143,6 +160,8 @@ pub struct Pull {
     pub ff_only: bool,
     /// Where from, and what.
     pub from: Vec<Word>,
+    /// The fetch that comes first.
+    pub fetch: Fetch,
 }
 
 /// How commits are made from others.
@@ -212,7 +231,14 @@ pub enum Branch {
         /// The old one stays.
         copy: bool,
     },
-    /// Its upstream or its description changes.
+    /// What it follows changes.
+    Follow {
+        /// The branch; none is the present one.
+        name: Option<Word>,
+        /// What it follows then; none is nothing.
+        to: Option<Word>,
+    },
+    /// Its description changes.
     Describe,
 }
 

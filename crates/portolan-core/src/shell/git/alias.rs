@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::super::queue::{MAX_COMMANDS, Pending, doubt, read};
 use super::super::{Command, Reading, Why, Word};
+use super::actions::{Action, ConfigWrite};
 
 /// How many aliases may lead to each other.
 const MAX_STEPS: usize = 16;
@@ -13,51 +14,75 @@ const MAX_STEPS: usize = 16;
 const MAX_TEXTS: usize = 64;
 
 /// `reading` with every alias of git replaced by what it stands for. The names and texts of `aliases` are those of the
-/// configuration (`alias.ci` is `ci`), and `-c alias.ci=…` counts as well. Git's own commands are never aliases. An alias
-/// that leads back to itself is a doubt.
+/// configuration (`alias.ci` is `ci`), and `-c alias.ci=…` counts as well, as does what the text itself writes down with
+/// `git config`. Git's own commands are never aliases. An alias that leads back to itself is a doubt.
 #[must_use]
 pub fn expand(reading: &Reading, aliases: &BTreeMap<String, String>) -> Reading {
     let mut expanded = Reading { commands: Vec::new(), doubts: reading.doubts.clone() };
     let mut texts = 0;
+    let mut written = Vec::new();
     let mut waiting: Vec<(Command, usize)> =
         reading.commands.iter().rev().map(|command| (command.clone(), 0)).collect();
     while let Some((command, steps)) = waiting.pop() {
-        let Some(text) = alias(&command, aliases) else {
+        written.extend(writes(&command));
+        let found = found(&command, aliases, &written);
+        if found.is_empty() {
             expanded.commands.push(command);
-            continue;
-        };
-        texts += 1;
-        if steps >= MAX_STEPS || texts > MAX_TEXTS || expanded.commands.len() > MAX_COMMANDS {
-            expanded.doubts.push(doubt(Why::AliasLoop, &text.name));
             continue;
         }
-        let Some(meant) = meant(&command, &text) else {
-            expanded.doubts.push(doubt(Why::Unparsed, &text.text));
-            expanded.commands.push(command);
-            continue;
-        };
-        expanded.doubts.extend(meant.doubts);
-        waiting.extend(meant.commands.into_iter().rev().map(|command| (command, steps + 1)));
+        for text in found {
+            texts += 1;
+            if steps >= MAX_STEPS || texts > MAX_TEXTS || expanded.commands.len() > MAX_COMMANDS {
+                expanded.doubts.push(doubt(Why::AliasLoop, &text.name));
+                break;
+            }
+            let Some(meant) = text.text.known().and_then(|known| meant(&command, &text, known)) else {
+                let (why, what) =
+                    text.text.known().map_or((Why::DynamicText, &*text.name), |text| (Why::Unparsed, text));
+                expanded.doubts.push(doubt(why, what));
+                expanded.commands.push(command.clone());
+                continue;
+            };
+            expanded.doubts.extend(meant.doubts);
+            waiting.extend(meant.commands.into_iter().rev().map(|command| (command, steps + 1)));
+        }
     }
     expanded
 }
 
 struct Alias {
     name: String,
-    text: String,
+    text: Word,
     at: usize,
 }
 
-fn alias(command: &Command, aliases: &BTreeMap<String, String>) -> Option<Alias> {
-    let globals = super::globals(command)?;
-    let (Word::Known(name), _) = globals.subcommand.as_ref()? else { return None };
+/// The alias that a command writes down, by its key.
+fn writes(command: &Command) -> Option<(String, Word)> {
+    match super::invocation(command)?.action {
+        Action::Config(ConfigWrite { key, value: Some(value) }) if key.starts_with("alias.") => Some((key, value)),
+        _ => None,
+    }
+}
+
+/// What a call of an alias may stand for: what is given with it, or else what is configured and what was written before.
+fn found(command: &Command, aliases: &BTreeMap<String, String>, written: &[(String, Word)]) -> Vec<Alias> {
+    let Some(globals) = super::globals(command) else { return Vec::new() };
+    let Some((Word::Known(name), _)) = globals.subcommand.as_ref() else { return Vec::new() };
     if super::subcommands::is_own(name) {
-        return None;
+        return Vec::new();
     }
     let key = format!("alias.{}", name.to_lowercase());
-    let here = globals.config.iter().rev().find(|(given, _)| *given == key).and_then(|(_, value)| value.known());
-    let text = here.or_else(|| named(aliases, name))?;
-    Some(Alias { name: name.clone(), text: text.to_owned(), at: globals.at })
+    let given = globals.config.iter().rev().find(|(given, _)| *given == key).map(|(_, value)| value.clone());
+    let texts: Vec<Word> = match given {
+        Some(given) => vec![given],
+        None => {
+            let mut texts: Vec<Word> =
+                written.iter().filter(|(to, _)| *to == key).map(|(_, text)| text.clone()).take(MAX_TEXTS + 1).collect();
+            texts.extend(named(aliases, name).map(Word::from));
+            texts
+        }
+    };
+    texts.into_iter().map(|text| Alias { name: name.clone(), text, at: globals.at }).collect()
 }
 
 /// Keys of configuration do not tell apart how they are written.
@@ -66,7 +91,7 @@ fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a st
 }
 
 /// What the alias stands for, with the arguments of the call behind it.
-fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
+fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
     let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
     let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
     let pending = |text: &str, folders: Vec<Word>| Pending {
@@ -76,7 +101,7 @@ fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
         after: command.after.clone(),
         level: command.level,
     };
-    match alias.text.strip_prefix('!') {
+    match text.strip_prefix('!') {
         // It runs at the top of the repository, and gets the arguments behind its last command.
         Some(text) => {
             let mut reading = read(pending(text, vec![Word::Dynamic]));
@@ -87,7 +112,7 @@ fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
         }
         // Its words are split as a shell would, and nothing in them is run.
         None => {
-            let mut split = read(pending(&alias.text, command.folders.clone()));
+            let mut split = read(pending(text, command.folders.clone()));
             let mut words: Vec<Word> = command.words[..alias.at].to_vec();
             match (split.commands.len(), split.commands.pop()) {
                 (1, Some(inner)) if split.doubts.iter().all(|doubt| doubt.why != Why::Unparsed) => {

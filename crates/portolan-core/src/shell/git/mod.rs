@@ -4,10 +4,11 @@ mod actions;
 pub(super) mod alias;
 mod options;
 mod subcommands;
+mod transfer;
 
 pub use actions::{
-    Action, Branch, Change, Commit, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind,
-    Reset, Switch,
+    Action, Branch, Change, Commit, ConfigWrite, Fetch, History, Merge, Message, Pull, Push, Refspec, Replay,
+    ReplayKind, Reset, Switch,
 };
 
 use super::walk::join;
@@ -42,6 +43,12 @@ pub struct Hooks {
     pub skipped: bool,
     /// Others are run than those of the repository.
     pub replaced: bool,
+}
+
+/// The refspec that a value of `remote.<name>.fetch` is, where it names what is written.
+#[must_use]
+pub fn refspec(value: &Word) -> Option<Refspec> {
+    transfer::written(value, false)
 }
 
 /// The call of git that `command` is, if it is one.
@@ -149,6 +156,8 @@ impl Globals {
             "GIT_WORK_TREE" => self.work_tree = value,
             "GIT_INDEX_FILE" => self.index_file = value,
             "GIT_EXEC_PATH" => self.exec_path = true,
+            // The references would be those of another repository than the one that is looked at.
+            "GIT_COMMON_DIR" => self.unclear.push("GIT_COMMON_DIR".to_owned()),
             // Whole files and lists of configuration.
             "GIT_CONFIG"
             | "GIT_CONFIG_GLOBAL"
@@ -269,16 +278,27 @@ const PROGRAM_ENDS: &[&str] =
 /// The texts that a call of git hands to a shell, or words that it runs.
 pub(super) fn texts(command: &Command) -> Vec<Word> {
     let Some(globals) = globals(command) else { return Vec::new() };
-    let runs = |name: &str| {
-        PROGRAMS.contains(&name) || name.starts_with("pager.") || PROGRAM_ENDS.iter().any(|end| name.ends_with(end))
-    };
     let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
     let assigned = command.assignments.iter().filter(|given| runs(&given.name)).map(|given| given.value.clone());
     let mut found: Vec<Word> = set.chain(assigned).collect();
     // Whether there is a pager at all, or a monitor of git's own.
-    found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
     found.extend(subcommand_texts(&globals));
+    found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
     found
+}
+
+/// Whether the value of a key of configuration, or of a variable, is a program.
+fn runs(name: &str) -> bool {
+    PROGRAMS.contains(&name) || name.starts_with("pager.") || PROGRAM_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// The program that `git config` writes down, where it writes one.
+fn written_program(globals: &Globals, arguments: &[Word]) -> Vec<Word> {
+    let Some((Word::Known(name), _)) = &globals.subcommand else { return Vec::new() };
+    match subcommands::told(name, arguments, None).action {
+        Action::Config(ConfigWrite { key, value: Some(value) }) if runs(&key) => vec![value],
+        _ => Vec::new(),
+    }
 }
 
 fn subcommand_texts(globals: &Globals) -> Vec<Word> {
@@ -294,6 +314,11 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
         ("rebase", _) => values(arguments, &["-x", "--exec"]),
         ("difftool", _) => values(arguments, &["-x", "--extcmd"]),
+        ("fetch" | "fetch-pack" | "pull" | "ls-remote", _) => values(arguments, &["--upload-pack", "--exec"]),
+        ("clone", _) => values(arguments, &["-u", "--upload-pack"]),
+        ("push" | "send-pack", _) => values(arguments, &["--receive-pack", "--exec"]),
+        // Git runs what is written there later on.
+        ("config", _) => written_program(globals, arguments),
         ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),
         _ => Vec::new(),
     }

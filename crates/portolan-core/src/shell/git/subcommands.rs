@@ -6,6 +6,7 @@ use super::actions::{
     Reset, Switch,
 };
 use super::options::{Given, read};
+use super::transfer::{FETCH, fetch, remote};
 
 /// What a subcommand comes to.
 pub(super) struct Told {
@@ -214,6 +215,7 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Told
         "commit" => commit(&given, stdin),
         "push" | "send-pack" => push(&given),
         "merge" => merge(&given),
+        "fetch" | "fetch-pack" => fetch(&given, stdin),
         "pull" => pull(&given),
         "rebase" => replay(ReplayKind::Rebase, &given),
         "cherry-pick" => replay(ReplayKind::CherryPick, &given),
@@ -239,6 +241,7 @@ fn table(name: &str) -> Option<&'static str> {
         "commit" => COMMIT,
         "push" | "send-pack" => PUSH,
         "merge" => "m,message= F,file= abort quit continue rerere-autoupdate overwrite-ignore into-name=",
+        "fetch" | "fetch-pack" => FETCH,
         "pull" => PULL,
         "rebase" => REBASE,
         "cherry-pick" | "revert" => PICK,
@@ -265,9 +268,8 @@ fn untabled(name: &str, arguments: &[Word]) -> Told {
     let changes = |change: Change| Action::Files { change, paths: Vec::new() };
     let action = match name {
         // It sets the files to a tree.
-        "read-tree" if has("-u") || has("--reset") => changes(Change::Other),
+        "read-tree" if arguments.iter().any(sets_files) => changes(Change::Other),
         _ if READING.contains(&name) => Action::Reads,
-        "fetch" | "fetch-pack" => fetched(&operands()),
         "update-ref" if has("--stdin") => Action::References { names: vec![Word::Dynamic] },
         "update-ref" => Action::References { names: reference(arguments) },
         "symbolic-ref" if operands().len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
@@ -292,8 +294,7 @@ fn untabled(name: &str, arguments: &[Word]) -> Told {
         "submodule" | "sparse-checkout" | "bisect" | "checkout-index" | "merge-file" | "mergetool" | "merge-index" => {
             changes(Change::Other)
         }
-        "remote" if matches!(verb, "" | "show" | "get-url" | "update" | "prune") => Action::Reads,
-        "remote" => Action::Config(ConfigWrite { key: "remote".to_owned(), value: None }),
+        "remote" => remote(verb, &operands()),
         _ => Action::Unknown(name.to_owned()),
     };
     let unclear = if name.is_empty() { vec!["?".to_owned()] } else { Vec::new() };
@@ -313,16 +314,12 @@ fn reference(arguments: &[Word]) -> Vec<Word> {
     vec![Word::Dynamic]
 }
 
-/// `fetch origin a:b` writes `b`.
-fn fetched(operands: &[Word]) -> Action {
-    let targets = operands.iter().skip(1).filter_map(|word| match word.known() {
-        Some(text) => {
-            text.split_once(':').map(|(_, target)| target).filter(|target| !target.is_empty()).map(Word::from)
-        }
-        None => Some(Word::Dynamic),
-    });
-    let names: Vec<Word> = targets.collect();
-    if names.is_empty() { Action::Reads } else { Action::References { names } }
+/// Whether an option has `read-tree` set the files as well: `-u`, also in a bundle, and `--reset`.
+fn sets_files(word: &Word) -> bool {
+    word.known().is_none_or(|text| {
+        let bundle = text.starts_with('-') && !text.starts_with("--");
+        (bundle && text.contains('u')) || (text.len() > 3 && "--reset".starts_with(text))
+    })
 }
 
 fn commit(given: &Given, stdin: Option<&Word>) -> Action {
@@ -405,7 +402,8 @@ fn merge(given: &Given) -> Action {
 fn pull(given: &Given) -> Action {
     let merges = given.value("rebase").and_then(Word::known).is_some_and(|value| matches!(value, "false" | "no"));
     let rebase = given.on("rebase") && !merges;
-    Action::Pull(Pull { rebase, ff_only: given.on("ff-only"), from: given.operands.clone() })
+    let fetch = super::transfer::fetched(given, None);
+    Action::Pull(Pull { rebase, ff_only: given.on("ff-only"), from: given.operands.clone(), fetch })
 }
 
 fn replay(kind: ReplayKind, given: &Given) -> Action {
@@ -437,8 +435,12 @@ fn branch(given: &Given) -> Action {
         let copy = given.any(&["copy", "C"]);
         return Action::Branch(Branch::Move { names, force: force || given.any(&["M", "C"]), copy });
     }
-    if given.any(&["edit-description", "unset-upstream"]) || given.value("set-upstream-to").is_some() {
+    if given.on("edit-description") {
         return Action::Branch(Branch::Describe);
+    }
+    let to = given.value("set-upstream-to").cloned();
+    if to.is_some() || given.on("unset-upstream") {
+        return Action::Branch(Branch::Follow { name: names.first().cloned(), to });
     }
     let lists =
         ["list", "show-current", "contains", "no-contains", "merged", "no-merged", "points-at", "all", "remotes"];

@@ -1,0 +1,261 @@
+//! The programs of the forges: which of their commands change what.
+
+use super::{Deed, Request, operands};
+use crate::shell::Word;
+
+/// A group of commands, and those of it that change nothing that counts. The others are asked.
+type Group = (&'static str, &'static [&'static str]);
+
+const GH: &[Group] = &[
+    ("repo", &["list", "view", "clone", "set-default", "gitignore", "license", "read-dir", "read-file"]),
+    ("release", &["list", "ls", "view", "download", "verify", "verify-asset"]),
+    ("workflow", &["list", "ls", "view"]),
+    ("run", &["list", "ls", "view", "watch", "download", "rerun", "cancel"]),
+    ("secret", &["list", "ls"]),
+    ("variable", &["list", "ls", "get"]),
+    ("ssh-key", &["list", "ls"]),
+    ("gpg-key", &["list", "ls"]),
+    ("auth", &["status"]),
+    ("alias", &["list", "ls"]),
+    ("extension", &["list", "ls", "search", "browse"]),
+    ("config", &["list", "ls", "get"]),
+    ("codespace", &["list", "ls", "view"]),
+    ("cache", &["list", "ls"]),
+];
+
+/// Groups whose commands are all an agent's work.
+const GH_FINE: &[&str] = &[
+    "issue",
+    "search",
+    "status",
+    "browse",
+    "org",
+    "attestation",
+    "completion",
+    "help",
+    "version",
+    "ruleset",
+    "label",
+    "gist",
+    "project",
+    "copilot",
+    "licenses",
+];
+
+const GLAB: &[Group] = &[
+    ("repo", &["list", "view", "clone", "search", "contributors", "archive"]),
+    ("release", &["list", "view", "download"]),
+    ("ci", &["list", "view", "status", "get", "trace", "lint", "artifact"]),
+    ("job", &["artifact", "list"]),
+    ("variable", &["list", "get"]),
+    ("ssh-key", &["list", "get"]),
+    ("deploy-key", &["list", "get"]),
+    ("schedule", &["list"]),
+    ("token", &["list"]),
+    ("auth", &["status"]),
+    ("alias", &["list"]),
+    ("config", &["get"]),
+];
+
+const GLAB_FINE: &[&str] = &[
+    "issue",
+    "label",
+    "milestone",
+    "incident",
+    "snippet",
+    "user",
+    "version",
+    "check-update",
+    "completion",
+    "help",
+    "changelog",
+    "iteration",
+];
+
+const TEA: &[Group] = &[
+    ("releases", &["list", "ls", "assets"]),
+    ("release", &["list", "ls", "assets"]),
+    ("repos", &["list", "ls", "search"]),
+    ("repo", &["list", "ls", "search"]),
+    ("branches", &["list", "ls"]),
+    ("webhooks", &["list", "ls"]),
+    ("logins", &["list", "ls"]),
+    ("login", &["list", "ls"]),
+    ("admin", &["list", "ls"]),
+    ("actions", &["list", "ls"]),
+];
+
+const TEA_FINE: &[&str] = &[
+    "issues",
+    "issue",
+    "labels",
+    "milestones",
+    "comment",
+    "open",
+    "times",
+    "notifications",
+    "whoami",
+    "clone",
+    "organizations",
+    "help",
+];
+
+/// Options that may stand before the commands themselves, with a value.
+const VALUED: &[&str] = &["-R", "--repo", "--hostname", "-g", "--group", "--login", "--remote", "--output", "-o"];
+
+pub(super) fn gh(arguments: &[Word]) -> Deed {
+    if helps(arguments) {
+        return Deed::Fine;
+    }
+    match verbs(arguments) {
+        (Some("pr"), Some("merge")) if !has(arguments, &["--disable-auto"]) => Deed::Merges,
+        (Some("pr"), Some("review")) => review(arguments),
+        (Some("pr"), Some(_)) => Deed::Fine,
+        (Some("api"), _) => api("gh api", arguments),
+        (Some("auth"), Some("status")) if has(arguments, &["-t", "--show-token"]) => {
+            Deed::Changes("gh auth status --show-token".to_owned())
+        }
+        verbs => grouped("gh", verbs, GH, GH_FINE, arguments),
+    }
+}
+
+pub(super) fn glab(arguments: &[Word]) -> Deed {
+    if helps(arguments) {
+        return Deed::Fine;
+    }
+    match verbs(arguments) {
+        (Some("mr"), Some("merge" | "accept")) => Deed::Merges,
+        (Some("mr"), Some("approve")) => Deed::Approves,
+        (Some("mr"), Some(_)) => Deed::Fine,
+        (Some("api"), _) => api("glab api", arguments),
+        (Some("pipeline" | "pipe"), verb) => grouped("glab", (Some("ci"), verb), GLAB, GLAB_FINE, arguments),
+        (Some("project"), verb) => grouped("glab", (Some("repo"), verb), GLAB, GLAB_FINE, arguments),
+        verbs => grouped("glab", verbs, GLAB, GLAB_FINE, arguments),
+    }
+}
+
+pub(super) fn tea(arguments: &[Word]) -> Deed {
+    if helps(arguments) {
+        return Deed::Fine;
+    }
+    match verbs(arguments) {
+        (Some("pulls" | "pull" | "pr"), Some("merge" | "m")) => Deed::Merges,
+        (Some("pulls" | "pull" | "pr"), Some("approve" | "lgtm" | "a")) => Deed::Approves,
+        (Some("pulls" | "pull" | "pr"), _) => Deed::Fine,
+        verbs => grouped("tea", verbs, TEA, TEA_FINE, arguments),
+    }
+}
+
+/// It also stands in the place of git, and is then asked for all that it could be.
+pub(super) fn hub(arguments: &[Word]) -> Deed {
+    match verbs(arguments) {
+        _ if helps(arguments) => Deed::Fine,
+        (Some("api"), _) => api("hub api", arguments),
+        (Some("pull-request" | "issue" | "browse" | "ci-status" | "compare" | "gist" | "help" | "version"), _) => {
+            Deed::Fine
+        }
+        (Some("pr"), Some("list" | "show")) | (Some("status" | "log" | "diff" | "show"), _) => Deed::Fine,
+        (Some("pr"), Some("merge")) => Deed::Merges,
+        (Some(verb), _) => Deed::Unknown(format!("hub {verb}")),
+        (None, _) => Deed::Unknown("hub".to_owned()),
+    }
+}
+
+fn grouped(
+    program: &str,
+    (group, verb): (Option<&str>, Option<&str>),
+    groups: &[Group],
+    fine: &[&str],
+    arguments: &[Word],
+) -> Deed {
+    let Some(group) = group else {
+        let nothing = operands(arguments, VALUED).is_empty();
+        return if nothing { Deed::Fine } else { Deed::Unknown(program.to_owned()) };
+    };
+    let known = groups.iter().find(|(name, _)| *name == group);
+    match (known, verb) {
+        (Some((_, reads)), Some(verb)) if reads.contains(&verb) => Deed::Fine,
+        // A group alone only tells what it has, unless its command is known to the run alone.
+        (Some(_), None) if operands(arguments, VALUED).len() < 2 => Deed::Fine,
+        (Some(_), None) => Deed::Unknown(format!("{program} {group}")),
+        (Some(_), Some(verb)) => Deed::Changes(format!("{program} {group} {verb}")),
+        (None, _) if fine.contains(&group) => Deed::Fine,
+        // An alias or an extension.
+        (None, _) => Deed::Unknown(format!("{program} {group}")),
+    }
+}
+
+fn verbs(arguments: &[Word]) -> (Option<&str>, Option<&str>) {
+    let words = operands(arguments, VALUED);
+    let at = |at: usize| words.get(at).copied().and_then(Word::known);
+    (at(0), at(1))
+}
+
+fn has(arguments: &[Word], options: &[&str]) -> bool {
+    arguments.iter().filter_map(Word::known).any(|word| options.contains(&word))
+}
+
+fn helps(arguments: &[Word]) -> bool {
+    has(arguments, &["--help"])
+}
+
+fn review(arguments: &[Word]) -> Deed {
+    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('a');
+    let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || bundled(text));
+    let mut before = None;
+    for word in arguments {
+        // A body may begin with a hyphen, and is no option.
+        let is_value = matches!(before, Some("-b" | "--body" | "-F" | "--body-file" | "-R" | "--repo"));
+        if !is_value && approves(word) {
+            return Deed::Approves;
+        }
+        before = word.known();
+    }
+    Deed::Fine
+}
+
+/// `gh api`, and those that are like it.
+fn api(what: &str, arguments: &[Word]) -> Deed {
+    const FIELDS: [&str; 8] = ["-f", "-F", "--field", "--raw-field", "--form", "--input", "-d", "--data"];
+    const OTHER: [&str; 10] =
+        ["-H", "--header", "-q", "--jq", "-t", "--template", "--cache", "-p", "--preview", "--hostname"];
+    let mut request = Request::default();
+    let mut operand = 0;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else {
+            if *word == Word::Spread {
+                return Deed::Unknown(what.to_owned());
+            }
+            operand += 1;
+            continue;
+        };
+        if matches!(text, "-X" | "--method") {
+            request.method = rest.next().cloned();
+        } else if let Some(method) = attached(text, &["-X", "--method"]) {
+            request.method = Some(Word::from(method));
+        } else if FIELDS.contains(&text) {
+            request.sends = true;
+            // What a file has is not to be seen.
+            request.body.extend(rest.next().filter(|_| text != "--input"));
+        } else if attached(text, &FIELDS).is_some() {
+            request.sends = true;
+            request.body.push(word);
+        } else if OTHER.contains(&text) {
+            rest.next();
+        } else if !text.starts_with('-') {
+            operand += 1;
+            // The first one is `api` itself.
+            request.address = if operand == 2 { Some(text) } else { request.address };
+        }
+    }
+    request.deed(what)
+}
+
+/// The value of an option that has it attached: `-XPUT`, `--method=PUT`.
+pub(super) fn attached<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| {
+        let rest = text.strip_prefix(name)?;
+        if name.starts_with("--") { rest.strip_prefix('=') } else { Some(rest).filter(|rest| !rest.is_empty()) }
+    })
+}

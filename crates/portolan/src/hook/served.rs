@@ -1,0 +1,358 @@
+//! What well-known tools of MCP servers do, in the words that a tool of the host would do it with: a text for the shell,
+//! or files that are written. So they are judged by the same guards. Tools that are not known here are left to what a
+//! step allows, and to the project's own guards.
+
+use portolan_core::gates::Tool;
+use serde_json::{Map, Value};
+
+use super::tools::{edited, quoted};
+
+type Input = Map<String, Value>;
+
+/// A sort of tool: the ends of its names, and what a call with these arguments does. Nothing where it changes nothing.
+struct Shape {
+    names: &'static [&'static str],
+    deed: fn(name: &str, input: &Input) -> Option<Tool>,
+}
+
+const SHAPES: &[Shape] = &[
+    Shape { names: &["merge_pull_request", "merge_pr", "enable_pr_auto_merge"], deed: merges },
+    Shape { names: &["merge_merge_request", "accept_merge_request"], deed: merges },
+    Shape { names: &["approve_merge_request", "approve_pull_request"], deed: |_, _| runs(&["gh pr review --approve"]) },
+    Shape { names: &["pull_request_review", "review_write"], deed: reviews },
+    Shape { names: &["submit_pending_pull_request_review"], deed: reviews },
+    Shape { names: &["update_pull_request_branch"], deed: |_, _| asked("pulls/update-branch") },
+    Shape { names: &["push_files", "commit_files", "create_commit"], deed: pushes },
+    Shape { names: &["create_branch"], deed: creates },
+    Shape { names: &["create_ref", "update_ref", "delete_ref", "delete_branch"], deed: refers },
+    Shape { names: &["create_repository", "fork_repository", "delete_repository"], deed: |_, _| asked("repository") },
+    Shape { names: &["run_workflow", "run_trigger"], deed: |_, _| runs(&["gh workflow run"]) },
+    Shape { names: &["create_release", "delete_release"], deed: |_, _| runs(&["gh release create"]) },
+    Shape { names: &["create_or_update_file", "create_file", "update_file", "delete_file"], deed: writes },
+    Shape {
+        names: &[
+            "write_file",
+            "edit_file",
+            "move_file",
+            "copy_file",
+            "edit_block",
+            "write_to_file",
+            "replace_in_file",
+            "apply_diff",
+            "create_text_file",
+            "create_new_file",
+            "create_new_file_with_text",
+            "replace_text_in_file",
+            "replace_file_text",
+            "replace_symbol_body",
+            "replace_content",
+            "replace_regex",
+            "replace_lines",
+            "delete_lines",
+            "insert_at_line",
+            "insert_after_symbol",
+            "insert_before_symbol",
+            "str_replace",
+            "rename_file",
+        ],
+        deed: writes,
+    },
+    Shape { names: &["create_directory", "make_directory"], deed: makes },
+    Shape {
+        names: &[
+            "run_command",
+            "execute_command",
+            "execute_shell_command",
+            "run_shell_command",
+            "shell_exec",
+            "shell_execute",
+            "shell",
+            "bash",
+            "terminal",
+            "run_in_terminal",
+            "run_terminal_cmd",
+            "run_terminal_command",
+            "execute_terminal_command",
+            "start_process",
+            "run_process",
+            "exec",
+            "execute",
+            "run_script",
+            "command",
+            "cmd",
+        ],
+        deed: shell,
+    },
+];
+
+/// What a tool of a server does, where that is known.
+pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
+    let own = tool.is_empty() || server == "portolan";
+    let mut name = snake(tool);
+    if snake(server) == "git" && !name.contains("git_") {
+        name = format!("git_{name}");
+    }
+    let verb = name.rfind("git_").filter(|at| *at == 0 || name[..*at].ends_with('_')).map(|at| &name[at + 4..]);
+    let is = |known: &&str| name == **known || name.strip_suffix(*known).is_some_and(|rest| rest.ends_with('_'));
+    match verb {
+        _ if own => None,
+        Some(verb) if VERBS.contains(&verb) => git(verb, input),
+        _ => SHAPES.iter().find(|shape| shape.names.iter().any(is)).and_then(|shape| (shape.deed)(&name, input)),
+    }
+}
+
+/// `createOrUpdateFile`, `create-or-update-file` and `server/create_or_update_file` end alike.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    let mut lower = false;
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && lower {
+            out.push('_');
+        }
+        lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        out.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+    }
+    out
+}
+
+/// The first of `keys` that has a text or a number.
+fn text(input: &Input, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| match input.get(*key)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+/// The words of the first of `keys` that has some.
+fn words(input: &Input, keys: &[&str]) -> Vec<String> {
+    let list = |value: &Value| match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    keys.iter().find_map(|key| input.get(*key).map(list)).unwrap_or_default()
+}
+
+fn is_on(input: &Input, keys: &[&str]) -> bool {
+    keys.iter().any(|key| input.get(*key) == Some(&Value::Bool(true)))
+}
+
+fn runs(parts: &[&str]) -> Option<Tool> {
+    Some(Tool::Shell { command: parts.join(" ") })
+}
+
+/// A change on the forge that no program's command says better.
+fn asked(what: &str) -> Option<Tool> {
+    runs(&["gh api -X POST", what])
+}
+
+fn merges(_: &str, input: &Input) -> Option<Tool> {
+    let number = text(input, &["pullNumber", "pull_number", "merge_request_iid", "number", "id"]);
+    runs(&["gh pr merge", &number.map(|number| quoted(&number)).unwrap_or_default()])
+}
+
+fn reviews(_: &str, input: &Input) -> Option<Tool> {
+    let event = text(input, &["event", "action"]).unwrap_or_default();
+    if event.to_ascii_uppercase().starts_with("APPROVE") { runs(&["gh pr review --approve"]) } else { None }
+}
+
+fn is_remote(input: &Input) -> bool {
+    ["owner", "repo", "project_id", "projectId", "branch", "workspace"].iter().any(|key| input.contains_key(*key))
+}
+
+/// A branch of the forge that is written is one that is pushed to.
+fn pushes(_: &str, input: &Input) -> Option<Tool> {
+    match text(input, &["branch", "branch_name", "branchName"]) {
+        Some(branch) => runs(&["git push origin", &quoted(&format!("HEAD:refs/heads/{branch}"))]),
+        None => asked("contents"),
+    }
+}
+
+/// A branch of the forge, or of a repository here.
+fn creates(name: &str, input: &Input) -> Option<Tool> {
+    if is_remote(input) && !input.contains_key("repo_path") { refers(name, input) } else { git("create_branch", input) }
+}
+
+fn refers(name: &str, input: &Input) -> Option<Tool> {
+    let named = text(input, &["ref", "branch", "branch_name", "branchName", "name"]);
+    match named.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
+        Some(branch) if name.contains("delete") => {
+            runs(&["git push origin", &quoted(&format!(":refs/heads/{branch}"))])
+        }
+        Some(branch) => runs(&["git push origin", &quoted(&format!("HEAD:refs/heads/{branch}"))]),
+        None => asked("git/refs"),
+    }
+}
+
+/// The same names are those of a forge's tools and of a file system's.
+fn writes(name: &str, input: &Input) -> Option<Tool> {
+    if is_remote(input) {
+        return pushes(name, input);
+    }
+    if is_on(input, &["dryRun", "dry_run"]) {
+        return None;
+    }
+    let mut paths = edited(input);
+    let more = ["source", "relative_path", "pathInProject", "new_name", "uri", "from", "to"];
+    paths.extend(more.iter().filter_map(|key| text(input, &[key])).filter(|path| !path.contains('\n')));
+    (!paths.is_empty()).then_some(Tool::Edit { paths })
+}
+
+fn makes(_: &str, input: &Input) -> Option<Tool> {
+    runs(&["mkdir -p", &quoted(&text(input, &["path", "dir_path", "directory"])?)])
+}
+
+/// A shell, or a program with its arguments.
+fn shell(_: &str, input: &Input) -> Option<Tool> {
+    let mut command = match input.get("command").or_else(|| input.get("cmd")).or_else(|| input.get("script"))? {
+        Value::String(text) => text.clone(),
+        Value::Array(_) => quoted_all(&words(input, &["command", "cmd", "script"])),
+        _ => return None,
+    };
+    let arguments = words(input, &["args", "arguments", "argv"]);
+    if !arguments.is_empty() {
+        command = format!("{command} {}", quoted_all(&arguments));
+    }
+    let folder = text(input, &["cwd", "workingDirectory", "working_dir", "workDir"]);
+    Some(Tool::Shell {
+        command: folder.map_or(command.clone(), |folder| format!("cd {} || exit\n{command}", quoted(&folder))),
+    })
+}
+
+fn quoted_all(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The verbs of servers for git that change something.
+const VERBS: [&str; 32] = [
+    "add",
+    "am",
+    "apply",
+    "bisect",
+    "branch",
+    "checkout",
+    "cherry_pick",
+    "clean",
+    "clone",
+    "commit",
+    "config",
+    "create_branch",
+    "delete_branch",
+    "fetch",
+    "init",
+    "merge",
+    "mv",
+    "notes",
+    "pull",
+    "push",
+    "rebase",
+    "remote",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "submodule",
+    "switch",
+    "tag",
+    "update_ref",
+    "worktree",
+];
+
+/// A tool that calls git: `git_commit` with `repo_path` and `message`.
+fn git(verb: &str, input: &Input) -> Option<Tool> {
+    let mut call = vec!["git".to_owned()];
+    if let Some(folder) = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory"]) {
+        call.extend(["-C".to_owned(), folder]);
+    }
+    let name = || text(input, &["branch_name", "branchName", "branch", "name", "target"]);
+    match verb {
+        "commit" => {
+            call.push("commit".to_owned());
+            call.extend(text(input, &["message"]).map(|message| format!("--message={message}")));
+            let options = [("amend", "--amend"), ("noVerify", "--no-verify"), ("no_verify", "--no-verify")];
+            call.extend(options.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
+        }
+        "checkout" | "switch" => {
+            call.push("checkout".to_owned());
+            call.extend(is_on(input, &["create", "createBranch", "create_branch", "b"]).then(|| "-b".to_owned()));
+            call.push(name()?);
+        }
+        "create_branch" | "delete_branch" | "branch" => return branch(verb, call, input),
+        "reset" => {
+            call.push("reset".to_owned());
+            call.extend(text(input, &["mode"]).map(|mode| format!("--{}", mode.trim_start_matches('-'))));
+            call.extend(text(input, &["target", "commit", "ref"]));
+        }
+        _ => operated(verb, &mut call, input),
+    }
+    Some(Tool::Shell { command: quoted_all(&call) })
+}
+
+/// Branches that are made, set, renamed or deleted.
+fn branch(verb: &str, mut call: Vec<String>, input: &Input) -> Option<Tool> {
+    let name = text(input, &["branch_name", "branchName", "name", "branch"]);
+    let mode = text(input, &["mode", "operation", "action"]).unwrap_or_default();
+    let force = is_on(input, &["force"]);
+    call.push("branch".to_owned());
+    match mode.as_str() {
+        _ if verb == "delete_branch" => call.push(if force { "-D" } else { "-d" }.to_owned()),
+        "delete" => call.push(if force { "-D" } else { "-d" }.to_owned()),
+        "rename" | "move" => call.push(if force { "-M" } else { "-m" }.to_owned()),
+        "create" => call.extend(force.then(|| "-f".to_owned())),
+        _ if verb == "create_branch" => call.extend(force.then(|| "-f".to_owned())),
+        _ => return None,
+    }
+    call.push(name?);
+    call.extend(text(input, &["new_name", "newName", "newBranchName"]));
+    call.extend(text(input, &["base_branch", "baseBranch", "start_point", "startPoint"]));
+    Some(Tool::Shell { command: quoted_all(&call) })
+}
+
+/// Any other verb, with what it works on in the order of git's own words.
+fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
+    const OPTIONS: [(&str, &str); 10] = [
+        ("force", "--force"),
+        ("all", "--all"),
+        ("mirror", "--mirror"),
+        ("tags", "--tags"),
+        ("delete", "--delete"),
+        ("rebase", "--rebase"),
+        ("abort", "--abort"),
+        ("squash", "--squash"),
+        ("noVerify", "--no-verify"),
+        ("no_verify", "--no-verify"),
+    ];
+    const OPERANDS: [&str; 20] = [
+        "mode",
+        "operation",
+        "action",
+        "remote",
+        "name",
+        "url",
+        "worktree_path",
+        "worktreePath",
+        "refspec",
+        "branch",
+        "branch_name",
+        "branchName",
+        "remoteBranch",
+        "source",
+        "target",
+        "ref",
+        "commit",
+        "commits",
+        "upstream",
+        "files",
+    ];
+    call.push(verb.replace('_', "-"));
+    call.extend(OPTIONS.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
+    let verbed = matches!(verb, "stash" | "worktree" | "remote" | "notes" | "bisect" | "submodule" | "tag");
+    let taken = OPERANDS.iter().filter(|key| verbed || !matches!(**key, "mode" | "operation" | "action"));
+    // The usual remote is named, so that what follows it is not taken for one.
+    if matches!(verb, "push" | "pull" | "fetch") && !input.contains_key("remote") {
+        call.push("origin".to_owned());
+    }
+    call.extend(taken.flat_map(|key| words(input, &[key])));
+}
