@@ -12,6 +12,8 @@ pub(super) struct Text {
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
     pub(super) assignments: Vec<Assignment>,
+    /// Whether this shell reads it itself, and not another program.
+    pub(super) own: bool,
 }
 
 /// What a command comes to.
@@ -439,7 +441,7 @@ fn short(
             let attached = &text[place + letter.len_utf8()..];
             let inside = !attached.is_empty();
             let value = if inside { Some(Word::from(attached)) } else { words.get(at + 1).cloned() };
-            if value == Some(Word::Spread) {
+            if value.as_ref().is_some_and(Word::is_several) {
                 return Err(Why::DynamicCommand);
             }
             given.push((option, value.ok_or(Why::UnknownOption)?));
@@ -508,6 +510,7 @@ fn run_words(words: &[Word], command: &Command, told: &mut Told) {
         folders: command.folders.clone(),
         carried: command.carried.clone(),
         assignments: command.assignments.clone(),
+        own: command.words.first().and_then(Word::known) == Some("eval"),
     });
 }
 

@@ -7,12 +7,13 @@
 //! ```
 //! use portolan_core::gates::guards::{self, Scene};
 //! use portolan_core::gates::{Decision, Guidelines, Intent, Tool};
+//! use portolan_core::shell::Surroundings;
 //!
 //! let intent = Intent {
 //!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![],
 //!     tool: Tool::Shell { command: "$X commit".into() },
 //! };
-//! let reading = guards::read(&intent);
+//! let reading = guards::read(&intent, &Surroundings::default());
 //! assert!(!guards::wanted(&intent, &reading).aliases);
 //! let judgements = guards::judge(&intent, &reading, &Scene::default(), &Guidelines::default());
 //! assert_eq!(guards::overall(&judgements), Decision::Ask, "what cannot be told is never waved through");
@@ -36,7 +37,7 @@ use finding::Finding;
 
 use super::{Decision, Guidelines, Intent, Judgement, Tool};
 use crate::shell::git::{self, Action, Message};
-use crate::shell::{self, Reading};
+use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
@@ -62,10 +63,11 @@ pub fn guards() -> impl Iterator<Item = &'static str> {
     GUARDS.iter().map(|guard| guard.id)
 }
 
-/// What the tool call would run in a shell. Aliases of git are not known yet: see [`shell::expand`].
-pub fn read(intent: &Intent) -> Reading {
+/// What the tool call would run in a shell that begins in these surroundings. Aliases of git are not known yet: see
+/// [`shell::expand`].
+pub fn read(intent: &Intent, around: &Surroundings) -> Reading {
     match &intent.tool {
-        Tool::Shell { command } => shell::read(command),
+        Tool::Shell { command } => shell::read_in(command, around),
         Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => Reading::default(),
     }
 }

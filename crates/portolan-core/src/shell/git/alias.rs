@@ -75,6 +75,7 @@ fn meant(command: &Command, alias: &Alias) -> Option<Reading> {
         carried: carried.clone(),
         after: command.after.clone(),
         level: command.level,
+        memory: Arc::default(),
     };
     match alias.text.strip_prefix('!') {
         // It runs at the top of the repository, and gets the arguments behind its last command.

@@ -16,10 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portolan_core::gates::bypass;
-use portolan_core::gates::guards::{self, Place, Scene, Wanted, Worktree};
-use portolan_core::gates::{Guidelines, Intent};
+use portolan_core::gates::guards::{self, Head, Place, Scene, Wanted, Worktree};
+use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
-use portolan_core::shell::{self, Reading};
+use portolan_core::shell::{self, Reading, Surroundings};
 
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
@@ -53,9 +53,9 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
 
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
 pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
-    let mut reading = guards::read(intent);
-    let mut wanted = guards::wanted(intent, &reading);
     let mut search = Search::default();
+    let mut reading = guards::read(intent, &around(intent, &mut search));
+    let mut wanted = guards::wanted(intent, &reading);
     if wanted.aliases {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
@@ -75,6 +75,18 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         }
     }
     Found { reading, wanted, scene }
+}
+
+/// What the shell of the call finds where it begins.
+fn around(intent: &Intent, search: &mut Search) -> Surroundings {
+    let Tool::Shell { .. } = &intent.tool else { return Surroundings::default() };
+    let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
+    let branch = worktree.and_then(|worktree| match &worktree.head {
+        Head::Branch(branch) => Some(branch.clone()),
+        Head::Unborn(_) | Head::Detached(_) | Head::Unknown => None,
+    });
+    let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
+    Surroundings { folder: Some(intent.folder.clone()), home, branch }
 }
 
 /// The variables of this process that ask for a bypass.
