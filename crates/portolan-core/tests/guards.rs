@@ -104,7 +104,7 @@ impl World {
         let reading = shell::expand(&guards::read(&intent, &self.around()), &self.aliases);
         let wanted = guards::wanted(&intent, &reading);
         let mut scene = self.scene.clone();
-        for path in wanted.paths.iter().chain(&wanted.folders) {
+        for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named) {
             scene.places.insert(path.clone(), self.place(path));
         }
         guards::judge(&intent, &reading, &scene, &self.guidelines)

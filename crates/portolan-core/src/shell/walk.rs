@@ -436,8 +436,10 @@ impl<'a> Walk<'a> {
             match &redirect.target {
                 RedirectTarget::Heredoc(heredoc) => told.stdin = Some(self.heredoc(&heredoc.body)),
                 RedirectTarget::Word(target) => {
-                    let word = self.word(target);
-                    self.redirection(redirect.kind, word, &mut told);
+                    // Where a shell takes several, it writes them all.
+                    for word in self.fields(target) {
+                        self.redirection(redirect.kind, word, &mut told);
+                    }
                 }
             }
         }

@@ -245,6 +245,9 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         "alias" | "enable" | "hash" if command.words.len() > 1 => {
             told.doubts.push((Why::Redefined, text_of(&command.words)))
         }
+        "shopt" | "setopt" if command.words.iter().any(|word| matches!(word.known(), Some("dotglob" | "globdots"))) => {
+            told.doubts.push((Why::Redefined, text_of(&command.words)));
+        }
         "trap" => {
             let flag = |word: &&Word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"));
             let text = command.words[1..].iter().find(flag).cloned();

@@ -26,9 +26,11 @@ mod hooks;
 mod integration;
 mod issue;
 mod moves;
+mod named;
 mod protect;
 mod push;
 mod scene;
+mod shadow;
 mod typecheck;
 mod undecidable;
 
@@ -83,6 +85,7 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
     }
     for command in &reading.commands {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
+        wanted.named.extend(named::paths(&intent.folder, command));
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
         let folders = act::folders(&intent.folder, &told);

@@ -11,7 +11,7 @@ mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,8 +60,8 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let mut scene = Scene { environment: environment(), ..Scene::default() };
-    for path in wanted.paths.iter().chain(&wanted.folders).take(MAX_PATHS) {
+    let mut scene = Scene { environment: environment(), own: own(&intent.folder), ..Scene::default() };
+    for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
         }
@@ -75,6 +75,14 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         }
     }
     Found { reading, wanted, scene }
+}
+
+/// The files of the gates that lie anywhere: this program, and the log where a variable names one.
+fn own(folder: &str) -> BTreeSet<String> {
+    let program = std::env::current_exe().ok();
+    let log = crate::audit::project_log(Path::new(folder));
+    let resolved = |path: &Path| paths::resolve(path.to_str()?, true)?.to_str().map(str::to_owned);
+    program.iter().chain([&log]).filter_map(|path| resolved(path)).collect()
 }
 
 /// What the shell of the call finds where it begins.
@@ -135,6 +143,10 @@ impl Search {
     fn place(&mut self, path: &str) -> Option<Place> {
         let resolved = paths::resolve(path, true)?;
         let place = self.placed(&resolved)?;
+        // Another name of the same file is the same file.
+        if let Some(twin) = paths::twin(&resolved, place.worktree.as_deref()) {
+            return self.placed(&twin);
+        }
         if place.worktree.is_some() {
             return Some(place);
         }
