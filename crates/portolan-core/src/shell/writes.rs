@@ -104,15 +104,14 @@ fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
         return None;
     }
     let folder = folder.trim_end_matches('/');
-    Some(match path.known().map(|path| (path, path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())) {
-        Some((path, name)) if !matches!(name, "" | "." | "..") && !(recursive && path.ends_with('/')) => {
-            match recursive && name.starts_with('.') {
-                true => Word::Pattern(format!("{folder}/{name}/*")),
-                false => Word::Known(format!("{folder}/{name}")),
-            }
-        }
-        _ => in_folder(folder),
-    })
+    let Some(path) = path.known() else { return Some(in_folder(folder)) };
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    // `x/.` and, to some programs, `x/` are what is in `x`.
+    if matches!(name, "" | "." | "..") || (recursive && path.ends_with('/')) {
+        return Some(in_folder(folder));
+    }
+    let whole = format!("{folder}/{name}");
+    Some(if recursive && name.starts_with('.') { in_folder(&whole) } else { Word::Known(whole) })
 }
 
 /// Any file in a folder.

@@ -222,7 +222,7 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     for write in &command.writes {
         for folder in &command.folders {
             let literal = match write {
-                Word::Pattern(pattern) if named::split(pattern).0 != "" => Some(pattern.replace('\\', "")),
+                Word::Pattern(pattern) if !named::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
                 _ => write.known().map(str::to_owned),
             };
             let path = literal.and_then(|path| seen_from(from, folder, &path));

@@ -10,11 +10,11 @@ const PROGRAMS: [&str; 3] = ["git", "gh", "portolan"];
 
 pub(super) fn look(act: &Act<'_>, at: usize) -> Option<Finding> {
     let call = &act.calls[at];
-    configured(act, call).or_else(|| shadowed(act, call)).map(|finding| finding.at(at))
+    configured(call).or_else(|| shadowed(act, call)).map(|finding| finding.at(at))
 }
 
 /// Configuration of git that reaches whatever the command starts.
-fn configured(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+fn configured(call: &Call<'_>) -> Option<Finding> {
     let sets = |name: &str| name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM";
     let command = call.command;
     let given = command.carried.iter().chain(&command.assignments).find(|given| sets(&given.name))?;
@@ -25,7 +25,6 @@ fn configured(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     }
     let reason = format!("`{}` changes the configuration of every git that `{program}` starts", given.name);
     Some(Finding::block("", reason).remedy(format!("run it without `{}`", given.name)))
-        .filter(|_| !act.calls.is_empty())
 }
 
 /// A program that is found on a `PATH` of the command's own.
