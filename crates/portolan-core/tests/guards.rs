@@ -15,7 +15,7 @@ use portolan_core::gates::bypass::{Bypass, Source, Uses};
 use portolan_core::gates::guards::{self, FlowScene, Head, Operation, Place, Scene, Verdict, Worktree};
 use portolan_core::gates::guidelines::{IssueProvider, Level, Who};
 use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
-use portolan_core::shell;
+use portolan_core::shell::{self, Surroundings};
 use portolan_core::value::Timestamp;
 use proptest::prelude::*;
 
@@ -101,13 +101,21 @@ impl World {
             tool,
             arguments: Vec::new(),
         };
-        let reading = shell::expand(&guards::read(&intent), &self.aliases);
+        let reading = shell::expand(&guards::read(&intent, &self.around()), &self.aliases);
         let wanted = guards::wanted(&intent, &reading);
         let mut scene = self.scene.clone();
-        for path in wanted.paths.iter().chain(&wanted.folders) {
+        for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named) {
             scene.places.insert(path.clone(), self.place(path));
         }
         guards::judge(&intent, &reading, &scene, &self.guidelines)
+    }
+
+    fn around(&self) -> Surroundings {
+        let branch = self.head.as_ref().and_then(|worktree| match &worktree.head {
+            Head::Branch(branch) => Some(branch.clone()),
+            _ => None,
+        });
+        Surroundings { folder: Some("/repo".to_owned()), home: Some("/home/me".to_owned()), branch }
     }
 
     fn shell(&self, command: &str) -> Vec<Judgement> {

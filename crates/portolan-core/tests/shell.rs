@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use portolan_core::shell::git::{Action, Branch, Fetch, Invocation, Message, Push, Refspec};
-use portolan_core::shell::{self, Command, Reading, Word, git};
+use portolan_core::shell::{self, Command, Reading, Surroundings, Word, git};
 use proptest::prelude::*;
 
 fn text(word: &Word) -> String {
@@ -18,6 +18,7 @@ fn text(word: &Word) -> String {
         Word::Known(text) => text.clone(),
         Word::Dynamic => "?".to_owned(),
         Word::Spread => "?*".to_owned(),
+        Word::Pattern(text) => format!("={text}"),
     }
 }
 
@@ -200,7 +201,12 @@ fn lines(reading: &Reading) -> Vec<String> {
 }
 
 fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
-    lines(&shell::expand(&shell::read(text), aliases))
+    let around = Surroundings {
+        folder: Some("/repo".to_owned()),
+        home: Some("/home/me".to_owned()),
+        branch: Some("feat/1".to_owned()),
+    };
+    lines(&shell::expand(&shell::read_in(text, &around), aliases))
 }
 
 /// The file with what is told now, and how many commands it has.
@@ -322,7 +328,7 @@ proptest! {
                 0 => format!("sh -c {}", quoted(&text)),
                 1 => format!("( {text} )"),
                 2 => format!("true && {text}"),
-                3 => format!("env X=1 sh -c {}", quoted(&text)),
+                3 => format!("env W=1 sh -c {}", quoted(&text)),
                 4 => format!("echo $( {text} )"),
                 5 => format!("if true; then {text}; fi"),
                 6 => format!("eval {}", quoted(&text)),

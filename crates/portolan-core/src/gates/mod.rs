@@ -25,5 +25,5 @@ pub use bypass::Bypass;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};
-pub use protected::{OPEN, PROTECTED, holds_protected, is_protected};
+pub use protected::{OPEN, PROTECTED, holds_protected, is_protected, may_be_protected};
 pub use rules::{RULES, Rule};

@@ -2,7 +2,7 @@
 
 /// What is protected, wherever in a project it stands: hosts also read their settings in subfolders. A pattern that ends
 /// in `/**` is a folder with all that is in it, one that ends in `*` is all files whose names begin so.
-pub const PROTECTED: [&str; 11] = [
+pub const PROTECTED: [&str; 18] = [
     ".claude/settings*",
     ".codex/hooks.json",
     ".codex/config.toml",
@@ -14,6 +14,14 @@ pub const PROTECTED: [&str; 11] = [
     ".git/**",
     ".portolan/**",
     ".vscode/settings.json",
+    ".vscode/mcp.json",
+    ".cursor/mcp.json",
+    ".mcp.json",
+    // What a person has set for all projects.
+    ".claude.json",
+    ".gitconfig",
+    ".config/git/**",
+    ".config/opencode/**",
 ];
 
 /// What agents write beneath a protected folder, because it is content of the project.
@@ -45,6 +53,81 @@ pub fn holds_protected(relative: &str) -> bool {
             pattern.len() > place.len() && place.iter().zip(&pattern).all(|(part, expected)| part == expected)
         })
     })
+}
+
+/// Whether a pattern of the shell, relative to the project, may match a path that only a person may write. A name that
+/// begins with `.` is only matched by one that begins so as well. `takes` counts folders with such paths in them, too.
+///
+/// ```
+/// use portolan_core::gates::may_be_protected;
+/// assert!(may_be_protected(".claude/*.json", false));
+/// assert!(may_be_protected(".[a-z]*", true));
+/// assert!(!may_be_protected("*", true));
+/// ```
+pub fn may_be_protected(pattern: &str, takes: bool) -> bool {
+    let pattern = pattern.to_lowercase();
+    let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    (0..parts.len()).map(|from| &parts[from..]).any(|place| {
+        let open = OPEN.iter().any(|open| {
+            let folder = open.trim_end_matches("/**").split('/');
+            place.len() > folder.clone().count() && folder.zip(place).all(|(name, part)| name == *part)
+        });
+        !open && PROTECTED.iter().any(|expected| may_cover(expected, place, takes))
+    })
+}
+
+fn may_cover(expected: &str, place: &[&str], takes: bool) -> bool {
+    // Names that stand for all that begin so.
+    const SAMPLES: [&str; 2] = ["settings.json", "settings.local.json"];
+    let expected: Vec<&str> = expected.split('/').collect();
+    let Some((last, folders)) = expected.split_last() else { return false };
+    let fits = folders.iter().zip(place).all(|(name, part)| part_matches(part, name));
+    if place.len() < folders.len() || (place.len() == folders.len() && *last != "**") {
+        return takes && fits;
+    }
+    match (*last, &place[folders.len()..]) {
+        ("**", _) => fits,
+        (name, [part]) if name.ends_with('*') => fits && SAMPLES.iter().any(|sample| part_matches(part, sample)),
+        (name, [part]) => fits && part_matches(part, name),
+        _ => false,
+    }
+}
+
+/// Whether a part of a pattern may match a name. A class in brackets counts for every character.
+fn part_matches(part: &str, name: &str) -> bool {
+    if name.starts_with('.') && !part.trim_start_matches('\\').starts_with('.') {
+        return false;
+    }
+    let name: Vec<char> = name.chars().collect();
+    let mut places = vec![false; name.len() + 1];
+    places[0] = true;
+    let mut characters = part.chars();
+    while let Some(character) = characters.next() {
+        let mut next = vec![false; name.len() + 1];
+        let literal = match character {
+            '*' => {
+                let first = places.iter().position(|reached| *reached).unwrap_or(places.len());
+                next[first..].fill(true);
+                places = next;
+                continue;
+            }
+            '?' => None,
+            '[' => {
+                let rest = characters.as_str();
+                let skipped =
+                    rest.char_indices().skip(1).find(|(_, char)| *char == ']').map_or(rest.len(), |(at, _)| at + 1);
+                characters = rest[skipped..].chars();
+                None
+            }
+            '\\' => characters.next(),
+            other => Some(other),
+        };
+        for at in 0..name.len() {
+            next[at + 1] = places[at] && literal.is_none_or(|literal| literal == name[at]);
+        }
+        places = next;
+    }
+    places[name.len()]
 }
 
 /// The parts of a path in lower case, without those that lead nowhere.
@@ -116,6 +199,10 @@ mod tests {
             ".portolan/runs/1/state.json",
             ".portolan/issues/../guidelines.yaml",
             ".vscode/settings.json",
+            ".mcp.json",
+            "/home/me/.gitconfig",
+            "/home/me/.config/git/config",
+            "/home/me/.claude.json",
         ] {
             assert!(is_protected(path), "{path}");
         }
@@ -150,6 +237,36 @@ mod tests {
         }
         for path in ["", "src", ".claude/skills", ".github/workflows"] {
             assert!(!holds_protected(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_may_match_counts() {
+        for pattern in [
+            ".claude/*",
+            ".claude/set*",
+            ".cl?ude/settings.json",
+            ".[a-z]*/settings.json",
+            ".git/hooks/*",
+            ".g*/x",
+            "web/.mcp.js*",
+        ] {
+            assert!(may_be_protected(pattern, false), "{pattern}");
+        }
+        for pattern in [".c*", ".[a-z]*", ".*"] {
+            assert!(may_be_protected(pattern, true), "{pattern}");
+        }
+        for pattern in [
+            "*",
+            "*.rs",
+            "src/*",
+            ".claude/skills/*",
+            ".portolan/issues/*",
+            "target/*/x",
+            ".github/workflows/*",
+            ".git\\*",
+        ] {
+            assert!(!may_be_protected(pattern, true), "{pattern}");
         }
     }
 }

@@ -15,7 +15,11 @@
 
 use std::sync::Arc;
 
+mod branches;
+mod builtins;
 pub mod git;
+mod making;
+mod memory;
 mod programs;
 mod queue;
 mod walk;
@@ -35,8 +39,10 @@ pub enum Word {
     Known(String),
     /// One word that only the run will know, such as `"$x"`.
     Dynamic,
-    /// Any number of words that only the run will know, such as `$x` or `*.rs`.
+    /// Any number of words that only the run will know, such as `$x`.
     Spread,
+    /// Any number of files whose names match, such as `*.rs`. What stands behind a backslash is meant as it is.
+    Pattern(String),
 }
 
 impl Word {
@@ -45,7 +51,16 @@ impl Word {
     pub fn known(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
-            Self::Dynamic | Self::Spread => None,
+            Self::Dynamic | Self::Spread | Self::Pattern(_) => None,
+        }
+    }
+
+    /// Whether any number of words may come of it.
+    #[must_use]
+    pub fn is_several(&self) -> bool {
+        match self {
+            Self::Spread | Self::Pattern(_) => true,
+            Self::Known(_) | Self::Dynamic => false,
         }
     }
 }
@@ -140,8 +155,33 @@ pub struct Reading {
     pub doubts: Vec<Doubt>,
 }
 
+/// What a shell finds where it is started, as far as somebody knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The folder that it begins in, from the root.
+    pub folder: Option<String>,
+    /// The folder that `~` and `$HOME` lead to.
+    pub home: Option<String>,
+    /// The branch that is checked out in `folder`.
+    pub branch: Option<String>,
+}
+
 /// Every simple command that could run when a shell is given `text`.
 #[must_use]
 pub fn read(text: &str) -> Reading {
-    queue::read(queue::Pending::new(text))
+    read_in(text, &Surroundings::default())
+}
+
+/// The same, where more is known than the text says.
+///
+/// ```
+/// use portolan_core::shell::{self, Surroundings, Word};
+///
+/// let around = Surroundings { home: Some("/home/me".into()), ..Surroundings::default() };
+/// let reading = shell::read_in("d=~/x; rm \"$d\"/{a,b}", &around);
+/// assert_eq!(reading.commands[0].words[1..], [Word::from("/home/me/x/a"), Word::from("/home/me/x/b")]);
+/// ```
+#[must_use]
+pub fn read_in(text: &str, around: &Surroundings) -> Reading {
+    queue::read(queue::Pending::new(text, around.clone()))
 }

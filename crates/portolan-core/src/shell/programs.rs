@@ -1,6 +1,7 @@
 //! What is known of programs by their name: which change the folder, which run others, which are shells.
 
-use super::{Command, Word};
+use super::git::{self, Action};
+use super::{Command, Word, words};
 
 /// The name of a program without its path.
 pub(super) fn base_name(program: &str) -> &str {
@@ -137,24 +138,61 @@ pub(super) fn is_script(program: &str) -> bool {
     program.contains('/') && !homes.iter().any(|home| program.starts_with(home) && !program.contains("/../"))
 }
 
+/// Where the shell goes.
+pub(super) enum To {
+    /// Into a folder.
+    Folder(Word),
+    /// Home.
+    Home,
+    /// Where it was before.
+    Previous,
+    /// What `pushd` has put aside.
+    Popped,
+    /// It cannot be told.
+    Anywhere,
+}
+
 /// The folder that the shell goes on in after this command.
-pub(super) fn moves_to(command: &Command) -> Option<Word> {
+pub(super) fn moves_to(command: &Command) -> Option<To> {
     let name = command.words.first()?.known()?;
-    let rest: Vec<&Word> = command.words.iter().skip(1).collect();
-    match (name, rest.as_slice()) {
-        ("cd" | "pushd" | "chdir", rest) => {
-            let folder = rest.iter().find(|word| !matches!(word.known(), Some("-P" | "-L" | "-e" | "-@" | "--")));
-            Some(match folder {
-                Some(Word::Known(folder)) if !folder.is_empty() && !folder.starts_with(['-', '+']) => {
-                    Word::Known(folder.clone())
-                }
-                // Home, the folder before, or what only the run knows.
-                _ => Word::Dynamic,
-            })
+    let plain = |word: &&Word| !matches!(word.known(), Some("-P" | "-L" | "-e" | "-@" | "--"));
+    let mut rest = command.words.iter().skip(1).filter(plain);
+    match (name, rest.next()) {
+        ("cd" | "chdir", None) => Some(To::Home),
+        ("cd" | "chdir", Some(Word::Known(folder))) if folder == "-" => Some(To::Previous),
+        ("cd" | "pushd" | "chdir", Some(Word::Known(folder)))
+            if !folder.is_empty() && !folder.starts_with(['-', '+']) =>
+        {
+            Some(To::Folder(Word::Known(folder.clone())))
         }
-        ("popd", _) => Some(Word::Dynamic),
+        ("popd", None) => Some(To::Popped),
+        ("cd" | "pushd" | "chdir" | "popd", _) => Some(To::Anywhere),
         _ => None,
     }
+}
+
+/// Whether another branch may be checked out after this command.
+pub(super) fn may_switch(command: &Command) -> bool {
+    if words::names_branch(command) {
+        return false;
+    }
+    let switches = |word: &str| matches!(word, "checkout" | "switch" | "co" | "sw");
+    match git::invocation(command) {
+        Some(told) => !matches!(
+            told.action,
+            Action::Reads | Action::Commit(_) | Action::Push(_) | Action::Merge(_) | Action::Pull(_) | Action::Reset(_)
+        ),
+        None => command.words.iter().filter_map(Word::known).any(switches),
+    }
+}
+
+/// Whether much follows from what a name means: a function of that name would be something else.
+pub(super) fn means_much(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "git", "gh", "portolan", "cd", "pushd", "popd", "eval", "exec", "command", "builtin", "source", "env", "sudo",
+        "export", "read", "trap", "rm", "mv", "cp", "echo", "cat", "test", "[", "true", "ls", "grep",
+    ];
+    NAMES.contains(&name) || is_shell(name)
 }
 
 /// Whether the command does nothing but to move the shell.

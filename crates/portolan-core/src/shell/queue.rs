@@ -7,8 +7,9 @@ use std::sync::Arc;
 use shuck_parser::parser::Parser;
 use shuck_parser::{ShellDialect, ShellProfile};
 
+use super::memory::Memory;
 use super::walk::Walk;
-use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, Why, Word};
+use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, Surroundings, Why, Word};
 
 /// How often a text may lead to another text.
 const MAX_LEVELS: usize = 12;
@@ -32,16 +33,18 @@ pub(super) struct Pending {
     pub(super) carried: Arc<Vec<Assignment>>,
     pub(super) after: Arc<Vec<Command>>,
     pub(super) level: usize,
+    pub(super) memory: Arc<Memory>,
 }
 
 impl Pending {
-    pub(super) fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str, around: Surroundings) -> Self {
         Self {
             text: text.to_owned(),
             folders: vec![Word::from(".")],
             carried: Arc::default(),
             after: Arc::default(),
             level: 0,
+            memory: Arc::new(Memory::new(Arc::new(around))),
         }
     }
 }

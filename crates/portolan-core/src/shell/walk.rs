@@ -9,16 +9,17 @@ use shuck_ast::{
 
 use std::sync::Arc;
 
+use super::memory::{Declares, Memory, Skipped};
 use super::queue::{MAX_COMMANDS, Pending, doubt};
-use super::{Assignment, Command, Reading, Why, Word, programs, wrap, writes};
+use super::{Assignment, Command, MAX_BYTES, Reading, Why, Word, programs, wrap, writes};
 
 /// The folders that the next statement may run in.
 pub(super) type Folders = Vec<Word>;
 
 /// Where a statement leaves the shell: after success, and after failure. None: it does not come back.
-struct Left {
-    success: Folders,
-    failure: Folders,
+pub(super) struct Left {
+    pub(super) success: Folders,
+    pub(super) failure: Folders,
 }
 
 impl Left {
@@ -43,11 +44,18 @@ pub(super) struct Walk<'a> {
     pub(super) source: &'a str,
     pub(super) pending: Vec<Pending>,
     reading: &'a mut Reading,
-    folders: Folders,
+    pub(super) folders: Folders,
     carried: Arc<Vec<Assignment>>,
     after: Arc<Vec<Command>>,
-    level: usize,
-    functions: Vec<String>,
+    pub(super) level: usize,
+    pub(super) functions: Vec<String>,
+    pub(super) memory: Arc<Memory>,
+    /// A call of git, or of what stands for it, may have checked out another branch.
+    pub(super) switched: bool,
+    /// In how many bodies this is that may run at any time, or again.
+    pub(super) repeats: usize,
+    /// How much text may still be read again for the sake of a loop.
+    pub(super) spare: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -61,6 +69,10 @@ impl<'a> Walk<'a> {
             after: from.after.clone(),
             level: from.level,
             functions: Vec::new(),
+            memory: from.memory.clone(),
+            switched: false,
+            repeats: 0,
+            spare: MAX_BYTES,
         }
     }
 
@@ -85,6 +97,7 @@ impl<'a> Walk<'a> {
     }
 
     fn tell(&mut self, command: Command) {
+        self.switched |= programs::may_switch(&command);
         match self.reading.commands.len() {
             0..MAX_COMMANDS => self.reading.commands.push(command),
             MAX_COMMANDS if self.reading.doubts.last().is_none_or(|last| last.why != Why::TooLong) => {
@@ -115,18 +128,19 @@ impl<'a> Walk<'a> {
 
     /// Statements that leave the shell as it was.
     pub(super) fn subshell(&mut self, body: &StmtSeq) {
-        let (folders, carried) = (self.folders.clone(), self.carried.clone());
+        let (folders, carried, memory) = (self.folders.clone(), self.carried.clone(), self.memory.clone());
         self.sequence(body, folders.clone());
-        (self.folders, self.carried) = (folders, carried);
+        (self.folders, self.carried, self.memory) = (folders, carried, memory);
     }
 
     /// A text that another shell, or this one, reads from here.
     pub(super) fn text(&mut self, text: String) {
         let (folders, carried, after) = (self.folders.clone(), self.carried.clone(), self.after.clone());
-        self.pending.push(Pending { text, folders, carried, after, level: self.level + 1 });
+        let memory = self.memory.clone();
+        self.pending.push(Pending { text, folders, carried, after, level: self.level + 1, memory });
     }
 
-    fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
+    pub(super) fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
         for statement in body.iter() {
             folders = self.statement(statement, folders).either();
         }
@@ -141,7 +155,9 @@ impl<'a> Walk<'a> {
         self.folders.clone_from(&folders);
         let redirections = self.redirections(&statement.redirects);
         let background = matches!(statement.terminator, Some(StmtTerminator::Background(_)));
+        let memory = background.then(|| self.memory.clone());
         let left = self.command(&statement.command, folders.clone(), redirections);
+        self.memory = memory.unwrap_or_else(|| self.memory.clone());
         match (background, statement.negated) {
             (true, _) => Left::same(&folders),
             (false, true) => Left { success: left.failure, failure: left.success },
@@ -152,23 +168,22 @@ impl<'a> Walk<'a> {
     fn command(&mut self, command: &CommandSyntax, folders: Folders, redirections: Redirections) -> Left {
         match command {
             CommandSyntax::Simple(simple) => {
-                let assignments = self.assignments(&simple.assignments);
-                let name = self.word(&simple.name);
-                let empty =
-                    simple.args.is_empty() && name == Word::from("") && simple.name.span.slice(self.source).is_empty();
-                let mut words = if empty { Vec::new() } else { vec![name] };
+                let empty = simple.args.is_empty() && simple.name.span.slice(self.source).is_empty();
+                let assignments = self.assignments(&simple.assignments, empty);
+                let mut words = if empty { Vec::new() } else { self.program(&simple.name) };
                 for word in &simple.args {
-                    words.push(self.word(word));
+                    words.extend(self.fields(word));
                 }
                 self.simple(words, assignments, redirections, &folders)
             }
             CommandSyntax::Builtin(builtin) => self.leaving(builtin, &folders, redirections),
             CommandSyntax::Decl(declaration) => {
                 let mut words = vec![Word::from(declaration.variant.as_str())];
+                let how = Declares::of(&declaration.operands, declaration.variant.as_str(), self.source);
                 for operand in &declaration.operands {
-                    words.push(self.declared(operand));
+                    words.push(self.declared(operand, how));
                 }
-                let assignments = self.assignments(&declaration.assignments);
+                let assignments = self.assignments(&declaration.assignments, false);
                 self.simple(words, assignments, redirections, &folders)
             }
             CommandSyntax::Binary(binary) => self.row(binary, folders, redirections),
@@ -178,11 +193,19 @@ impl<'a> Walk<'a> {
             }
             CommandSyntax::Function(function) => {
                 self.writes_only(redirections, &folders);
-                self.functions.extend(function.static_names().map(|name| name.as_str().to_owned()));
-                // It runs where it is called.
-                let carried = self.carried.clone();
+                for name in function.static_names() {
+                    if programs::means_much(name.as_str()) {
+                        self.doubt(Why::Redefined, &format!("{}()", name.as_str()));
+                    }
+                    self.functions.push(name.as_str().to_owned());
+                }
+                // It runs where it is called, and with what is set by then.
+                let (carried, memory) = (self.carried.clone(), self.memory.clone());
+                Arc::make_mut(&mut self.memory).forget_all();
+                self.repeats += 1;
                 self.statement(&function.body, vec![Word::Dynamic]);
-                self.carried = carried;
+                self.repeats -= 1;
+                (self.carried, self.memory) = (carried, memory);
                 Left::same(&folders)
             }
             CommandSyntax::AnonymousFunction(function) => {
@@ -205,7 +228,9 @@ impl<'a> Walk<'a> {
         let first = row[row.len() - 1];
         let outer = self.after.clone();
         let before = self.told();
+        let start = self.memory.clone();
         let mut left = self.statement(&first.left, folders.clone());
+        let mut skipped = Skipped::new(self.only_assigns(&first.left));
         let mut sure: Vec<Command> = self.succeeded(&first.left, before).into_iter().collect();
         for binary in row.iter().rev() {
             let before = self.told();
@@ -213,11 +238,15 @@ impl<'a> Walk<'a> {
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
                     // Each part of a pipe is a shell of its own.
                     sure.clear();
+                    self.memory = start.clone();
                     self.statement(&binary.right, folders.clone());
+                    self.memory = start.clone();
+                    skipped = Skipped::new(false);
                     Left::same(&folders)
                 }
                 BinaryOp::And => {
                     self.after = Arc::new(latest(&outer, &sure));
+                    skipped.add(&self.memory, self.only_assigns(&binary.right));
                     let right = self.statement(&binary.right, left.success);
                     sure.extend(self.succeeded(&binary.right, before));
                     self.after = outer.clone();
@@ -225,12 +254,23 @@ impl<'a> Walk<'a> {
                 }
                 BinaryOp::Or => {
                     sure.clear();
+                    skipped.add(&start, false);
+                    skipped.add(&self.memory, false);
+                    skipped.join(&mut self.memory);
                     let right = self.statement(&binary.right, left.failure);
                     Left { success: union(left.success, right.success), failure: right.failure }
                 }
             };
         }
+        skipped.join(&mut self.memory);
         left
+    }
+
+    /// Whether a statement does nothing but to set variables, which does not fail.
+    fn only_assigns(&self, statement: &Stmt) -> bool {
+        let CommandSyntax::Simple(simple) = &statement.command else { return false };
+        let text = statement.span.slice(self.source);
+        simple.args.is_empty() && simple.name.span.slice(self.source).is_empty() && !text.contains(['(', '`', '<', '>'])
     }
 
     /// The call of git that has succeeded when `statement` has, if it is one and nothing else.
@@ -267,7 +307,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A group comes to what its last statement comes to.
-    fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> Left {
+    pub(super) fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> Left {
         let Some((last, before)) = body.as_slice().split_last() else { return Left::same(&folders) };
         for statement in before {
             folders = self.statement(statement, folders).either();
@@ -275,96 +315,7 @@ impl<'a> Walk<'a> {
         self.statement(last, folders)
     }
 
-    fn branching(&mut self, compound: &CompoundCommand, folders: Folders) -> Folders {
-        match compound {
-            CompoundCommand::If(branch) => {
-                let condition = self.last_of(&branch.condition, folders);
-                let mut after = self.sequence(&branch.then_branch, condition.success);
-                let mut otherwise = condition.failure;
-                for (condition, body) in &branch.elif_branches {
-                    let left = self.last_of(condition, otherwise);
-                    after = union(after, self.sequence(body, left.success));
-                    otherwise = left.failure;
-                }
-                match &branch.else_branch {
-                    Some(body) => union(after, self.sequence(body, otherwise)),
-                    None => union(after, otherwise),
-                }
-            }
-            CompoundCommand::For(each) => {
-                self.all(each.words.as_deref().unwrap_or_default());
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::Repeat(each) => {
-                self.word(&each.count);
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::Foreach(each) => {
-                self.all(&each.words);
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::Select(each) => {
-                self.all(&each.words);
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::ArithmeticFor(each) => {
-                for span in [each.init_span, each.condition_span, each.step_span].into_iter().flatten() {
-                    self.maybe_hidden(span.slice(self.source));
-                }
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::While(each) => self.again(&[&each.condition, &each.body], folders),
-            CompoundCommand::Until(each) => self.again(&[&each.condition, &each.body], folders),
-            CompoundCommand::Case(case) => {
-                self.word(&case.word);
-                let mut after = folders.clone();
-                for item in &case.cases {
-                    for pattern in &item.patterns {
-                        self.pattern(pattern);
-                    }
-                    let start = union(folders.clone(), after.clone());
-                    after = union(after, self.sequence(&item.body, start));
-                }
-                after
-            }
-            CompoundCommand::Arithmetic(arithmetic) => {
-                self.maybe_hidden(arithmetic.span.slice(self.source));
-                // What is no arithmetic is two subshells to other shells than bash.
-                if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
-                    self.text(inner.slice(self.source).to_owned());
-                }
-                folders
-            }
-            CompoundCommand::Conditional(conditional) => {
-                self.conditional(&conditional.expression);
-                folders
-            }
-            CompoundCommand::Always(always) => {
-                let after = self.sequence(&always.body, folders);
-                self.sequence(&always.always_body, after)
-            }
-            CompoundCommand::Subshell(_)
-            | CompoundCommand::BraceGroup(_)
-            | CompoundCommand::Time(_)
-            | CompoundCommand::Coproc(_) => folders,
-        }
-    }
-
-    /// Statements that run any number of times: a folder that they change may be any when they run again.
-    fn again(&mut self, bodies: &[&StmtSeq], mut folders: Folders) -> Folders {
-        let moves = |body: &&StmtSeq| programs::may_move(body.span.slice(self.source));
-        if bodies.iter().any(moves) {
-            folders = union(folders, vec![Word::Dynamic]);
-        }
-        let mut after = folders.clone();
-        for body in bodies {
-            folders = self.sequence(body, folders);
-            after = union(after, folders.clone());
-        }
-        after
-    }
-
-    fn all(&mut self, words: &[Syntax]) {
+    pub(super) fn all(&mut self, words: &[Syntax]) {
         for word in words {
             self.word(word);
         }
@@ -379,7 +330,7 @@ impl<'a> Walk<'a> {
             BuiltinCommand::Exit(given) => (&given.code, &given.extra_args, &given.assignments, true),
         };
         self.writes_only(redirections, folders);
-        self.assignments(assignments);
+        self.assignments(assignments, false);
         if let Some(word) = word {
             self.word(word);
         }
@@ -387,35 +338,69 @@ impl<'a> Walk<'a> {
         if leaves { Left { success: Vec::new(), failure: Vec::new() } } else { Left::same(folders) }
     }
 
-    fn declared(&mut self, operand: &Declared) -> Word {
+    fn declared(&mut self, operand: &Declared, how: Declares) -> Word {
         match operand {
-            Declared::Flag(word) | Declared::Dynamic(word) => self.word(word),
+            Declared::Flag(word) | Declared::Dynamic(word) => {
+                let word = self.word(word);
+                if word.known().is_none() {
+                    Arc::make_mut(&mut self.memory).lose();
+                }
+                word
+            }
             Declared::Name(reference) => {
                 self.maybe_hidden(reference.span.slice(self.source));
+                self.declare(reference.name.as_str(), None, how);
                 Word::from(reference.name.as_str())
             }
             Declared::Assignment(assignment) => {
-                let made = self.assignment(assignment);
+                let (made, value) = self.assignment(assignment);
                 let text = made.value.known().map(|value| format!("{}={value}", made.name));
+                self.declare(&made.name, Some(&value), how);
                 self.carry([made]);
                 text.map_or(Word::Dynamic, Word::Known)
             }
         }
     }
 
-    fn assignments(&mut self, given: &[AssignmentSyntax]) -> Vec<Assignment> {
-        given.iter().map(|assignment| self.assignment(assignment)).collect()
+    fn declare(&mut self, name: &str, value: Option<&Word>, how: Declares) {
+        let memory = Arc::make_mut(&mut self.memory);
+        match (how, value) {
+            (Declares::Plain | Declares::Exported, Some(value)) => memory.set(name, value, how == Declares::Exported),
+            (Declares::Exported, None) => memory.export(name),
+            (Declares::Plain, None) => memory.forget(name),
+            (Declares::Strange, _) => memory.estrange(name),
+            (Declares::Other, _) => memory.lose(),
+        }
     }
 
-    fn assignment(&mut self, given: &AssignmentSyntax) -> Assignment {
+    /// `remembered` where they hold for what follows, not for one command alone.
+    fn assignments(&mut self, given: &[AssignmentSyntax], remembered: bool) -> Vec<Assignment> {
+        let before = self.memory.clone();
+        let mut all = Vec::new();
+        for assignment in given {
+            let (made, value) = self.assignment(assignment);
+            let memory = Arc::make_mut(&mut self.memory);
+            // Shells do not agree on whether the next one sees it already, where it is for one command.
+            if remembered {
+                memory.set(&made.name, &value, false)
+            } else {
+                memory.forget(&made.name)
+            }
+            all.push(made);
+        }
+        if !remembered && !given.is_empty() {
+            self.memory = before;
+        }
+        all
+    }
+
+    /// What is set, and what the variable is then known to be.
+    fn assignment(&mut self, given: &AssignmentSyntax) -> (Assignment, Word) {
         if given.target.subscript.is_some() {
             self.maybe_hidden(given.target.span.slice(self.source));
         }
         let value = match &given.value {
-            AssignmentValue::Scalar(word) => match self.word(word) {
-                Word::Known(text) if !given.append => Word::Known(text),
-                _ => Word::Dynamic,
-            },
+            AssignmentValue::Scalar(word) => self.appended(given, word),
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
                     match element {
@@ -429,7 +414,20 @@ impl<'a> Walk<'a> {
                 Word::Dynamic
             }
         };
-        Assignment { name: given.target.name.as_str().to_owned(), value }
+        let known = if given.target.subscript.is_some() { Word::Dynamic } else { value.clone() };
+        let value = if matches!(value, Word::Known(_)) { value } else { Word::Dynamic };
+        (Assignment { name: given.target.name.as_str().to_owned(), value }, known)
+    }
+
+    fn appended(&mut self, given: &AssignmentSyntax, word: &Syntax) -> Word {
+        let value = self.value(word);
+        if !given.append {
+            return value;
+        }
+        match (self.memory.value(given.target.name.as_str()), value) {
+            (Some(Word::Known(before)), Word::Known(more)) => Word::Known(format!("{before}{more}")),
+            _ => Word::Dynamic,
+        }
     }
 
     fn redirections(&mut self, given: &[Redirect]) -> Redirections {
@@ -438,8 +436,10 @@ impl<'a> Walk<'a> {
             match &redirect.target {
                 RedirectTarget::Heredoc(heredoc) => told.stdin = Some(self.heredoc(&heredoc.body)),
                 RedirectTarget::Word(target) => {
-                    let word = self.word(target);
-                    self.redirection(redirect.kind, word, &mut told);
+                    // Where a shell takes several, it writes them all.
+                    for word in self.fields(target) {
+                        self.redirection(redirect.kind, word, &mut told);
+                    }
                 }
             }
         }
@@ -484,6 +484,13 @@ impl<'a> Walk<'a> {
         folders: &Folders,
     ) -> Left {
         if words.is_empty() {
+            // Nothing is left where variables come to nothing; such assignments hold for what follows as well.
+            for given in &assignments {
+                let known = self.memory.value(&given.name) == Some(&given.value);
+                if !known {
+                    Arc::make_mut(&mut self.memory).forget(&given.name);
+                }
+            }
             self.carry(assignments);
             self.writes_only(redirections, folders);
             return Left::same(folders);
@@ -503,29 +510,34 @@ impl<'a> Walk<'a> {
             self.doubt(why, &what);
         }
         for text in told.texts {
+            let memory = self.memory_of(text.own, &text.assignments);
             let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
             let (after, level) = (self.after.clone(), self.level + 1);
-            self.pending.push(Pending { text: text.text, folders: text.folders, carried, after, level });
+            self.pending.push(Pending { text: text.text, folders: text.folders, carried, after, level, memory });
         }
         let mut left = Left::same(folders);
         for mut command in told.commands {
-            if let Some(folder) = programs::moves_to(&command) {
-                let success = folders.iter().map(|from| join(from, &folder)).collect();
+            if let Some(success) = self.moved(&command, folders) {
                 left = Left { success, failure: folders.clone() };
             }
+            self.forgets(&command);
             writes::add(&mut command);
             if programs::exports(&command) {
                 self.export(&command);
             }
             let called = command.words.first().and_then(Word::known).unwrap_or_default().to_owned();
-            if self.functions.contains(&called) && programs::may_move(self.source) {
-                left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+            if self.functions.contains(&called) {
+                Arc::make_mut(&mut self.memory).forget_all();
+                if programs::may_move(self.source) {
+                    left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+                }
             }
             if !programs::only_moves(&command) || !command.writes.is_empty() {
                 self.tell(command);
             }
         }
         if told.moves {
+            Arc::make_mut(&mut self.memory).forget_all();
             left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
         }
         left
@@ -537,6 +549,9 @@ impl<'a> Walk<'a> {
         let named: Vec<Assignment> =
             named.map(|(name, value)| Assignment { name: name.to_owned(), value: Word::from(value) }).collect();
         if !named.is_empty() {
+            for given in &named {
+                self.declare(&given.name, Some(&given.value), Declares::Exported);
+            }
             self.carry(named);
         }
     }
@@ -566,7 +581,7 @@ pub(super) fn join(from: &Word, to: &Word) -> Word {
     }
 }
 
-fn union(mut one: Folders, other: Folders) -> Folders {
+pub(super) fn union(mut one: Folders, other: Folders) -> Folders {
     /// More folders than this are no longer told apart.
     const MAX: usize = 8;
     for folder in other {

@@ -5,78 +5,111 @@ use shuck_ast::{
     ParameterExpansion, ParameterExpansionSyntax, SourceText, StmtSeq, Word as Syntax, WordPart, WordPartNode,
 };
 
-use super::walk::Walk;
-use super::{Why, Word};
+use std::sync::Arc;
 
-/// A word that is being put together.
-#[derive(Default)]
-struct Making {
-    text: String,
-    dynamic: bool,
-    spread: bool,
-}
-
-impl Making {
-    fn done(self) -> Word {
-        match self {
-            Self { spread: true, .. } => Word::Spread,
-            Self { dynamic: true, .. } => Word::Dynamic,
-            Self { text, .. } => Word::Known(text),
-        }
-    }
-
-    fn expansion(&mut self, quoted: bool) {
-        self.dynamic = true;
-        self.spread |= !quoted;
-    }
-}
+use super::making::{Making, Piece};
+use super::walk::{Folders, Walk, join};
+use super::{Command, Why, Word};
 
 impl Walk<'_> {
-    /// What `word` comes to; the commands in it are told on the way.
+    /// The words that `word` comes to; the commands in it are told on the way.
+    pub(super) fn fields(&mut self, word: &Syntax) -> Vec<Word> {
+        let making = self.making(word);
+        self.finished(making)
+    }
+
+    /// The one word that `word` comes to.
     pub(super) fn word(&mut self, word: &Syntax) -> Word {
-        let mut making = Making::default();
-        if word.brace_syntax.iter().any(|brace| brace.expands()) {
-            making.expansion(false);
+        let mut words = self.fields(word);
+        match (words.len(), words.pop()) {
+            (1, Some(word)) => word,
+            (0, _) => Word::from(""),
+            _ => Word::Spread,
         }
+    }
+
+    /// The program that a command names. One that a variable or a brace names is left to the run.
+    pub(super) fn program(&mut self, word: &Syntax) -> Vec<Word> {
+        let making = self.making(word);
+        if making.variable || making.has_braces() {
+            return vec![if making.quoted { Word::Dynamic } else { Word::Spread }];
+        }
+        self.finished(making)
+    }
+
+    /// What a variable is given: braces, patterns and spaces mean nothing there.
+    pub(super) fn value(&mut self, word: &Syntax) -> Word {
+        let mut making = self.making(word);
+        for piece in &mut making.pieces {
+            match piece {
+                Piece::Live('~') => {}
+                Piece::Live(character) => *piece = Piece::Char(*character),
+                Piece::Unknown { several } => *several = false,
+                Piece::Char(_) => {}
+            }
+        }
+        making.quoted = true;
+        self.finished(making).pop().unwrap_or(Word::Dynamic)
+    }
+
+    fn finished(&self, making: Making) -> Vec<Word> {
+        making.words(|name| match name {
+            "" => self.variable("HOME")?.known().map(str::to_owned),
+            "+" => self.variable("PWD")?.known().map(str::to_owned),
+            "-" => self.variable("OLDPWD")?.known().map(str::to_owned),
+            _ => None,
+        })
+    }
+
+    fn making(&mut self, word: &Syntax) -> Making {
+        let mut making = Making::default();
         for (at, part) in word.parts.iter().enumerate() {
             self.part(part, at == 0, false, &mut making);
         }
-        making.done()
+        making
     }
 
     fn part(&mut self, node: &WordPartNode, first: bool, quoted: bool, making: &mut Making) {
         match &node.kind {
             WordPart::Literal(text) if quoted => {
                 self.live(text.syntax_str(self.source, node.span));
-                making.text.push_str(text.as_str(self.source, node.span));
+                making.push_text(text.as_str(self.source, node.span));
             }
             WordPart::Literal(text) => self.literal(text.syntax_str(self.source, node.span), first, making),
-            WordPart::SingleQuoted { value, .. } => making.text.push_str(value.slice(self.source)),
+            WordPart::SingleQuoted { value, .. } => {
+                making.quoted = true;
+                making.push_text(value.slice(self.source));
+            }
             WordPart::DoubleQuoted { parts, .. } => {
+                making.quoted = true;
                 for part in parts {
                     self.part(part, false, true, making);
                 }
             }
             WordPart::CommandSubstitution { body, syntax } => {
                 match self.substitution(body, *syntax, node.span.slice(self.source), quoted) {
-                    Some(text) if quoted => making.text.push_str(&text),
-                    _ => making.expansion(quoted),
+                    Some(text) => making.expand(&Word::Known(text), quoted),
+                    None => making.unknown(quoted),
                 }
             }
             WordPart::ProcessSubstitution { body, .. } => {
-                making.dynamic = true;
+                making.unknown(true);
                 self.subshell(body);
             }
             // `"$@"` is as many words as there are arguments.
-            WordPart::Variable(name) => making.expansion(quoted && name.as_str() != "@"),
+            WordPart::Variable(name) => self.expanded(name.as_str(), quoted, making),
             WordPart::Parameter(expansion) => {
-                let many = node.span.slice(self.source).contains('@');
-                making.expansion(quoted && !many);
-                self.parameter(expansion, node.span.slice(self.source));
+                let raw = node.span.slice(self.source);
+                match plain_name(raw) {
+                    Some(name) => self.expanded(name, quoted, making),
+                    None => making.unknown(quoted && !raw.contains('@')),
+                }
+                self.parameter(expansion, raw);
             }
             WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
-                making.dynamic = true;
+                making.unknown(true);
                 let raw = node.span.slice(self.source);
+                self.calculated(raw);
                 // What is no arithmetic is a substitution that begins with a subshell.
                 if let (None, Some(inner)) =
                     (expression_ast, raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')))
@@ -86,9 +119,40 @@ impl Walk<'_> {
                 self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
             }
             other => {
-                making.expansion(false);
+                making.unknown(false);
                 self.unwalked(other, node.span.slice(self.source));
             }
+        }
+    }
+
+    /// What stands for a variable, where the text tells it.
+    fn expanded(&self, name: &str, quoted: bool, making: &mut Making) {
+        let variable = making.variable;
+        match self.variable(name) {
+            Some(value) if self.memory.is_usual() || quoted => making.expand(&value, quoted),
+            _ => making.unknown(quoted && name != "@"),
+        }
+        // Where the shell is, and whose, is no name for something else.
+        making.variable = variable || (making.variable && !matches!(name, "HOME" | "PWD" | "OLDPWD"));
+    }
+
+    fn variable(&self, name: &str) -> Option<Word> {
+        let alone = |folders: &Folders| match &folders[..] {
+            [Word::Known(folder)] => join(&Word::from(self.memory.folder()?), &Word::from(folder.as_str())).into(),
+            _ => None,
+        };
+        match name {
+            "PWD" if self.memory.is_usual() => alone(&self.folders),
+            "OLDPWD" if self.memory.is_usual() => alone(&self.memory.previous()),
+            "PWD" | "OLDPWD" => None,
+            _ => self.memory.value(name).cloned(),
+        }
+    }
+
+    /// Arithmetic may give values to what it names.
+    pub(super) fn calculated(&mut self, raw: &str) {
+        if raw.contains('=') || raw.contains("++") || raw.contains("--") {
+            Arc::make_mut(&mut self.memory).forget_named(&raw.replace('$', " "));
         }
     }
 
@@ -101,15 +165,14 @@ impl Walk<'_> {
             match character {
                 '\\' => match characters.next() {
                     Some('\n') | None => {}
-                    Some(taken) => making.text.push(taken),
+                    Some(taken) => {
+                        making.quoted = true;
+                        making.push(taken);
+                    }
                 },
-                '*' | '?' | '[' => {
-                    // `[` alone is the program; a pattern has more.
-                    making.spread |= raw != "[";
-                    making.text.push(character);
-                }
-                '~' if begins => making.dynamic = true,
-                _ => making.text.push(character),
+                '*' | '?' | '[' | ']' | '{' | '}' | ',' => making.push_live(character),
+                '~' if begins => making.push_live(character),
+                _ => making.push(character),
             }
             begins = false;
         }
@@ -153,17 +216,34 @@ impl Walk<'_> {
         }
     }
 
-    /// `$(cat <<E … E)`, the way in which most write a message of several lines.
+    /// What a substitution comes to, where that is known: `$(cat <<E … E)`, the way in which most write a message of
+    /// several lines, and the branch that is checked out.
     fn repeated(&mut self, body: &StmtSeq) -> Option<String> {
         let before = self.told();
         self.subshell(body);
         let [command] = self.told_since(before) else { return None };
-        let cats = command.words == [Word::from("cat")] && command.writes.is_empty();
-        let text = command.stdin.as_ref().filter(|_| cats).and_then(Word::known)?;
-        (body.len() == 1).then(|| text.trim_end_matches('\n').to_owned())
+        if body.len() != 1 || !command.writes.is_empty() {
+            return None;
+        }
+        if command.words == [Word::from("cat")] {
+            let text = command.stdin.as_ref().and_then(Word::known)?;
+            return Some(text.trim_end_matches('\n').to_owned());
+        }
+        self.branch(command)
+    }
+
+    /// The branch that a call of git names, as long as nothing in the text may have checked out another.
+    fn branch(&self, command: &Command) -> Option<String> {
+        let settled = self.level == 0 && !self.switched && self.repeats == 0 && self.pending.is_empty();
+        let here = command.folders == [Word::from(".")];
+        let plain =
+            !command.assignments.iter().chain(command.carried.iter()).any(|given| given.name.starts_with("GIT_"));
+        (settled && here && plain && names_branch(command)).then(|| self.memory.branch().map(str::to_owned)).flatten()
     }
 
     fn parameter(&mut self, expansion: &ParameterExpansion, raw: &str) {
+        // `${x:=y}` gives `x` a value.
+        self.calculated(raw);
         match &expansion.syntax {
             ParameterExpansionSyntax::Bourne(BourneParameterExpansion::Operation {
                 operand,
@@ -212,25 +292,30 @@ impl Walk<'_> {
         let mut making = Making::default();
         for node in &body.parts {
             match &node.kind {
-                HeredocBodyPart::Literal(text) => making.text.push_str(text.as_str(self.source, node.span)),
-                HeredocBodyPart::Variable(_) => making.dynamic = true,
+                HeredocBodyPart::Literal(text) => making.push_text(text.as_str(self.source, node.span)),
+                HeredocBodyPart::Variable(name) => self.expanded(name.as_str(), true, &mut making),
                 HeredocBodyPart::CommandSubstitution { body, syntax } => {
                     match self.substitution(body, *syntax, node.span.slice(self.source), true) {
-                        Some(text) => making.text.push_str(&text),
-                        None => making.dynamic = true,
+                        Some(text) => making.push_text(&text),
+                        None => making.unknown(true),
                     }
                 }
                 HeredocBodyPart::ArithmeticExpansion { expression, expression_word_ast, .. } => {
-                    making.dynamic = true;
+                    making.unknown(true);
+                    self.calculated(node.span.slice(self.source));
                     self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
                 }
                 HeredocBodyPart::Parameter(expansion) => {
-                    making.dynamic = true;
-                    self.parameter(expansion, node.span.slice(self.source));
+                    let raw = node.span.slice(self.source);
+                    match plain_name(raw) {
+                        Some(name) => self.expanded(name, true, &mut making),
+                        None => making.unknown(true),
+                    }
+                    self.parameter(expansion, raw);
                 }
             }
         }
-        making.done()
+        making.text()
     }
 
     /// The commands in `[[ … ]]`. A long row of `&&` nests to the left, so this does not call itself for it.
@@ -270,6 +355,26 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// The variable that `${name}` is, where it is nothing more.
+fn plain_name(raw: &str) -> Option<&str> {
+    let name = raw.strip_prefix("${")?.strip_suffix('}')?;
+    let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// Whether a call of git says which branch is checked out, and nothing else.
+pub(super) fn names_branch(command: &Command) -> bool {
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
+    words.is_some_and(|words| {
+        matches!(
+            words[..],
+            ["git", "branch", "--show-current"]
+                | ["git", "rev-parse", "--abbrev-ref", "HEAD"]
+                | ["git", "symbolic-ref", "--short", "HEAD"]
+        )
+    })
 }
 
 /// Text between backquotes as the inner shell reads it.

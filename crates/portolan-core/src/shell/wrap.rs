@@ -12,6 +12,8 @@ pub(super) struct Text {
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
     pub(super) assignments: Vec<Assignment>,
+    /// Whether this shell reads it itself, and not another program.
+    pub(super) own: bool,
 }
 
 /// What a command comes to.
@@ -243,6 +245,9 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         "alias" | "enable" | "hash" if command.words.len() > 1 => {
             told.doubts.push((Why::Redefined, text_of(&command.words)))
         }
+        "shopt" | "setopt" if command.words.iter().any(|word| matches!(word.known(), Some("dotglob" | "globdots"))) => {
+            told.doubts.push((Why::Redefined, text_of(&command.words)));
+        }
         "trap" => {
             let flag = |word: &&Word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"));
             let text = command.words[1..].iter().find(flag).cloned();
@@ -439,7 +444,7 @@ fn short(
             let attached = &text[place + letter.len_utf8()..];
             let inside = !attached.is_empty();
             let value = if inside { Some(Word::from(attached)) } else { words.get(at + 1).cloned() };
-            if value == Some(Word::Spread) {
+            if value.as_ref().is_some_and(Word::is_several) {
                 return Err(Why::DynamicCommand);
             }
             given.push((option, value.ok_or(Why::UnknownOption)?));
@@ -508,6 +513,7 @@ fn run_words(words: &[Word], command: &Command, told: &mut Told) {
         folders: command.folders.clone(),
         carried: command.carried.clone(),
         assignments: command.assignments.clone(),
+        own: command.words.first().and_then(Word::known) == Some("eval"),
     });
 }
 

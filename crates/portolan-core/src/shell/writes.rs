@@ -30,18 +30,28 @@ pub(super) fn add(command: &mut Command) {
             };
             operands(arguments, &[]).into_iter().skip(usize::from(!arguments.iter().any(mode))).collect()
         }
-        "mv" => moved(arguments, true),
-        "cp" | "ln" | "install" | "rsync" | "scp" => moved(arguments, false),
+        "chattr" => operands(arguments, &["-v", "-p"]).into_iter().filter(|word| !is_mode(word)).collect(),
+        // What is linked to may be written by the other name.
+        "mv" | "ln" => moved(arguments, true),
+        "cp" if links(arguments) => moved(arguments, true),
+        "cp" | "install" | "rsync" | "scp" => moved(arguments, false),
+        "mount" => operands(arguments, &["-t", "-o", "-L", "-U"]),
         "dd" => prefixed(arguments, "of="),
         "sed" | "gsed" => in_place(arguments, &["-e", "--expression", "-f", "--file"]),
         "perl" | "ruby" => in_place(arguments, &["-e", "-E"]),
-        "ed" | "ex" | "vi" | "vim" | "nvim" => operands(arguments, &["-c", "-p", "--cmd"]),
+        "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" => operands(arguments, &["-c", "-p", "--cmd"]),
         "patch" => patched(arguments),
         "sort" => valued(arguments, &["-o", "--output"]),
+        "git" if packs(arguments) => valued(arguments, &["-o", "--output"]),
         "git" => valued(arguments, &["--output"]),
-        "curl" => valued(arguments, &["-o", "--output"]),
-        "wget" => valued(arguments, &["-O", "--output-document"]),
-        "tar" | "unzip" | "cpio" if extracts(name, arguments) => vec![Word::Dynamic],
+        "curl" => fetched(arguments, &["-o", "--output"], &["--output-dir"]),
+        "wget" => fetched(arguments, &["-O", "--output-document"], &["-P", "--directory-prefix"]),
+        "openssl" => next_to(arguments, "-out"),
+        "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
+            operands(arguments, &["-s", "-seek"]).into_iter().skip(1).collect()
+        }
+        "sqlite3" => operands(arguments, &["-cmd", "-init"]).into_iter().take(1).collect(),
+        "tar" | "unzip" | "cpio" if extracts(name, arguments) => extracted(arguments),
         "find" => found(arguments),
         _ => Vec::new(),
     };
@@ -72,11 +82,97 @@ fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
 /// `cp a b to`: the target, and for `mv` what was there before.
 fn moved(arguments: &[Word], all: bool) -> Vec<Word> {
     let targets = valued(arguments, &["-t", "--target-directory"]);
-    let mut paths = operands(arguments, &["-t", "--target-directory", "-S", "-m", "-o", "-g"]);
-    if !targets.is_empty() {
-        return if all { paths.into_iter().chain(targets).collect() } else { targets };
+    let mut paths = operands(
+        arguments,
+        &["-t", "--target-directory", "-S", "-m", "-o", "-g", "-e", "--rsh", "--exclude", "--include", "--filter"],
+    );
+    let to = if targets.is_empty() { paths.pop().into_iter().collect() } else { targets };
+    let recursive = !all && copies_folders(arguments);
+    let mut found = if all { paths.clone() } else { Vec::new() };
+    found.extend(to.iter().cloned());
+    for target in &to {
+        found.extend(paths.iter().filter_map(|path| within(target, path, recursive)));
     }
-    if all { paths } else { paths.pop().into_iter().collect() }
+    found
+}
+
+/// What a file is called once it is in a folder, where the target is, or may well be, one.
+fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
+    let folder = target.known()?;
+    let last = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if !folder.ends_with('/') && !last.starts_with('.') {
+        return None;
+    }
+    let folder = folder.trim_end_matches('/');
+    let Some(path) = path.known() else { return Some(in_folder(folder)) };
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    // `x/.` and, to some programs, `x/` are what is in `x`.
+    if matches!(name, "" | "." | "..") || (recursive && path.ends_with('/')) {
+        return Some(in_folder(folder));
+    }
+    let whole = format!("{folder}/{name}");
+    Some(if recursive && name.starts_with('.') { in_folder(&whole) } else { Word::Known(whole) })
+}
+
+/// Any file in a folder.
+fn in_folder(folder: &str) -> Word {
+    let literal: String = folder
+        .chars()
+        .flat_map(|char| matches!(char, '*' | '?' | '[' | ']' | '\\').then_some('\\').into_iter().chain([char]))
+        .collect();
+    Word::Pattern(format!("{literal}/*"))
+}
+
+fn in_folders(folders: Vec<Word>) -> Vec<Word> {
+    folders.iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect()
+}
+
+fn copies_folders(arguments: &[Word]) -> bool {
+    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['r', 'R', 'a']);
+    arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--recursive" | "--archive") || bundled(text))
+}
+
+/// `cp -l`, `cp -s`.
+fn links(arguments: &[Word]) -> bool {
+    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['l', 's']);
+    arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--link" | "--symbolic-link") || bundled(text))
+}
+
+fn is_mode(word: &Word) -> bool {
+    word.known().is_some_and(|text| text.starts_with(['+', '=']))
+}
+
+/// Calls of git whose `-o` is a file, or a folder for files.
+fn packs(arguments: &[Word]) -> bool {
+    arguments.iter().any(|word| matches!(word.known(), Some("archive" | "format-patch")))
+}
+
+/// Files that are fetched: by their name, and into a folder.
+fn fetched(arguments: &[Word], files: &[&str], folders: &[&str]) -> Vec<Word> {
+    let named = valued(arguments, files);
+    let folders = valued(arguments, folders);
+    let own =
+        arguments.iter().any(|word| matches!(word.known(), Some("-O" | "--remote-name" | "-OL" | "-LO" | "-sSLO")));
+    let mut found = in_folders(folders);
+    if own && files.contains(&"-o") {
+        let urls = operands(arguments, &[]);
+        let names = urls.iter().filter_map(Word::known).filter_map(|url| url.rsplit('/').next());
+        found.extend(names.filter(|name| !name.is_empty()).map(Word::from));
+    }
+    found.extend(named);
+    found
+}
+
+/// The word behind an option.
+fn next_to(arguments: &[Word], option: &str) -> Vec<Word> {
+    let at = arguments.iter().position(|word| word.known() == Some(option));
+    at.and_then(|at| arguments.get(at + 1)).cloned().into_iter().collect()
+}
+
+/// What comes out of an archive: files that the archive names, in the folder that is said.
+fn extracted(arguments: &[Word]) -> Vec<Word> {
+    let folders = valued(arguments, &["-C", "--directory", "-d"]);
+    if folders.is_empty() { vec![Word::Dynamic] } else { in_folders(folders) }
 }
 
 fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
@@ -139,7 +235,11 @@ fn patched(arguments: &[Word]) -> Vec<Word> {
 
 fn extracts(name: &str, arguments: &[Word]) -> bool {
     let first = arguments.first().and_then(Word::known).unwrap_or_default();
-    name != "tar" || first.contains('x') || arguments.iter().any(|word| word.known() == Some("--extract"))
+    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
+    let mut options = arguments.iter().filter_map(Word::known);
+    name != "tar"
+        || (!first.starts_with('-') && first.contains('x'))
+        || options.any(|text| bundled(text) || matches!(text, "--extract" | "--get"))
 }
 
 fn found(arguments: &[Word]) -> Vec<Word> {
@@ -150,6 +250,9 @@ fn found(arguments: &[Word]) -> Vec<Word> {
         }
     }
     if arguments.iter().any(|word| word.known() == Some("-delete")) {
+        let roots =
+            arguments.iter().take_while(|word| !word.known().is_some_and(|text| text.starts_with(['-', '!', '('])));
+        written.extend(roots.filter(|root| root.known() != Some(".")).cloned());
         written.push(Word::Spread);
     }
     written

@@ -2,6 +2,7 @@
 //! checked out there by then.
 
 use super::made::{self, Made};
+use super::named;
 use super::scene::{Head, Place, Scene, Worktree};
 use crate::gates::{Guidelines, Intent, Tool};
 use crate::shell::git::{self, Action, Invocation, Switch};
@@ -267,21 +268,31 @@ pub(super) fn folders(from: &str, told: &Invocation) -> Vec<Option<String>> {
     }
 }
 
-/// Every path that a command writes, seen from every folder that it may run in.
+/// Every path that a command writes, seen from every folder that it may run in. A pattern within a folder is told as it is
+/// written: what holds for the folder holds for what it matches.
 pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     let mut paths = Vec::new();
     for write in &command.writes {
         for folder in &command.folders {
-            let path = match write.known() {
-                Some(path) if path.starts_with('/') => Some(path.to_owned()),
-                _ => absolute(from, folder).and_then(|folder| absolute(&folder, write)),
+            let literal = match write {
+                Word::Pattern(pattern) if !named::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
+                _ => write.known().map(str::to_owned),
             };
+            let path = literal.and_then(|path| seen_from(from, folder, &path));
             if !paths.contains(&path) {
                 paths.push(path);
             }
         }
     }
     paths
+}
+
+/// A path, seen from a folder that is itself seen from `from`.
+pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return Some(path.to_owned());
+    }
+    absolute(from, folder).and_then(|folder| absolute(&folder, &path.into()))
 }
 
 /// A path, seen from a folder. What is before `..` is kept: it may be a symlink.
@@ -371,7 +382,7 @@ mod tests {
             let tool = Tool::Shell { command: one.repeat(3000) };
             let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
             let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
-            let reading = guards::read(&intent);
+            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
             let worktree =
                 Worktree { root: "/repo".to_owned(), head: Head::Branch("feat/1".to_owned()), ..Worktree::default() };
             let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };

@@ -7,12 +7,13 @@
 //! ```
 //! use portolan_core::gates::guards::{self, Scene};
 //! use portolan_core::gates::{Decision, Guidelines, Intent, Tool};
+//! use portolan_core::shell::Surroundings;
 //!
 //! let intent = Intent {
 //!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![],
 //!     tool: Tool::Shell { command: "$X commit".into() },
 //! };
-//! let reading = guards::read(&intent);
+//! let reading = guards::read(&intent, &Surroundings::default());
 //! assert!(!guards::wanted(&intent, &reading).aliases);
 //! let judgements = guards::judge(&intent, &reading, &Scene::default(), &Guidelines::default());
 //! assert_eq!(guards::overall(&judgements), Decision::Ask, "what cannot be told is never waved through");
@@ -28,10 +29,12 @@ mod integration;
 mod issue;
 mod made;
 mod moves;
+mod named;
 mod protect;
 mod push;
 mod scene;
 mod settings;
+mod shadow;
 mod typecheck;
 mod undecidable;
 
@@ -40,7 +43,7 @@ use finding::Finding;
 
 use super::{Decision, Guidelines, Intent, Judgement, Tool};
 use crate::shell::git::{self, Action, Message};
-use crate::shell::{self, Reading};
+use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
@@ -67,10 +70,11 @@ pub fn guards() -> impl Iterator<Item = &'static str> {
     GUARDS.iter().map(|guard| guard.id)
 }
 
-/// What the tool call would run in a shell. Aliases of git are not known yet: see [`shell::expand`].
-pub fn read(intent: &Intent) -> Reading {
+/// What the tool call would run in a shell that begins in these surroundings. Aliases of git are not known yet: see
+/// [`shell::expand`].
+pub fn read(intent: &Intent, around: &Surroundings) -> Reading {
     match intent.tool.deed() {
-        Tool::Shell { command } => shell::read(command),
+        Tool::Shell { command } => shell::read_in(command, around),
         Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => Reading::default(),
     }
 }
@@ -86,6 +90,7 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
     }
     for command in &reading.commands {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
+        wanted.named.extend(named::paths(&intent.folder, command));
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
         let folders = act::folders(&intent.folder, &told);

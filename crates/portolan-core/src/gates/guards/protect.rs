@@ -3,43 +3,136 @@
 
 use super::act::{self, Act};
 use super::finding::Finding;
-use super::integration;
 use super::scene::Place;
-use crate::gates::{holds_protected, is_protected};
+use super::{integration, named, shadow};
+use crate::gates::{Tool, holds_protected, is_protected, may_be_protected};
+use crate::shell::Word;
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = act
         .edited()
         .iter()
         .filter_map(|path| path_of(act, path))
-        .filter_map(|path| finding(act, &path, false))
+        .filter_map(|path| finding(act, &path, Takes::Nothing))
         .collect();
-    for (at, call) in act.calls.iter().enumerate() {
-        let by_git = act::subcommand(call.command).is_some_and(|(name, _)| matches!(name, "rm" | "mv"));
-        let takes = by_git || matches!(call.command.program(), Some("rm" | "mv" | "rmdir" | "shred" | "ln"));
-        let mut paths = act::written(&act.intent.folder, call.command);
-        paths.extend(call.git.iter().flat_map(|told| integration::touched(&act.intent.folder, told)));
-        found.extend(paths.iter().flatten().filter_map(|path| Some(finding(act, path, takes)?.at(at))));
+    for at in 0..act.calls.len() {
+        found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
+        found.extend(shadow::look(act, at));
     }
     found
+}
+
+/// Programs that take a folder with all that is in it.
+const TAKES: [&str; 11] = ["rm", "mv", "rmdir", "shred", "ln", "find", "chmod", "chown", "chattr", "mount", "install"];
+
+/// What a command is known to write.
+fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
+    let call = &act.calls[at];
+    let program = call.command.program().unwrap_or_default();
+    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
+    let whole = matches!(by_git, "rm" | "mv") || matches!(program, "rm" | "mv" | "rmdir" | "shred");
+    let takes = match (whole, TAKES.contains(&program) || call.git.is_some()) {
+        (true, _) => Takes::Everything,
+        (false, true) => Takes::Folders,
+        (false, false) => Takes::Nothing,
+    };
+    let from = &act.intent.folder;
+    let mut paths = act::written(from, call.command);
+    paths.extend(call.git.iter().flat_map(|told| integration::touched(from, told)));
+    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, takes)).collect();
+    let mut patterns = named::patterns(from, call.command);
+    // Git knows patterns of its own, also where they are quoted.
+    if call.git.is_some() {
+        let of_git = paths.iter().flatten().filter(|path| path.contains(['*', '?', '[']));
+        patterns
+            .extend(of_git.map(|path| named::split(path)).map(|(folder, rest)| (folder.to_owned(), rest.to_owned())));
+    }
+    found.extend(
+        patterns
+            .iter()
+            .filter(|(folder, rest)| matched(act, folder, rest, takes))
+            .map(|(folder, rest)| block(&format!("{folder}/{rest}"))),
+    );
+    found
+}
+
+/// Whether a pattern may match what holds the gates.
+fn matched(act: &Act<'_>, folder: &str, rest: &str, takes: Takes) -> bool {
+    let place = act.place(folder);
+    let inside = place.map_or(folder, |place| if place.worktree.is_some() { &place.inside } else { &place.path });
+    let whole = format!("{inside}/{rest}");
+    // A parent of the project, where a pattern names it.
+    let parents = place.is_some_and(|place| {
+        let beneath = act.intent.folder.strip_prefix(place.path.trim_end_matches('/'));
+        beneath.is_some_and(|beneath| beneath.starts_with('/')) && !rest.contains('/') && rest.starts_with('*')
+    });
+    place.is_some_and(|place| place.of_git)
+        || may_be_protected(&whole, takes != Takes::Nothing)
+        || (takes == Takes::Everything && parents)
+}
+
+/// What a command may write, for all that is known of it.
+fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
+    let command = act.calls[at].command;
+    let from = &act.intent.folder;
+    let arguments = named::arguments(command);
+    let holds = |path: &String| {
+        named::is_named(path)
+            || act.place(path).is_some_and(|place| {
+                let outside = place.worktree.is_none() && is_protected(&place.path);
+                place.of_git || outside || named::is_named(&place.inside) || act.scene.own.contains(&place.path)
+            })
+    };
+    if let Some(path) = arguments.iter().flat_map(|path| named::seen(from, command, path)).find(holds) {
+        let program = command.program().unwrap_or_default();
+        return Some(Finding::ask(
+            act,
+            "",
+            format!("`{program}` is given `{path}`, which holds the gates, and may write it"),
+        ));
+    }
+    if let Some(path) = named::in_program(command) {
+        return Some(Finding::ask(act, "", format!("the text that is run names `{path}`, which holds the gates")));
+    }
+    let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
+    let Tool::Shell { command: text } = &act.intent.tool else { return None };
+    let path = named::named(text).filter(|_| unknown)?;
+    Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
 }
 
 fn path_of(act: &Act<'_>, path: &str) -> Option<String> {
     act::absolute(&act.intent.folder, &path.into())
 }
 
-/// What is found of one path. `takes` is a command that takes a folder with all that is in it.
-fn finding(act: &Act<'_>, path: &str, takes: bool) -> Option<Finding> {
+/// What a command does with folders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// It writes files.
+    Nothing,
+    /// It changes a folder with what is in it.
+    Folders,
+    /// The same, also where it is the whole project.
+    Everything,
+}
+
+/// What is found of one path.
+fn finding(act: &Act<'_>, path: &str, takes: Takes) -> Option<Finding> {
     let place = act.place(path);
     let seen = place.map_or_else(|| vec![path.to_owned()], |place| seen(path, place));
-    let holds = |path: &String| is_protected(path) || (takes && (holds_protected(path) || path.is_empty()));
-    let around = takes && place.is_some_and(|place| is_around(&place.path, &act.intent.folder));
-    if !around && !place.is_some_and(|place| place.of_git) && !seen.iter().any(holds) {
-        return None;
-    }
-    let block =
-        Finding::block("", format!("`{path}` holds the gates, or the repository itself; only a person changes it"));
-    Some(block.remedy("ask the person whom you work for to change it"))
+    let everything = takes == Takes::Everything;
+    let holds = |path: &String| {
+        is_protected(path)
+            || (takes != Takes::Nothing && holds_protected(path) && (everything || named::is_named(path)))
+            || (everything && path.is_empty())
+    };
+    let around = everything && place.is_some_and(|place| is_around(&place.path, &act.intent.folder));
+    let own = place.is_some_and(|place| place.of_git || act.scene.own.contains(&place.path));
+    (around || own || seen.iter().any(holds)).then(|| block(path))
+}
+
+fn block(path: &str) -> Finding {
+    Finding::block("", format!("`{path}` holds the gates, or the repository itself; only a person changes it"))
+        .remedy("ask the person whom you work for to change it")
 }
 
 /// How a path is named from its worktree: by where it leads, and by how it is written. What is written may itself be a

@@ -23,6 +23,8 @@ pub struct Scene {
     pub messages: BTreeMap<String, String>,
     /// The runs and questions that only a person may answer, by the ids that they are answered under.
     pub human_questions: BTreeSet<String>,
+    /// Files of the gates that lie anywhere: the log of events, and the program itself.
+    pub own: BTreeSet<String>,
     /// When the call is judged.
     pub now: Timestamp,
 }
@@ -147,6 +149,8 @@ pub struct Wanted {
     pub paths: BTreeSet<String>,
     /// Folders that git would work in.
     pub folders: BTreeSet<String>,
+    /// What programs are told of that may write it, and folders in which patterns are looked for.
+    pub named: BTreeSet<String>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
     /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.

@@ -100,6 +100,7 @@ fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
         carried: carried.clone(),
         after: command.after.clone(),
         level: command.level,
+        memory: Arc::default(),
     };
     match text.strip_prefix('!') {
         // It runs at the top of the repository, and gets the arguments behind its last command.

@@ -172,7 +172,7 @@ fn short(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut Given
 impl Given {
     fn take(&mut self, name: String, next: Option<&Word>) {
         // Of several words the first is the value, and the others may be options.
-        if next == Some(&Word::Spread) {
+        if next.is_some_and(Word::is_several) {
             self.unclear.push("?".to_owned());
         }
         if next.is_none() {

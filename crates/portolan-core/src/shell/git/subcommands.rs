@@ -519,7 +519,7 @@ fn config(given: &Given) -> Action {
         Some("set") => write(1),
         Some("unset" | "remove-section" | "rename-section") => Action::Config(ConfigWrite { key: key(1), value: None }),
         Some("edit") => Action::Config(ConfigWrite { key: "?".to_owned(), value: None }),
-        _ if operands.len() < 2 && !operands.contains(&Word::Spread) => Action::Reads,
+        _ if operands.len() < 2 && !operands.iter().any(Word::is_several) => Action::Reads,
         _ => write(0),
     }
 }

@@ -11,15 +11,15 @@ mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_core::gates::bypass;
-use portolan_core::gates::guards::{self, Place, Scene, Wanted, Worktree};
-use portolan_core::gates::{Guidelines, Intent};
+use portolan_core::gates::guards::{self, Head, Place, Scene, Wanted, Worktree};
+use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
-use portolan_core::shell::{self, Reading};
+use portolan_core::shell::{self, Reading, Surroundings};
 
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
@@ -72,15 +72,15 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
 
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
 pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
-    let mut reading = guards::read(intent);
-    let mut wanted = guards::wanted(intent, &reading);
     let mut search = Search::default();
+    let mut reading = guards::read(intent, &around(intent, &mut search));
+    let mut wanted = guards::wanted(intent, &reading);
     if wanted.aliases {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let mut scene = Scene { environment: environment(), ..Scene::default() };
-    for path in wanted.paths.iter().chain(&wanted.folders).take(MAX_PATHS) {
+    let mut scene = Scene { environment: environment(), own: own(&intent.folder), ..Scene::default() };
+    for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
         }
@@ -94,6 +94,26 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         }
     }
     Found { reading, wanted, scene }
+}
+
+/// The files of the gates that lie anywhere: this program, and the log where a variable names one.
+fn own(folder: &str) -> BTreeSet<String> {
+    let program = std::env::current_exe().ok();
+    let log = crate::audit::project_log(Path::new(folder));
+    let resolved = |path: &Path| paths::resolve(path.to_str()?, true)?.to_str().map(str::to_owned);
+    program.iter().chain([&log]).filter_map(|path| resolved(path)).collect()
+}
+
+/// What the shell of the call finds where it begins.
+fn around(intent: &Intent, search: &mut Search) -> Surroundings {
+    let Tool::Shell { .. } = &intent.tool else { return Surroundings::default() };
+    let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
+    let branch = worktree.and_then(|worktree| match &worktree.head {
+        Head::Branch(branch) => Some(branch.clone()),
+        Head::Unborn(_) | Head::Detached(_) | Head::Unknown => None,
+    });
+    let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
+    Surroundings { folder: Some(intent.folder.clone()), home, branch }
 }
 
 /// The variables of this process that ask for a bypass.
@@ -142,6 +162,10 @@ impl Search {
     fn place(&mut self, path: &str) -> Option<Place> {
         let resolved = paths::resolve(path, true)?;
         let place = self.placed(&resolved)?;
+        // Another name of the same file is the same file.
+        if let Some(twin) = paths::twin(&resolved, place.worktree.as_deref()) {
+            return self.placed(&twin);
+        }
         if place.worktree.is_some() {
             return Some(place);
         }

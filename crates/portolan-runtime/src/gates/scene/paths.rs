@@ -7,6 +7,10 @@ use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use portolan_core::gates::guards::Worktree;
+#[cfg(unix)]
+use portolan_core::gates::{PROTECTED, is_protected};
+
 /// How many symlinks a path may lead through, as for the system.
 const MAX_LINKS: usize = 40;
 
@@ -44,6 +48,53 @@ pub(in crate::gates) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
         }
     }
     Some(found)
+}
+
+/// The file that holds the gates whose other name `path` is, by a hard link. It is looked for where the gates of the
+/// project and of the person are.
+#[cfg(unix)]
+pub(in crate::gates) fn twin(path: &Path, worktree: Option<&Worktree>) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+
+    let meta = fs::symlink_metadata(path).ok()?;
+    if !meta.is_file() || meta.nlink() < 2 {
+        return None;
+    }
+    let same = |other: &Path| {
+        let other = fs::symlink_metadata(other);
+        other.is_ok_and(|other| other.is_file() && other.ino() == meta.ino() && other.dev() == meta.dev())
+    };
+    let mut roots: Vec<PathBuf> = std::env::var_os("HOME").map(PathBuf::from).into_iter().collect();
+    roots.extend(worktree.map(|worktree| PathBuf::from(&worktree.root)));
+    let named = roots.iter().flat_map(|root| protected_files(root));
+    let git = worktree.into_iter().flat_map(|worktree| [&worktree.common_dir, &worktree.git_dir]);
+    let git = git.flat_map(|folder| ["", "hooks", "info"].map(|inner| Path::new(folder).join(inner)));
+    named.chain(git.flat_map(|folder| entries(&folder))).find(|other| other != path && same(other))
+}
+
+#[cfg(not(unix))]
+pub(in crate::gates) fn twin(_path: &Path, _worktree: Option<&Worktree>) -> Option<PathBuf> {
+    None
+}
+
+/// The files in a folder that are there for the gates.
+#[cfg(unix)]
+fn protected_files(root: &Path) -> Vec<PathBuf> {
+    let files = PROTECTED.iter().flat_map(|pattern| match pattern.rsplit_once('/') {
+        // The repository's own folder is looked at by itself.
+        Some((".git", _)) => Vec::new(),
+        Some((folder, last)) if last.contains('*') => entries(&root.join(folder)),
+        _ => vec![root.join(pattern)],
+    });
+    files.filter(|file| file.strip_prefix(root).ok().and_then(Path::to_str).is_some_and(is_protected)).collect()
+}
+
+/// What is in a folder, up to a bound.
+#[cfg(unix)]
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    const MAX: usize = 128;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.take(MAX).map(|entry| entry.path()).collect()
 }
 
 fn parts(path: &Path) -> VecDeque<OsString> {

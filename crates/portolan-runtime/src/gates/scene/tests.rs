@@ -145,6 +145,39 @@ fn paths_lie_where_they_lead() {
 }
 
 #[test]
+fn another_name_of_a_file_that_holds_the_gates_is_that_file() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("repo/.claude/settings.json", "{}");
+    scratch.write("repo/plain.json", "{}");
+    scratch.write("repo/.git/hooks/pre-push", "exit 1");
+    for (file, link) in [(".claude/settings.json", "a"), (".git/hooks/pre-push", "b"), ("plain.json", "c")] {
+        fs::hard_link(scratch.at("repo").join(file), scratch.at("repo").join(link)).expect("a link");
+    }
+    assert_eq!(scratch.place("repo", "a").inside, ".claude/settings.json");
+    assert!(scratch.place("repo", "b").of_git);
+    let judged = ["a", "b", "c", "plain.json"].map(|path| scratch.edited("repo", path));
+    assert_eq!(judged, [Decision::Block, Decision::Block, Decision::Allow, Decision::Allow]);
+    assert_eq!(scratch.shell("repo", "echo x > b"), Decision::Block);
+}
+
+#[test]
+fn what_the_shell_finds_is_known_to_it() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    let push = "git push origin \"$(git branch --show-current)\"";
+    assert_eq!(scratch.shell("repo", push), Decision::Allow);
+    assert_eq!(scratch.shell("repo", "echo x > $PWD/.claude/settings.json"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "cd .git/hooks; rm *"), Decision::Block);
+    let program = std::env::current_exe().expect("this test");
+    assert_eq!(scratch.shell("repo", &format!("cp x {}", program.display())), Decision::Block);
+    scratch.git("repo", &["switch", "-q", "main"]);
+    assert_eq!(scratch.shell("repo", push), Decision::Block);
+    scratch.git("repo", &["switch", "-q", "--detach"]);
+    assert_eq!(scratch.shell("repo", push), Decision::Ask);
+}
+
+#[test]
 fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
     scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
