@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod flow;
 mod functions;
+mod halt;
 mod hold;
 mod init;
 mod lease;
