@@ -186,6 +186,11 @@ impl Service {
         &self.options.project
     }
 
+    /// The user's data folder, where the options name another than the usual one.
+    pub(crate) fn data_folder(&self) -> Option<&Path> {
+        self.options.trust.as_deref()
+    }
+
     /// Where time comes from.
     pub(crate) fn clock(&self) -> &Clock {
         &self.options.clock

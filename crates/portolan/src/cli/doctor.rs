@@ -1,10 +1,11 @@
 //! `portolan doctor`: whether the hooks that were installed still hold.
 
 use clap::Args;
+use portolan_runtime::service::Service;
 use serde_json::json;
 
 use super::output::{Paint, one_line};
-use super::{Common, Exit, block_on};
+use super::{Common, Exit, block_on, people};
 use crate::install::{Finding, Record, State, examine};
 
 /// Look whether the installed hooks are there, switched on, and refuse what they must.
@@ -26,7 +27,8 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let record = Record::load(&project)?;
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
-    let findings = block_on(examine(&project, &record, &environment))?;
+    let mut findings = block_on(examine(&project, &record, &environment))?;
+    findings.extend(people::findings(&Service::new(common.options()?)?));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

@@ -9,7 +9,8 @@ use portolan_runtime::supervisor::{Ask, Raise, Report};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
-use super::runs::person;
+use super::person;
+use super::runs;
 use super::{Common, Exit, block_on};
 
 /// Ask people without holding up other work, and see to it that agents use up no more than they may.
@@ -182,7 +183,7 @@ fn length(text: &str) -> Result<i64, String> {
 pub(super) fn run(args: &Supervisor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
-    let caller = person();
+    let caller = runs::person();
     match &args.verb {
         Verb::Ask(args) => ask(args, output, &service),
         Verb::Reply(args) => reply(args, output, &service, &caller),
@@ -326,7 +327,11 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
     let (scope, unit) = (scope_of(*scope), unit_of(*unit));
     let to = counted(unit, *to, "--to")?;
     let raise = Raise { scope, unit, to, reason: reason.clone(), task: task.clone() };
-    block_on(service.supervisor().raise(&raise, caller))??;
+    let caller = match service.flow().needs_person("I-15")? {
+        true => person::confirmed(service, "may get past I-15")?,
+        false => caller.clone(),
+    };
+    block_on(service.supervisor().raise(&raise, &caller))??;
     budgets(task.as_deref(), output, service)
 }
 
