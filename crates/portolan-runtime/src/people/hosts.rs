@@ -21,7 +21,8 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Shells: they run hooks, and persons sit at them.
 const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "tcsh", "csh"];
 /// What takes up processes that have lost their parents, and what opens terminals: none of it is a host.
-const NO_HOSTS: [&str; 10] = ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
+const NO_HOSTS: [&str; 10] =
+    ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
 
 /// A host of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 
 mod ask;
 mod board;
+mod notices;
 mod queue;
 mod spend;
 
@@ -23,6 +24,7 @@ use board::Kept;
 
 pub use ask::{Ask, Replied};
 pub(crate) use board::{replace, seen};
+pub use notices::Untold;
 pub use queue::Task;
 pub use spend::{Raise, Report};
 

@@ -5,9 +5,9 @@ use portolan_core::value::Outcome;
 use portolan_runtime::service::{Astray, Bearing, Course, Deed, Service, ServiceError};
 use serde_json::json;
 
-use super::{Exit, person};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::runs::{self, ANSWERS, Given, pick};
+use super::{Exit, person};
 
 /// Whether what names a run is a token.
 pub(super) fn is_token(text: &str) -> bool {

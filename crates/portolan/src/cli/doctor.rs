@@ -1,7 +1,6 @@
 //! `portolan doctor`: whether the hooks that were installed still hold.
 
 use clap::Args;
-use portolan_runtime::service::Service;
 use serde_json::json;
 
 use super::output::{Paint, one_line};
@@ -28,7 +27,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
     let mut findings = block_on(examine(&project, &record, &environment))?;
-    findings.extend(people::findings(&Service::new(common.options()?)?));
+    findings.extend(people::findings(common));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

@@ -89,6 +89,9 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     let done = !args.print && consented(args, changed)?;
     if done {
         plan.perform()?;
+    }
+    if done && direction == Direction::Install {
+        // From now on another passphrase in its place is noticed.
         Service::new(common.options()?)?.people().name_passphrase()?;
     }
     if output.is_json() {

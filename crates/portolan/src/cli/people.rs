@@ -102,8 +102,12 @@ fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result
 }
 
 /// What there is to say of persons, for whoever looks whether the gates hold.
-pub(super) fn findings(service: &Service) -> Vec<Finding> {
+pub(super) fn findings(common: &Common) -> Vec<Finding> {
     let finding = |state, message: String| vec![Finding { about: "people".to_owned(), state, message }];
+    let service = match common.options().and_then(Service::new) {
+        Ok(service) => service,
+        Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    };
     match service.people().standing() {
         Ok(Standing::Tampered) => {
             let message = "the passphrase that the event log names is not there: it was changed or taken away";
@@ -111,7 +115,7 @@ pub(super) fn findings(service: &Service) -> Vec<Finding> {
         }
         Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
         Ok(Standing::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
-        Ok(Standing::Unset) if keeps_for_persons(service) => {
+        Ok(Standing::Unset) if keeps_for_persons(&service) => {
             let message = "some rules are for persons alone, and there is no passphrase: `portolan people passphrase`";
             finding(State::Doubtful, message.to_owned())
         }

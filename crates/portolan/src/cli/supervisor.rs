@@ -5,7 +5,7 @@ use portolan_core::gates::supervisor::{Item, Progress, Question, Scope, Standing
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
-use portolan_runtime::supervisor::{Ask, Raise, Report};
+use portolan_runtime::supervisor::{Ask, Raise, Report, Untold};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
@@ -205,12 +205,20 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
         default: args.default.clone(),
         deadline: args.within.map(|within| Timestamp(now.0.saturating_add(within))),
     };
-    let token = block_on(service.supervisor().ask(&ask))??;
+    let (token, untold) = block_on(service.supervisor().ask_people(&ask))??;
+    complain(output, &untold);
     match output.is_json() {
         true => output.json(&json!({ "replyToken": token }))?,
         false => output.line(&token)?,
     }
     Ok(Exit::Done)
+}
+
+/// Says who could not be told. The question is asked all the same.
+fn complain(output: Output, untold: &[Untold]) {
+    for (id, why) in untold {
+        output.remark(format!("note: `{}` was not told: {}", one_line(id), one_line(why)));
+    }
 }
 
 fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -> anyhow::Result<Exit> {
@@ -226,7 +234,7 @@ fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -
 
 fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let supervisor = service.supervisor();
-    block_on(supervisor.settle_deadlines())??;
+    complain(output, &block_on(supervisor.remind_people())??);
     let board = block_on(supervisor.board())??;
     let questions: Vec<&Question> = board.questions.values().filter(|q| all || q.answer.is_none()).collect();
     let tasks: Vec<&Item> = board.queue.values().filter(|item| all || item.progress.is_open()).collect();
@@ -277,6 +285,7 @@ pub(super) fn told(item: &Item, is_waiting: bool) -> Value {
 }
 
 fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    complain(output, &block_on(service.supervisor().remind_people())??);
     let next = block_on(service.supervisor().next_task())??;
     match (&next, output.is_json()) {
         (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| told(item, false)) }))?,

@@ -9,9 +9,10 @@ use portolan_runtime::service::Start;
 
 use crate::support::{Project, checked};
 
-/// Runs a program in a terminal of its own, and types a line after each prompt that ends in `: `.
+/// Runs a program in a terminal of its own, and types a line after each prompt. One with a `*` before it
+/// is typed as soon as the terminal shows nothing of it.
 const TERMINAL: &str = r#"
-import os, pty, sys
+import os, pty, sys, termios
 typed = sys.argv[1].split('|') if sys.argv[1] else []
 pid, terminal = pty.fork()
 if pid == 0:
@@ -25,8 +26,12 @@ while True:
     if not more:
         break
     seen += more
-    if answered < len(typed) and seen[told:].endswith(b': '):
-        os.write(terminal, (typed[answered] + '\n').encode())
+    if answered < len(typed) and seen[told:].endswith((b'assphrase: ', b'more: ', b' past it: ')):
+        line = typed[answered]
+        # What is typed before the terminal hides it would be seen.
+        while line.startswith('*') and termios.tcgetattr(terminal)[3] & termios.ECHO:
+            os.sched_yield()
+        os.write(terminal, (line.lstrip('*') + '\n').encode())
         answered, told = answered + 1, len(seen)
 sys.stdout.write(seen.decode().replace('\r', ''))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
@@ -159,17 +164,17 @@ fn what_a_host_gives_to_its_shell_makes_it_no_person() {
 #[test]
 fn a_passphrase_is_set_asked_for_changed_and_missed() {
     let project = project();
-    let told = at_terminal(&project, "three plain words|three plain wards", "people passphrase");
+    let told = at_terminal(&project, "*three plain words|*three plain wards", "people passphrase");
     assert!(told.contains("error: the two are not the same") && told.ends_with("exit: 2\n"), "{told}");
-    let told = at_terminal(&project, "short|short", "people passphrase");
+    let told = at_terminal(&project, "*short|*short", "people passphrase");
     assert!(told.contains("a passphrase has 10 letters or more"), "{told}");
-    let told = at_terminal(&project, "three plain words|three plain words", "people passphrase");
+    let told = at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
     assert!(told.contains("this project asks for it from now on") && told.ends_with("exit: 0\n"), "{told}");
     assert!(!told.contains("three plain"), "it is not echoed: {told}");
 
-    let told = at_terminal(&project, "anything else", OVERRIDE);
+    let told = at_terminal(&project, "*anything else", OVERRIDE);
     assert!(told.contains("error: this is not the passphrase") && told.ends_with("exit: 2\n"), "{told}");
-    let told = at_terminal(&project, "three plain words", OVERRIDE);
+    let told = at_terminal(&project, "*three plain words", OVERRIDE);
     assert!(told.contains("help: try again in 1 s") || told.ends_with("exit: 0\n"), "{told}");
     expect![[r#"
         stderr: error: only a person may trust what a project runs, and nobody is at a terminal
@@ -184,7 +189,7 @@ fn a_passphrase_is_set_asked_for_changed_and_missed() {
     assert!(project.says("doctor").contains("good  people: persons confirm by their passphrase"));
 
     std::fs::remove_file(project.person().join("people/passphrases.json")).expect("ours");
-    let told = at_terminal(&project, "three plain words", OVERRIDE);
+    let told = at_terminal(&project, "*three plain words", OVERRIDE);
     assert!(told.contains("does not hold the passphrase that the event log of this project names"), "{told}");
     let doctor = project.says("doctor");
     assert!(doctor.contains("wrong  people: the passphrase") && doctor.ends_with("exit: 1\n"), "{doctor}");
@@ -200,6 +205,6 @@ fn a_passphrase_is_set_by_nobody_else() {
     "#]]
     .assert_eq(&project.says("people passphrase"));
     become_host(&project);
-    let told = at_terminal(&project, "three plain words|three plain words", "people passphrase");
+    let told = at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
     assert!(told.contains("only a person may set the passphrase, and this was started from within"), "{told}");
 }

@@ -9,8 +9,8 @@ use portolan_core::gates::guards::FlowScene;
 use portolan_core::gates::{Bypass, Intent, Judgement};
 use portolan_core::run::{self, Human, Place, Run, WaitingFor};
 
-use super::super::{Service, ServiceError};
 use super::super::hold::Held;
+use super::super::{Service, ServiceError};
 use super::{Active, Flow, phase};
 use crate::carrier::Address;
 use crate::store::RunId;

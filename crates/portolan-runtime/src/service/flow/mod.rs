@@ -39,9 +39,9 @@ use crate::gates::rules::rules;
 use crate::store::{Record, RunId};
 
 pub use active::Active;
-pub(in crate::service) use log::has_phases;
 pub use gate::Gate;
 pub(in crate::service) use gate::asks_a_person;
+pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
