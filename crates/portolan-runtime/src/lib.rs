@@ -59,6 +59,7 @@ pub mod library;
 pub mod merge_gate;
 mod nested;
 pub mod notifiers;
+pub mod people;
 pub mod pins;
 pub mod plugins;
 mod project_folder;

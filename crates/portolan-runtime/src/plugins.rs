@@ -122,8 +122,54 @@ pub fn announce_replaced(log: &Log, registry: &str, ids: &[String]) -> Result<()
             let text = |name: &str| line.data.get(name).and_then(serde_json::Value::as_str);
             line.kind == Kind::RegistryReplaced.name() && text("registry") == Some(registry) && text("id") == Some(id)
         };
-        let entry = Entry::of(Kind::RegistryReplaced, json!({ "registry": registry, "id": id, "invariant": null }));
+        // Drivers and notifiers keep no rule.
+        let kept = if registry == "guard" { rules_of(id) } else { &[] };
+        let data = json!({ "registry": registry, "id": id, "invariant": kept.first(), "invariants": kept });
+        let entry = Entry::of(Kind::RegistryReplaced, data);
         log.append_missing(&[entry], Durability::Written, is_it, |_, found| found.is_none())?;
     }
     Ok(())
+}
+
+/// The rules that a guard of Portolan's own keeps.
+fn rules_of(guard: &str) -> &'static [&'static str] {
+    match guard {
+        "no-edit-on-integration" => &["I-1", "I-2"],
+        "typecheck-must-pass-before-commit" => &["I-6"],
+        "commit-must-reference-issue" => &["I-8"],
+        "no-verify" => &["I-2", "I-6"],
+        // The others keep the gates themselves, and no rule of a number.
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_core::gates::RULES;
+
+    use super::*;
+
+    #[test]
+    fn what_replaces_a_guard_is_on_record_with_its_rules() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = Log::open(folder.path().join("log.jsonl")).expect("a log");
+        let ids = ["no-verify".to_owned(), "undecidable".to_owned()];
+        announce_replaced(&log, "guard", &ids).expect("written");
+        announce_replaced(&log, "guard", &ids).expect("written");
+        announce_replaced(&log, "driver", &ids[..1]).expect("written");
+        let text = std::fs::read_to_string(folder.path().join("log.jsonl")).expect("a log");
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+        let told: Vec<String> = lines.iter().map(|line| line["data"].to_string()).collect();
+        assert_eq!(
+            told,
+            [
+                r#"{"registry":"guard","id":"no-verify","invariant":"I-2","invariants":["I-2","I-6"]}"#,
+                r#"{"registry":"guard","id":"undecidable","invariant":null,"invariants":[]}"#,
+                r#"{"registry":"driver","id":"no-verify","invariant":null,"invariants":[]}"#,
+            ]
+        );
+        let known = |rule: &&str| RULES.iter().any(|known| known.id == *rule);
+        assert!(portolan_core::gates::guards::guards().flat_map(rules_of).all(known));
+    }
 }

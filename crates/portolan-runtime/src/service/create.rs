@@ -18,6 +18,7 @@ impl Service {
         run: &Run,
         record: Record,
     ) -> Result<RunId, ServiceError> {
+        self.may_begin(&definition.workflow, run).await?;
         let cover = cover(&definition.workflow, &run.opening);
         loop {
             let id = RunId::random();

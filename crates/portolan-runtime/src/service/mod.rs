@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod flow;
 mod functions;
+mod halt;
 mod hold;
 mod init;
 mod lease;
@@ -183,6 +184,11 @@ impl Service {
     /// The project.
     pub fn project(&self) -> &Path {
         &self.options.project
+    }
+
+    /// The user's data folder, where the options name another than the usual one.
+    pub(crate) fn data_folder(&self) -> Option<&Path> {
+        self.options.trust.as_deref()
     }
 
     /// Where time comes from.

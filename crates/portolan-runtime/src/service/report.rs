@@ -103,6 +103,7 @@ impl Service {
 
     /// The same, and what it made true.
     async fn decided(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<Vec<Change>, Refused> {
+        self.may_move(held, &what).await.map_err(Refused::Failed)?;
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what };
         let changes = engine::decide(&held.definition.workflow, &held.run, &event)
             .map_err(|rejection| Refused::Failed(rejection.into()))?;

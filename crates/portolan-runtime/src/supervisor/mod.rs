@@ -6,6 +6,7 @@
 
 mod ask;
 mod board;
+mod notices;
 mod queue;
 mod spend;
 
@@ -23,6 +24,7 @@ use board::Kept;
 
 pub use ask::{Ask, Replied};
 pub(crate) use board::{replace, seen};
+pub use notices::Untold;
 pub use queue::Task;
 pub use spend::{Raise, Report};
 
@@ -73,15 +75,25 @@ impl Supervisor<'_> {
     /// # Errors
     /// One is, as `halted`; or as for [`standings`](Supervisor::standings).
     pub async fn may_work(&self, task: Option<&str>) -> Result<(), ServiceError> {
+        self.stops(task, |board| board.session.clone()).await
+    }
+
+    /// Refuses to begin where a budget is used up, but for that of the session that reported last: it may be over.
+    ///
+    /// # Errors
+    /// As for [`may_work`](Supervisor::may_work).
+    pub async fn may_begin(&self, task: Option<&str>) -> Result<(), ServiceError> {
+        self.stops(task, |_| None).await
+    }
+
+    async fn stops(&self, task: Option<&str>, session: fn(&Board) -> Option<String>) -> Result<(), ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         if budgets.is_empty() {
             return Ok(());
         }
         let board = self.board().await?;
-        match standings(&budgets, &board, task, board.session.as_deref(), self.now()).into_iter().find(|s| s.halts) {
-            Some(halt) => Err(halted(&halt)),
-            None => Ok(()),
-        }
+        let all = standings(&budgets, &board, task, session(&board).as_deref(), self.now());
+        all.into_iter().find(|standing| standing.halts).map_or(Ok(()), |halt| Err(halted(&halt)))
     }
 
     /// The budget that stops a task.

@@ -2,7 +2,9 @@
 
 use portolan_core::gates::supervisor::{Scope, Unit, Usage};
 use portolan_core::run::{Actor, Channel};
-use portolan_runtime::service::{Caller, Start, Status};
+use portolan_core::value::Outcome;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{Begin, Caller, Ending, Init, Move, ServiceError, Start, Status};
 use portolan_runtime::supervisor::{Raise, Report};
 
 use super::stand::{Stand, me, told};
@@ -103,3 +105,77 @@ async fn a_file_with_faults_is_not_a_file_without_budgets() {
     assert_eq!(error.code, "plugins_invalid");
     assert!(told(&error).contains("line 1: the budget of a day has no `cost`"), "{}", told(&error));
 }
+
+fn code<T>(result: Result<T, ServiceError>) -> &'static str {
+    result.err().map_or("done", |error| error.code)
+}
+
+#[tokio::test]
+async fn after_a_halt_nothing_moves_by_any_way_and_looking_goes_on() {
+    let stand = begun("budgets: {day: {turns: 10}}\n").await;
+    let run = stand.service().flow().active().expect("readable").expect("a task").run;
+    let address = Address::Stored(run.clone());
+    let view = stand.service().current(&address, None, &me()).await.expect("it is there");
+    stand.put(".flow/workflows/other.json", OTHER);
+    used(&stand, 10).await;
+    let service = stand.service();
+    let wanted = Move {
+        address: address.clone(),
+        branch: None,
+        revision: Some(view.situation.position.revision),
+        outcome: Outcome::passed(),
+        note: None,
+        outputs: None,
+    };
+    assert_eq!(code(service.next(&wanted, &me()).await), "halted");
+    let init = |workflow: &str| Init { workflow: Some(workflow.to_owned()), ..Init::default() };
+    assert_eq!(code(service.init(&init("small"), &me()).await), "halted");
+    assert_eq!(code(service.init(&init("other"), &me()).await), "done", "it has no phases");
+    let begin = Begin { workflow: "small".to_owned(), ..Begin::default() };
+    assert_eq!(code(service.begin(&begin, &me()).await.map_err(|astray| astray.error)), "halted");
+    assert_eq!(code(service.flow().back("the tests fail", &me()).await), "no_way_back", "`idle` does not go back");
+    assert_eq!(code(service.current(&address, None, &me()).await), "done");
+    assert_eq!(code(service.flow().status().await), "done");
+    let raise = Raise { scope: Scope::Day, unit: Unit::Turns, to: 20, reason: "more".to_owned(), task: None };
+    service.supervisor().raise(&raise, &me()).await.expect("raised");
+    assert_eq!(code(service.next(&wanted, &me()).await), "done");
+    assert_eq!(stand.log("flow.bypass"), ["flow.bypass t"]);
+    used(&stand, 10).await;
+    assert_eq!(code(service.flow().abort(Ending::ScopedDown, "it costs too much", &me()).await), "done");
+    let start = Start { task: "u".to_owned(), at: None, workflow: Some("small".to_owned()) };
+    assert_eq!(code(service.flow().start(&start, &me()).await), "halted");
+    assert!(service.flow().active().expect("readable").is_none(), "nothing was begun");
+}
+
+#[tokio::test]
+async fn going_back_is_refused_after_a_halt_and_a_session_that_is_over_keeps_nobody_from_a_task() {
+    let stand = Stand::new();
+    stand.put(".portolan/plugins.yaml", "budgets: {session: {turns: 10}}\n");
+    stand.put(".flow/workflows/small.yaml", LOOP);
+    let service = stand.service();
+    let start = Start { task: "t".to_owned(), at: None, workflow: Some("small".to_owned()) };
+    service.flow().start(&start, &me()).await.expect("begun");
+    for _ in 0..2 {
+        assert!(service.flow().tick(&me()).await.expect("a tick").advanced);
+    }
+    used(&stand, 10).await;
+    assert_eq!(code(service.flow().back("the tests fail", &me()).await), "halted");
+    service.flow().abort(Ending::ScopedDown, "enough", &me()).await.expect("called off");
+    let start = Start { task: "u".to_owned(), at: None, workflow: Some("small".to_owned()) };
+    assert_eq!(code(service.flow().start(&start, &me()).await), "done");
+    assert!(!service.flow().tick(&me()).await.expect("a tick").advanced);
+}
+
+const LOOP: &str = "
+id: small
+iterationCap: 2
+phases:
+  - id: idle
+  - id: work
+  - { id: test, back: work }
+";
+
+const OTHER: &str = r#"{
+  "nodes": { "start": { "type": "start" }, "work": { "type": "task" }, "done": { "type": "end", "result": "success" } },
+  "edges": [{ "from": "start", "to": "work" }, { "from": "work", "to": "done" }]
+}"#;

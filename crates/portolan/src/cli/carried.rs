@@ -5,9 +5,9 @@ use portolan_core::value::Outcome;
 use portolan_runtime::service::{Astray, Bearing, Course, Deed, Service, ServiceError};
 use serde_json::json;
 
-use super::Exit;
 use super::output::{Output, Paint, command_line, one_line, safe, table};
-use super::runs::{Given, person, pick};
+use super::runs::{self, ANSWERS, Given, pick};
+use super::{Exit, person};
 
 /// Whether what names a run is a token.
 pub(super) fn is_token(text: &str) -> bool {
@@ -37,6 +37,10 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
         None => pick(output, &asked.message, &options(asked))?,
     };
     let (option, note) = (Some(Outcome::from(word)), given.note.map(str::to_owned));
+    let course = Course { state: now.state.clone(), ..Course::default() };
+    if service.state_asks_a_person(&course, &runs::person()).await? {
+        person::confirmed(service, ANSWERS)?;
+    }
     let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note };
     let after = navigate(service, &now.state, &deed).await?;
     print(output, &after)?;
@@ -46,7 +50,7 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
 
 async fn navigate(service: &Service, token: &str, deed: &Deed) -> Result<Bearing, ServiceError> {
     let course = Course { state: token.to_owned(), ..Course::default() };
-    service.navigate(&course, deed, &person()).await.map_err(|Astray { error, .. }| error)
+    service.navigate(&course, deed, &runs::person()).await.map_err(|Astray { error, .. }| error)
 }
 
 fn options(asked: &Asked) -> Vec<(String, String)> {

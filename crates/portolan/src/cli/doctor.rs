@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{Paint, one_line};
-use super::{Common, Exit, block_on};
+use super::{Common, Exit, block_on, people};
 use crate::install::{Finding, Looking, Record, State, examine, this};
 
 /// Look whether the installed hooks are there, switched on, and refuse what they must.
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     environment.sort();
     let program = this();
     let looking = Looking { program: program.as_deref(), variables: &environment };
-    let findings = block_on(examine(&project, &record, looking))?;
+    let mut findings = block_on(examine(&project, &record, looking))?;
+    findings.extend(people::findings(common));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

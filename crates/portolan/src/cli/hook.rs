@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use portolan_runtime::gates::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
+use portolan_runtime::people::remember_host;
 
 use super::{Common, Exit};
 use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable};
@@ -69,6 +70,7 @@ fn here() -> PathBuf {
 }
 
 fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
+    remember_host(host.name());
     let mut stdin = Vec::new();
     // One byte more than may be read says that it is too long.
     let read = std::io::stdin().take(MAX_INPUT as u64 + 1).read_to_end(&mut stdin);

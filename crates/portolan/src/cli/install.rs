@@ -4,11 +4,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use portolan_runtime::service::ServiceError;
+use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
 use super::output::{one_line, safe};
-use super::{Common, Exit};
+use super::{Common, Exit, person};
 use crate::hook::Host;
 use crate::install::{Direction, Plan, Target, plugin, program};
 
@@ -83,9 +83,16 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     if !output.is_json() && changed {
         output.line(safe(&plan.diff()).trim_end())?;
     }
+    if args.uninstall && changed && !args.print {
+        person::confirmed(&Service::new(common.options()?)?, "may take the gates away")?;
+    }
     let done = !args.print && consented(args, changed)?;
     if done {
         plan.perform()?;
+    }
+    if done && direction == Direction::Install {
+        // From now on another passphrase in its place is noticed.
+        Service::new(common.options()?)?.people().name_passphrase()?;
     }
     if output.is_json() {
         output.json(&json!({ "for": target.name(), "files": files, "done": done && changed, "notes": notes }))?;

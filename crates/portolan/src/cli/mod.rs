@@ -17,6 +17,8 @@ mod install;
 mod kept;
 mod merge_gate;
 mod output;
+mod people;
+mod person;
 mod qa;
 mod resume;
 mod run;
@@ -83,6 +85,7 @@ enum Verb {
     Qa(qa::Qa),
     Import(import::Import),
     Trust(trust::TrustArgs),
+    People(people::People),
     Install(install::Install),
     Doctor(doctor::Doctor),
     Hook(hook::Hook),
@@ -206,6 +209,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Qa(args) => qa::run(&args, &cli.common),
         Verb::Import(args) => import::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),
+        Verb::People(args) => people::run(&args, &cli.common),
         Verb::Install(args) => install::run(&args, &cli.common),
         Verb::Doctor(args) => doctor::run(&args, &cli.common),
         Verb::Hook(args) => hook::run(&args, &cli.common),

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::carried;
 use super::kept::{Kept, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
+use super::person;
 use super::resume::{Resume, handle, resume};
 use super::{Common, Exit, block_on};
 
@@ -145,6 +146,9 @@ fn at_a_shell(error: ServiceError) -> ServiceError {
     };
     ServiceError { help: help.to_owned(), ..error }
 }
+
+/// What is kept from others at a question that only a person may answer.
+pub(super) const ANSWERS: &str = "may answer this question";
 
 /// The person at this terminal.
 pub(super) fn person() -> Caller {
@@ -305,7 +309,10 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
         return carried::answer(output, service, given).await;
     }
     let address = address(given.run)?;
-    let caller = person();
+    let caller = match service.asks_a_person(&address).await.map_err(at_a_shell)? {
+        true => person::confirmed(service, ANSWERS)?,
+        false => person(),
+    };
     let view = service.question(&address, given.branch, &caller).await.map_err(at_a_shell)?;
     let offered = offered(&view.situation);
     let answer = match given.answer {

@@ -5,11 +5,12 @@ use portolan_core::gates::supervisor::{Item, Progress, Question, Scope, Standing
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
-use portolan_runtime::supervisor::{Ask, Raise, Report};
+use portolan_runtime::supervisor::{Ask, Raise, Report, Untold};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
-use super::runs::person;
+use super::person;
+use super::runs;
 use super::{Common, Exit, block_on};
 
 /// Ask people without holding up other work, and see to it that agents use up no more than they may.
@@ -182,7 +183,7 @@ fn length(text: &str) -> Result<i64, String> {
 pub(super) fn run(args: &Supervisor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
-    let caller = person();
+    let caller = runs::person();
     match &args.verb {
         Verb::Ask(args) => ask(args, output, &service),
         Verb::Reply(args) => reply(args, output, &service, &caller),
@@ -204,12 +205,20 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
         default: args.default.clone(),
         deadline: args.within.map(|within| Timestamp(now.0.saturating_add(within))),
     };
-    let token = block_on(service.supervisor().ask(&ask))??;
+    let (token, untold) = block_on(service.supervisor().ask_people(&ask))??;
+    complain(output, &untold);
     match output.is_json() {
         true => output.json(&json!({ "replyToken": token }))?,
         false => output.line(&token)?,
     }
     Ok(Exit::Done)
+}
+
+/// Says who could not be told. The question is asked all the same.
+fn complain(output: Output, untold: &[Untold]) {
+    for (id, why) in untold {
+        output.remark(format!("note: `{}` was not told: {}", one_line(id), one_line(why)));
+    }
 }
 
 fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -> anyhow::Result<Exit> {
@@ -225,7 +234,7 @@ fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -
 
 fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let supervisor = service.supervisor();
-    block_on(supervisor.settle_deadlines())??;
+    complain(output, &block_on(supervisor.remind_people())??);
     let board = block_on(supervisor.board())??;
     let questions: Vec<&Question> = board.questions.values().filter(|q| all || q.answer.is_none()).collect();
     let tasks: Vec<&Item> = board.queue.values().filter(|item| all || item.progress.is_open()).collect();
@@ -276,6 +285,7 @@ pub(super) fn told(item: &Item, is_waiting: bool) -> Value {
 }
 
 fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    complain(output, &block_on(service.supervisor().remind_people())??);
     let next = block_on(service.supervisor().next_task())??;
     match (&next, output.is_json()) {
         (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| told(item, false)) }))?,
@@ -326,7 +336,11 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
     let (scope, unit) = (scope_of(*scope), unit_of(*unit));
     let to = counted(unit, *to, "--to")?;
     let raise = Raise { scope, unit, to, reason: reason.clone(), task: task.clone() };
-    block_on(service.supervisor().raise(&raise, caller))??;
+    let caller = match service.flow().needs_person("I-15")? {
+        true => person::confirmed(service, "may get past I-15")?,
+        false => caller.clone(),
+    };
+    block_on(service.supervisor().raise(&raise, &caller))??;
     budgets(task.as_deref(), output, service)
 }
 

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, refuse};
 use super::output::{Output, command_line, one_line};
-use super::{Common, Exit, Leniency};
+use super::{Common, Exit, Leniency, person};
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
 /// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`.
@@ -53,6 +53,9 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let service = Service::new(options)?;
     if args.list {
         return list(&output, service.trust());
+    }
+    if !args.revoke {
+        person::confirmed(&service, "may trust what a project runs")?;
     }
     let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
     let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_plugins(path));

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
+use portolan_runtime::service::ServiceError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerConfig, SubscriptionFilter, Tool,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -21,6 +23,9 @@ use super::transport::Bounds;
 
 /// What a call comes to, when it is awaited.
 pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
+
+/// What the text of a resource comes to, when it is awaited: nothing where there is none of that address.
+pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<String, ServiceError>>> + Send + 'a>>;
 
 /// How a toolset is to be spoken with.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +49,16 @@ pub(super) trait Toolset: Send + Sync {
 
     /// Changes whenever the list of tools does, from now on; nothing where it never does.
     fn changes(&self) -> Option<watch::Receiver<u64>>;
+
+    /// What of it can be read beside the tools.
+    fn resources(&self) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    /// The text of one of them.
+    fn read<'a>(&'a self, _uri: &'a str) -> Text<'a> {
+        Box::pin(async { None })
+    }
 
     /// Calls a tool. Dropping the future calls it off, and what it performs ends with it.
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_>;
@@ -161,7 +176,28 @@ impl ServerHandler for Face {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        match self.toolset.resources() {
+            none if none.is_empty() => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
+            resources => Ok(ListResourcesResult::with_all_items(resources)),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let resources = self.toolset.resources();
+        if resources.is_empty() {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
+        let Some(text) = self.toolset.read(&request.uri).await else {
+            let message = format!("there is no resource `{}`", clip(&request.uri));
+            return Err(ErrorData::resource_not_found(message, None));
+        };
+        let text = text.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let contents = ResourceContents::text(text, request.uri).with_mime_type("application/json");
+        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
     async fn list_resource_templates(

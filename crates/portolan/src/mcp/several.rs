@@ -7,13 +7,15 @@ use std::sync::Arc;
 use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, Implementation, ServerCapabilities, ServerConfig, Tool};
+use rmcp::model::{
+    CallToolRequestParams, Implementation, Resource, ResourcesCapability, ServerCapabilities, ServerConfig, Tool,
+};
 use rmcp::service::RequestContext;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::face::{Answer, Manners, Toolset};
+use super::face::{Answer, Manners, Text, Toolset};
 use super::transport::Bounds;
 
 /// What is awaited.
@@ -101,6 +103,9 @@ impl Toolset for Several {
         if self.changes().is_some() {
             capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         }
+        if !self.resources().is_empty() {
+            capabilities.resources = Some(ResourcesCapability::default());
+        }
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
@@ -116,6 +121,15 @@ impl Toolset for Several {
     /// Only one set has a list that changes: the graphs' own.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         self.sets.iter().find_map(|set| set.changes())
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        self.sets.iter().flat_map(|set| set.resources()).collect()
+    }
+
+    fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
+        let has = |set: &&Arc<dyn Toolset>| set.resources().iter().any(|resource| resource.uri == uri);
+        self.sets.iter().find(has).unwrap_or(&self.sets[0]).read(uri)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -105,6 +105,23 @@ fn a_script_can_fail_when_anything_was_got_past() {
 }
 
 #[test]
+#[cfg(unix)]
+fn what_was_got_past_fails_a_script_that_reads_none_of_it() {
+    let project = recorded();
+    for options in [&[][..], &["--json"], &["--format", "json"]] {
+        let of = |kind: &str| {
+            let words = [&["flow", "events", "--fail-if-any", "--type", kind], options].concat();
+            // The other end of the pipe is closed before anything is written into it.
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            drop(reader);
+            project.command(&words).stdout(writer).status().expect("it starts").code()
+        };
+        assert_eq!(of("flow.bypass"), Some(1), "{options:?}");
+        assert_eq!(of("flow.config"), Some(0), "{options:?}");
+    }
+}
+
+#[test]
 fn a_log_is_verified() {
     let project = recorded();
     let whole = project.says("flow events --verify");

@@ -40,8 +40,8 @@ fn the_examples_of_help_work() {
             continue;
         };
         // These have tests of their own: the demo, a server that waits for its client, and what needs a run that was
-        // interrupted, a branch that would be merged, a task that is far enough, a question, a budget, an agent.
-        const OWN: [&str; 8] = [
+        // interrupted, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
+        const OWN: [&str; 9] = [
             "runs resume",
             "merge-gate",
             "flow back",
@@ -50,6 +50,7 @@ fn the_examples_of_help_work() {
             "supervisor budget raise",
             "autopilot start",
             "hook claude-code",
+            "people passphrase",
         ];
         let has_own = OWN.iter().any(|verb| line.starts_with(verb));
         if ["demo", "builtin filesystem ."].contains(&line) || has_own {

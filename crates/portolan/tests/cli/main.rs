@@ -16,6 +16,7 @@ mod install;
 mod merge_gate;
 mod misuse;
 mod output;
+mod people;
 mod qa;
 mod resume;
 mod run;

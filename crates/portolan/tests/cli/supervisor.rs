@@ -79,6 +79,42 @@ fn a_question_is_asked_answered_and_answered_again() {
 }
 
 #[test]
+fn people_are_told_of_questions_once_and_once_more_when_nobody_answers() {
+    let project = project();
+    project.write(
+        ".portolan/plugins.yaml",
+        "notifiers: [{id: notes, file: told.jsonl}, {id: bell, command: [\"false\"]}]\n",
+    );
+    let ask = ["supervisor", "ask", "--choice", "yes", "--choice", "no", "--task", "t", "--within", "0s", "Merge?"];
+    let told = || std::fs::read_to_string(project.path().join("told.jsonl")).unwrap_or_default();
+    let asked = project.says_to(&ask);
+    assert!(asked.contains("note: `.portolan/plugins.yaml` was not told: ") && asked.ends_with("exit: 0\n"), "{asked}");
+    assert_eq!(told(), "", "nobody has trusted it yet");
+    let token = asked.lines().next().expect("a token");
+    project.says(&format!("supervisor reply {token} yes"));
+    assert!(project.says("trust .portolan/plugins.yaml").ends_with("exit: 0\n"));
+
+    let asked = project.says_to(&ask);
+    assert!(asked.contains("note: `bell` was not told: "), "{asked}");
+    let token = asked.lines().next().expect("a token");
+    for _ in 0..2 {
+        project.says("supervisor next");
+        project.says("supervisor list");
+    }
+    let lines: Vec<serde_json::Value> =
+        told().lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let told: Vec<String> =
+        lines.iter().map(|line| format!("{} {} {}", line["type"], line["replyToken"], line["body"])).collect();
+    assert_eq!(
+        told,
+        [
+            format!("\"supervisor.question.sent\" \"{token}\" \"Merge? (yes | no)\""),
+            format!("\"supervisor.question.overdue\" \"{token}\" \"not answered in time: Merge?\""),
+        ]
+    );
+}
+
+#[test]
 fn budgets_are_shown_used_up_and_raised() {
     let project = project();
     project.write(".portolan/plugins.yaml", "budgets: {task: {turns: 10, costUsd: 1}}\n");

@@ -67,6 +67,9 @@ pub(crate) fn checked(argv: &str) -> String {
     )
 }
 
+const MARKERS: [&str; 7] =
+    ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"];
+
 /// A repository of somebody, with the person's own records beside it.
 pub(crate) struct Project {
     folder: tempfile::TempDir,
@@ -91,7 +94,7 @@ impl Project {
         self.folder.path().join("project").canonicalize().expect("the project is there")
     }
 
-    fn person(&self) -> PathBuf {
+    pub(crate) fn person(&self) -> PathBuf {
         self.folder.path().join("person")
     }
 
@@ -107,6 +110,10 @@ impl Project {
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.env("PORTOLAN_DATA_DIR", self.person()).env("USER", "ada");
         command.env_remove("FLOW_EVENTS_PATH").env_remove("XCODER_EVENTS_PATH");
+        // What hosts of agents give to their shells: the tests may have been started by one.
+        for marker in MARKERS {
+            command.env_remove(marker);
+        }
         command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command
     }

@@ -9,9 +9,10 @@ use portolan_core::gates::guards::FlowScene;
 use portolan_core::gates::{Bypass, Intent, Judgement};
 use portolan_core::run::{self, Human, Place, Run, WaitingFor};
 
-use super::super::ServiceError;
 use super::super::hold::Held;
+use super::super::{Service, ServiceError};
 use super::{Active, Flow, phase};
+use crate::carrier::Address;
 use crate::store::RunId;
 
 /// A run, as far as guards look at it.
@@ -56,6 +57,16 @@ impl Flow<'_> {
     }
 }
 
+impl Service {
+    /// Whether a run waits for an answer that is no agent's to give.
+    ///
+    /// # Errors
+    /// The run is not known, or cannot be read.
+    pub async fn asks_a_person(&self, address: &Address) -> Result<bool, ServiceError> {
+        Ok(asks_a_person(&self.peek_in_time(address).await?.run))
+    }
+}
+
 impl Gate {
     fn task(&mut self, active: &Active, held: &Held) {
         let run = &held.run;
@@ -89,12 +100,12 @@ impl Gate {
 }
 
 /// Whether the run waits for an answer that is no agent's to give.
-fn asks_a_person(run: &Run) -> bool {
-    match &run.root.place {
+pub(in crate::service) fn asks_a_person(run: &Run) -> bool {
+    run.positions().into_iter().any(|(_, frame)| match &frame.place {
         Place::Waiting { on: WaitingFor::Budget, .. } => true,
         Place::Waiting { .. } => run.opening.rules.human == Human::Verified,
         _ => false,
-    }
+    })
 }
 
 /// A bypass of a run, in the words that guards have for it.

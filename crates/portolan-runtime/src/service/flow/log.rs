@@ -30,7 +30,7 @@ fn is_gated(workflow: &Workflow) -> bool {
 }
 
 /// Whether a workflow is one of phases, and not of activities some of whose steps are held.
-pub(super) fn has_phases(workflow: &Workflow) -> bool {
+pub(in crate::service) fn has_phases(workflow: &Workflow) -> bool {
     workflow.root().steps.values().any(|step| step.node.phase.is_some() && step.node.seat.is_none())
 }
 

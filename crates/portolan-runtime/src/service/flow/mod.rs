@@ -40,6 +40,8 @@ use crate::store::{Record, RunId};
 
 pub use active::Active;
 pub use gate::Gate;
+pub(in crate::service) use gate::asks_a_person;
+pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 

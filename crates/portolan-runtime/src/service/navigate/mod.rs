@@ -17,6 +17,7 @@ use portolan_core::run::{Actor, Branches, Event, EventKind, FramePath, Opening, 
 use portolan_core::value::{Outcome, Timestamp};
 use serde_json::{Map, Value};
 
+use super::flow::asks_a_person;
 use super::hold::{Carrier, Held, Refused};
 use super::moves::{MAX_CONFLICTS, too_busy};
 use super::report::Led;
@@ -227,6 +228,15 @@ impl Service {
             return Ok(self.bearing(&grip, able, caller, &notes)?);
         }
         Err(too_busy().into())
+    }
+
+    /// Whether what the run asks is a person's alone to answer.
+    ///
+    /// # Errors
+    /// What the caller holds is nothing that was given out, or is no longer the last that was.
+    pub async fn state_asks_a_person(&self, course: &Course, caller: &Caller) -> Result<bool, ServiceError> {
+        let grip = self.grip(course, caller).await.map_err(|astray| astray.error)?;
+        Ok(asks_a_person(&grip.held.run))
     }
 
     /// Does what needs nobody: a run that has not begun begins, questions whose time is over answer themselves,

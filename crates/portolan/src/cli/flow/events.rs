@@ -10,7 +10,7 @@ use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
-use super::super::output::{Output, table};
+use super::super::output::{Output, is_broken_pipe, table};
 use super::super::{Common, Exit};
 use super::words::words;
 
@@ -87,34 +87,42 @@ impl Events {
 }
 
 fn list(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {
-    let (count, skipped) = match args.json {
-        true => stream(args, output, path)?,
-        false => shown(args, output, path)?,
+    let mut any = false;
+    let printed = match args.json {
+        true => stream(args, output, path, &mut any),
+        false => shown(args, output, path, &mut any),
     };
-    if skipped > 0 {
-        output.remark(format!("{skipped} lines of the log are no events; `--verify` says where they begin"));
+    match printed {
+        Ok(0) => {}
+        Ok(skipped) => {
+            output.remark(format!("{skipped} lines of the log are no events; `--verify` says where they begin"));
+        }
+        // Whoever closed the pipe has read enough; whether there is any is told by the status all the same.
+        Err(error) if args.fail_if_any && is_broken_pipe(&error) => {}
+        Err(error) => return Err(error),
     }
-    Ok(if args.fail_if_any && count > 0 { Exit::Failed } else { Exit::Done })
+    Ok(if args.fail_if_any && any { Exit::Failed } else { Exit::Done })
 }
 
-/// Prints lines as they are; how many there were, and how many lines were no events.
-fn stream(args: &Events, output: Output, path: &Path) -> anyhow::Result<(usize, u64)> {
+/// Prints lines as they are; how many lines were no events. `any` becomes true when there is one, printed or not.
+fn stream(args: &Events, output: Output, path: &Path, any: &mut bool) -> anyhow::Result<u64> {
     let mut lines = read(path, &args.filter(None)).map_err(ServiceError::from)?;
-    let mut count = 0;
     for line in &mut lines {
-        output.line(line.map_err(ServiceError::from)?.text)?;
-        count += 1;
+        let line = line.map_err(ServiceError::from)?;
+        *any = true;
+        output.line(line.text)?;
     }
-    Ok((count, lines.skipped()))
+    Ok(lines.skipped())
 }
 
 /// Prints a table, or one JSON value.
-fn shown(args: &Events, output: Output, path: &Path) -> anyhow::Result<(usize, u64)> {
+fn shown(args: &Events, output: Output, path: &Path, any: &mut bool) -> anyhow::Result<u64> {
     let mut filter = args.filter(Some(SHOWN));
     let limit = filter.limit.unwrap_or(SHOWN);
     filter.limit = Some(limit + 1);
     let mut lines = read(path, &filter).map_err(ServiceError::from)?;
     let mut found = lines.by_ref().collect::<Result<Vec<Line>, _>>().map_err(ServiceError::from)?;
+    *any = !found.is_empty();
     let more = found.len() > limit;
     if more {
         found.remove(0);
@@ -130,7 +138,7 @@ fn shown(args: &Events, output: Output, path: &Path) -> anyhow::Result<(usize, u
     if more && !output.is_json() {
         output.remark(format!("there are more than {limit}: `--limit` shows them"));
     }
-    Ok((found.len(), lines.skipped()))
+    Ok(lines.skipped())
 }
 
 fn follow(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {

@@ -1,19 +1,21 @@
 //! `portolan flow start`, `status`, `tick` and the rest: the task of the project, in its phases.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use clap::{Args, ValueEnum};
 use portolan_core::run::Actor;
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{
-    Caller, Ending, Flow, FlowState, Override, Service, ServiceError, Start, Status, Tick,
-};
+use portolan_runtime::people::Standing;
+use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, ServiceError, Start, Status, Tick};
 use serde_json::{Map, Value};
 
 use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
-use super::super::runs::person;
+use super::super::person::{self, at_terminal};
 use super::super::{Common, Exit, block_on};
+
+/// The longest answer that is read at the terminal, in bytes.
+const MAX_TYPED: u64 = 4 << 10;
 
 /// Begin a task: one at a time in a checkout.
 ///
@@ -107,11 +109,11 @@ pub(super) enum Deed<'a> {
 pub(super) fn run(deed: &Deed<'_>, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
-    block_on(done(deed, &service.flow(), output))?
+    block_on(done(deed, &service, output))?
 }
 
-async fn done(deed: &Deed<'_>, flow: &Flow<'_>, output: Output) -> anyhow::Result<Exit> {
-    let caller = whoever();
+async fn done(deed: &Deed<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
+    let (caller, flow) = (whoever(), service.flow());
     match deed {
         Deed::Status => shown(output, &flow.status().await?),
         Deed::Tick => ticked(output, &flow.tick(&caller).await?),
@@ -131,7 +133,7 @@ async fn done(deed: &Deed<'_>, flow: &Flow<'_>, output: Output) -> anyhow::Resul
             };
             shown(output, &flow.abort(ending, &args.reason, &caller).await?)
         }
-        Deed::Override(args) => get_past(args, flow, output).await,
+        Deed::Override(args) => get_past(args, service, output).await,
     }
 }
 
@@ -140,7 +142,8 @@ fn whoever() -> Caller {
     Caller { by: Actor::Agent("portolan flow".to_owned()), can_ask: false }
 }
 
-async fn get_past(args: &OverrideArgs, flow: &Flow<'_>, output: Output) -> anyhow::Result<Exit> {
+async fn get_past(args: &OverrideArgs, service: &Service, output: Output) -> anyhow::Result<Exit> {
+    let flow = service.flow();
     let wanted = Override {
         invariant: args.invariant.clone(),
         reason: args.reason.clone(),
@@ -150,27 +153,28 @@ async fn get_past(args: &OverrideArgs, flow: &Flow<'_>, output: Output) -> anyho
         expires_at: args.lasts.map(|lasts| Timestamp(Clock::System.now().0.saturating_add(lasts))),
         once: args.once,
     };
-    let caller = if flow.needs_person(&args.invariant)? { confirmed(args)? } else { whoever() };
+    let caller = if flow.needs_person(&args.invariant)? { confirmed(args, service)? } else { whoever() };
     shown(output, &flow.get_past(&wanted, &caller).await?)
 }
 
-/// The person at this terminal, who has typed the name of the rule.
-fn confirmed(args: &OverrideArgs) -> anyhow::Result<Caller> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let message = format!("only a person may get past `{}`, and nobody is at a terminal", safe(&args.invariant));
-        let help = "run the command yourself, in a terminal of your own";
-        return Err(ServiceError::refused("needs_person", message, help).into());
+/// The person at this terminal, who knows the passphrase, or else has typed the name of the rule.
+fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
+    let act = format!("may get past `{}`", safe(&args.invariant));
+    at_terminal(&act)?;
+    let person = person::confirmed(service, &act)?;
+    if !matches!(service.people().standing()?, Standing::Unset) {
+        return Ok(person);
     }
     let mut terminal = io::stderr();
     write!(terminal, "Type `{}` to get past it: ", safe(&args.invariant))?;
     terminal.flush()?;
     let mut typed = String::new();
-    io::stdin().lock().read_line(&mut typed)?;
+    io::stdin().lock().take(MAX_TYPED).read_line(&mut typed)?;
     if typed.trim() != args.invariant {
         let message = format!("`{}` was not confirmed", safe(&args.invariant));
         return Err(ServiceError::refused("needs_person", message, "nothing has changed").into());
     }
-    Ok(person())
+    Ok(person)
 }
 
 fn ticked(output: Output, tick: &Tick) -> anyhow::Result<Exit> {

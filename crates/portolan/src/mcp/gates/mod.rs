@@ -3,6 +3,7 @@
 //! It translates calls and answers; what a phase wants, and whether the repository has it, is the service's.
 
 mod calls;
+mod questions;
 mod schemas;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use portolan_core::diagnostic::clip;
 use portolan_runtime::service::{Caller, FlowState, Override, Service, ServiceError, Tick};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Resource, ResourcesCapability, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
-use super::face::{Answer, Manners, Toolset, result};
+use super::face::{Answer, Manners, Text, Toolset, result};
 use super::leading::{self, MANNERS};
 use super::several::Served;
 
@@ -93,6 +94,8 @@ impl Server {
             Err(error) if error.code == "needs_person" && caller.can_ask => error,
             done => return Ok(state(&done?)),
         };
+        let command = format!("portolan flow override {} --reason \"…\"", clip(&wanted.invariant));
+        self.service.people().client_may_ask(&command)?;
         let question = question(wanted, &flow.status().await?);
         match ask::ask(&self.asked, &question, request, context).await? {
             Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
@@ -166,7 +169,17 @@ impl Toolset for Server {
     }
 
     fn about(&self) -> ServerConfig {
-        leading::about(INSTRUCTIONS)
+        let mut about = leading::about(INSTRUCTIONS);
+        about.capabilities.resources = Some(ResourcesCapability::default());
+        about
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        questions::resources()
+    }
+
+    fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
+        Box::pin(questions::read(&self.service, uri))
     }
 
     fn tools(&self) -> Vec<Tool> {

@@ -102,6 +102,9 @@ impl Server {
     ) -> Result<CallToolResponse, Astray> {
         let Some(question) = question(&refused) else { return Err(refused) };
         let Deed::Answer { checkpoint, .. } = deed else { return Err(refused) };
+        if let Err(error) = self.service.people().client_may_ask("portolan runs answer") {
+            return Err(Astray { error, ..refused });
+        }
         let asking = match ask::ask(&self.asked, &question, request, context).await {
             Ok(asking) => asking,
             Err(error) => return Err(Astray { error, ..refused }),

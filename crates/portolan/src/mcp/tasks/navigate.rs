@@ -87,6 +87,7 @@ impl Server {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
                 let situated = |failed: ServiceError| ServiceError { situation: error.situation.clone(), ..failed };
+                self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
                 match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
                     Asking::Answered(Answer { word, note, caller }) => {
                         let wanted = Move { outcome: word, note, revision: Some(revision), ..wanted };

@@ -7,6 +7,10 @@ use serde_json::Value;
 
 use super::Wire;
 
+/// What hosts of agents give to their shells: the tests may have been started by one.
+const MARKERS: [&str; 7] =
+    ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"];
+
 pub(crate) struct Project {
     folder: tempfile::TempDir,
 }
@@ -43,8 +47,16 @@ impl Project {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_portolan"));
-        command.args(arguments).current_dir(self.path()).env("PORTOLAN_DATA_DIR", self.folder.path().join("person"));
+        command.args(arguments).current_dir(self.path()).env("PORTOLAN_DATA_DIR", self.person());
+        for marker in MARKERS {
+            command.env_remove(marker);
+        }
         command
+    }
+
+    /// The person's own folder.
+    pub(crate) fn person(&self) -> PathBuf {
+        self.folder.path().join("person")
     }
 
     /// Runs a command of the command line as the person would, and takes what it prints as JSON.

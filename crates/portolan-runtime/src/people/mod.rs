@@ -1,0 +1,135 @@
+//! Who is asking: a person, or an agent that says yes to itself. What only a person may do is kept from agents by two
+//! layers.
+//!
+//! * **Descent.** Each call of a host's hook has the host remembered, as a process and the time at which it began. Whoever
+//!   descends from one that still lives, or from a program that is called like one, or carries the variables that hosts
+//!   give to their shells, is an agent.
+//! * **A passphrase**, where a person has set one. What it is compared with lies in the user's data folder; the event log
+//!   of each project names it, so that another one put in its place is noticed.
+//!
+//! The agent runs as the same user. A process that leaves its ancestors behind (a daemon, somebody else's terminal
+//! multiplexer) is not told from a person's by its descent; the passphrase is what stops it.
+
+mod descent;
+mod hosts;
+mod markers;
+mod passphrase;
+mod processes;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::service::{Service, ServiceError};
+use crate::trust::{data_dir, data_dir_from};
+use descent::Sign;
+use hosts::Hosts;
+use processes::Seen;
+
+pub use hosts::Host;
+pub use passphrase::{MIN_LETTERS, Standing};
+pub use processes::Process;
+
+/// Who may do what only a person may, in one project.
+pub struct People<'s> {
+    service: &'s Service,
+}
+
+impl Service {
+    /// Who is asking, and what persons have set.
+    pub fn people(&self) -> People<'_> {
+        People { service: self }
+    }
+}
+
+impl People<'_> {
+    /// Refuses what an agent started. `act` says what is kept from it, such as "may trust commands".
+    ///
+    /// # Errors
+    /// An agent asks, or it cannot be told who does, as `needs_person`.
+    pub fn must_be_person(&self, act: &str) -> Result<(), ServiceError> {
+        match self.sign()? {
+            None => Ok(()),
+            Some(sign) => Err(ServiceError::refused(
+                "needs_person",
+                format!("only a person {act}, and {sign}"),
+                "a person runs the command in a terminal that no agent's program has opened",
+            )),
+        }
+    }
+
+    /// What tells that an agent started this process; nothing where a person may have.
+    ///
+    /// # Errors
+    /// The user's data folder cannot be found.
+    pub fn told_by(&self) -> Result<Option<String>, ServiceError> {
+        Ok(self.sign()?.map(|sign| sign.to_string()))
+    }
+
+    /// Refuses to have the client of this server say what only a person may: where an agent may be the client, and where
+    /// there is a passphrase, which no form may ask for. `command` is what the person runs instead.
+    ///
+    /// # Errors
+    /// As `needs_person`; or the user's data folder or the log cannot be read.
+    pub fn client_may_ask(&self, command: &str) -> Result<(), ServiceError> {
+        let help = format!("the person runs `{command}` in a terminal of theirs");
+        let refused = |message: String| Err(ServiceError::refused("needs_person", message, help.clone()));
+        if !matches!(self.standing()?, Standing::Unset) {
+            return refused(
+                "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
+            );
+        }
+        let chain = processes::ancestors();
+        match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable) {
+            None => Ok(()),
+            Some(sign) => refused(format!("nobody can tell whether a person answers here: {sign}")),
+        }
+    }
+
+    /// The hosts of agents that are remembered.
+    ///
+    /// # Errors
+    /// The user's data folder cannot be found.
+    pub fn known_hosts(&self) -> Result<Vec<Host>, ServiceError> {
+        Ok(Hosts::new(vec![self.data()?]).all())
+    }
+
+    fn sign(&self) -> Result<Option<Sign>, ServiceError> {
+        let chain = processes::ancestors();
+        Ok(descent::agent(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable))
+    }
+
+    /// Where hosts are remembered: in the user's data folder, and in those that the ancestors have for it. Who starts this
+    /// program with another folder leaves no host behind by that.
+    fn hosts(&self, chain: Option<&[Seen]>) -> Result<Hosts, ServiceError> {
+        let mut folders = vec![self.data()?];
+        for folder in chain.unwrap_or_default().iter().filter_map(|seen| seen.data.clone()) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(Hosts::new(folders))
+    }
+
+    fn data(&self) -> Result<PathBuf, ServiceError> {
+        match self.service.data_folder() {
+            Some(data) => Ok(data.to_owned()),
+            None => data_dir().map_err(|error| ServiceError::failed(error.code(), error.message, error.help)),
+        }
+    }
+}
+
+/// Remembers the host that runs this process as its hook. What cannot be remembered holds up no call: whoever asks later
+/// is told by its other signs.
+pub fn remember_host(name: &str) {
+    let Ok(data) = data_dir_from(variable, std::env::home_dir()) else { return };
+    if let Some(chain) = processes::ancestors() {
+        // A folder that cannot be written has no place for it; `people show` shows what is remembered.
+        let _unremembered = Hosts::new(vec![data]).remember(name, &chain);
+    }
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}

@@ -1,0 +1,205 @@
+//! The processes that this one descends from, as the system tells of them: by `/proc` on Linux, by `ps` on a Mac. On
+//! other systems nothing is told.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A process, told from every other: numbers are given out again, so that the time at which it began belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it began, in the system's own words.
+    pub start: String,
+}
+
+/// A process, as far as it says who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) process: Process,
+    /// The file that it runs, where that can be seen.
+    pub(super) file: Option<PathBuf>,
+    /// Its command line.
+    pub(super) words: Vec<String>,
+    /// The user's data folder, by its environment.
+    pub(super) data: Option<PathBuf>,
+}
+
+/// Whether this system tells of processes.
+pub(super) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
+
+/// So many at most: a chain of processes ends at the first one of the system.
+const MAX_DEPTH: usize = 256;
+
+impl Seen {
+    /// What it is called: the name of its program, without folders. A login shell has a `-` before it.
+    pub(super) fn name(&self) -> &str {
+        let word = self.words.first().map(String::as_str).unwrap_or_default();
+        name_of(word).trim_start_matches('-')
+    }
+}
+
+/// The last part of a path.
+pub(super) fn name_of(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
+}
+
+/// This process and all that it descends from, the nearest first; nothing where that cannot be told. A process of somebody
+/// else that hides itself ends the chain: agents run as the user.
+pub(super) fn ancestors() -> Option<Vec<Seen>> {
+    let table = system::Table::read()?;
+    let mut found = Vec::new();
+    let mut next = std::process::id();
+    while let Some((seen, parent)) = table.process(next).filter(|_| found.len() < MAX_DEPTH) {
+        found.push(seen);
+        match parent {
+            0 => break,
+            parent => next = parent,
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::ffi::OsString;
+    use std::fs::{self, File};
+    use std::io::Read;
+    use std::os::unix::ffi::OsStringExt;
+    use std::path::PathBuf;
+
+    use super::{Process, Seen};
+    use crate::trust::data_dir_from;
+
+    /// What is longer is not read on.
+    const MAX_BYTES: u64 = 1 << 20;
+
+    pub(super) struct Table {
+        /// The start of the machine: times of processes count from it.
+        boot: String,
+    }
+
+    impl Table {
+        pub(super) fn read() -> Option<Table> {
+            let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+            Some(Table { boot: boot.trim().to_owned() })
+        }
+
+        /// A process, and its parent.
+        pub(super) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+            let folder = PathBuf::from(format!("/proc/{pid}"));
+            let stat = text(folder.join("stat"))?;
+            let (parent, start) = super::of_stat(&stat)?;
+            let words = text(folder.join("cmdline")).unwrap_or_default();
+            let words = words.split_terminator('\0').map(str::to_owned).collect();
+            let process = Process { pid, start: format!("{start}@{}", self.boot) };
+            let (file, data) = (fs::read_link(folder.join("exe")).ok(), data_of(&folder.join("environ")));
+            Some((Seen { process, file, words, data }, parent))
+        }
+    }
+
+    fn bytes(path: PathBuf) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    fn text(path: PathBuf) -> Option<String> {
+        bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The user's data folder, as a process found it that has this environment.
+    fn data_of(environment: &std::path::Path) -> Option<PathBuf> {
+        let bytes = bytes(environment.to_owned())?;
+        let variable = |name: &str| {
+            let mut pairs = bytes.split(|byte| *byte == 0);
+            let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+            Some(OsString::from_vec(value.to_vec()))
+        };
+        data_dir_from(variable, variable("HOME").map(PathBuf::from)).ok()
+    }
+}
+
+/// The parent and the start of a process, by its line in `/proc`. Its name comes first, in brackets, and may be anything.
+#[cfg(any(target_os = "linux", test))]
+fn of_stat(line: &str) -> Option<(u32, &str)> {
+    let fields: Vec<&str> = line.get(line.rfind(')')? + 1..)?.split_whitespace().collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(19).copied()?))
+}
+
+#[cfg(target_os = "macos")]
+mod system {
+    use std::process::{Command, Stdio};
+
+    use super::Seen;
+
+    pub(super) struct Table(Vec<(Seen, u32)>);
+
+    impl Table {
+        pub(super) fn read() -> Option<Table> {
+            let mut ps = Command::new("/bin/ps");
+            ps.args(["-axo", "pid=,ppid=,lstart=,command="]).env("LC_ALL", "C").stdin(Stdio::null());
+            let output = ps.output().ok().filter(|output| output.status.success())?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            Some(Table(text.lines().filter_map(super::of_ps).collect()))
+        }
+
+        pub(super) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+            self.0.iter().find(|(seen, _)| seen.process.pid == pid).cloned()
+        }
+    }
+}
+
+/// A process and its parent, by a line of `ps`.
+#[cfg(any(target_os = "macos", test))]
+fn of_ps(line: &str) -> Option<(Seen, u32)> {
+    let mut words = line.split_whitespace();
+    let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    // The day of the week, the month, the day, the time, the year.
+    let start = words.by_ref().take(5).collect::<Vec<_>>().join(" ");
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    Some((Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words, data: None }, parent))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod system {
+    use super::Seen;
+
+    pub(super) struct Table;
+
+    impl Table {
+        pub(super) fn read() -> Option<Table> {
+            None
+        }
+
+        pub(super) fn process(&self, _pid: u32) -> Option<(Seen, u32)> {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_system_are_read_whatever_a_process_is_called() {
+        let stat = "42 (a ) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200";
+        assert_eq!(of_stat(stat), Some((7, "98765")));
+        assert_eq!((of_stat(""), of_stat("1 (x"), of_stat("1 (x) S")), (None, None, None));
+        let (seen, parent) = of_ps("  42     7 Sun Nov 22 19:37:21 2026     /usr/bin/claude -p x").expect("a process");
+        assert_eq!((seen.process.pid, parent, seen.name()), (42, 7, "claude"));
+        assert_eq!(seen.process.start, "Sun Nov 22 19:37:21 2026");
+        assert_eq!(of_ps("PID PPID"), None);
+    }
+
+    #[test]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    fn this_process_has_a_parent_and_begins_once() {
+        let (one, two) = (ancestors().expect("told"), ancestors().expect("told"));
+        assert_eq!(one[0].process.pid, std::process::id());
+        assert!(one.len() > 1, "{one:?}");
+        assert_eq!(one[0].process, two[0].process);
+    }
+}

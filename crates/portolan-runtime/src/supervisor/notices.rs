@@ -1,0 +1,70 @@
+//! People are told of questions through the notifiers of the project, once when they are asked and once when nobody has
+//! answered in time. The question is on record before, and stays whoever could not be told.
+
+use portolan_core::gates::supervisor::Question;
+
+use super::{Ask, Supervisor};
+use crate::audit::Kind;
+use crate::notifiers::{Notice, Notifiers};
+use crate::plugins;
+use crate::service::ServiceError;
+
+/// Somebody who could not be told, and why.
+pub type Untold = (String, String);
+
+impl Supervisor<'_> {
+    /// Asks, and tells of it. What an answer quotes, and who could not be told.
+    ///
+    /// # Errors
+    /// As for [`ask`](Supervisor::ask).
+    pub async fn ask_people(&self, ask: &Ask) -> Result<(String, Vec<Untold>), ServiceError> {
+        let token = self.ask(ask).await?;
+        let body = match ask.choices.is_empty() {
+            true => ask.body.trim().to_owned(),
+            false => format!("{} ({})", ask.body.trim(), ask.choices.join(" | ")),
+        };
+        let untold = self.told(Kind::QuestionSent, ask.task.as_deref(), body, &token).await;
+        Ok((token, untold))
+    }
+
+    /// Has what was not answered in time come to its default, and tells once more of what has none. Who could not be told.
+    ///
+    /// # Errors
+    /// As for [`settle_deadlines`](Supervisor::settle_deadlines).
+    pub async fn remind_people(&self) -> Result<Vec<Untold>, ServiceError> {
+        let mut untold = Vec::new();
+        for Question { task, body, token, .. } in self.settle_deadlines().await? {
+            let body = format!("not answered in time: {body}");
+            untold.extend(self.told(Kind::QuestionOverdue, task.as_deref(), body, &token).await);
+        }
+        Ok(untold)
+    }
+
+    async fn told(&self, kind: Kind, task: Option<&str>, body: String, token: &str) -> Vec<Untold> {
+        let notifiers = match self.notifiers() {
+            Ok(notifiers) => notifiers,
+            Err(error) => return vec![(plugins::FILE.to_owned(), format!("{}; {}", error.message, error.help))],
+        };
+        let state = self.service.flow().status().await;
+        let issue = state.ok().filter(|state| state.task_id.as_deref() == task).and_then(|state| state.issue_number);
+        let notice = Notice {
+            kind: kind.name().to_owned(),
+            at_ms: self.now().0,
+            task_id: task.map(str::to_owned),
+            issue,
+            body,
+            reply_token: Some(token.to_owned()),
+        };
+        notifiers.tell(&notice).await
+    }
+
+    /// The notifiers of the project, where somebody has trusted what they run.
+    fn notifiers(&self) -> Result<Notifiers, ServiceError> {
+        let plugins = plugins::load(self.service.project())?;
+        if plugins.notifiers.is_empty() {
+            return Ok(Notifiers::new());
+        }
+        plugins::must_be_trusted(&plugins, self.service.trust())?;
+        Ok(Notifiers::new().with_plugins(&plugins, self.service.project()))
+    }
+}

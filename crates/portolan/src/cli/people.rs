@@ -1,0 +1,128 @@
+//! `portolan people`: who counts as a person, and the passphrase by which persons confirm what only they may do.
+
+use clap::{Args, Subcommand};
+use portolan_core::gates::guidelines::Who;
+use portolan_runtime::gates::rules::rules;
+use portolan_runtime::people::Standing;
+use portolan_runtime::service::{Service, ServiceError};
+use serde_json::json;
+
+use super::output::{Output, one_line, table};
+use super::person::{asked, at_terminal, known};
+use super::{Common, Exit};
+use crate::install::{Finding, State};
+
+/// Say who counts as a person here, and set the passphrase by which persons confirm what no agent may do.
+///
+/// Example: portolan people show
+#[derive(Args)]
+pub(super) struct People {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Show whether this command counts as a person's, the agents' hosts that are known, and whether there is a passphrase.
+    /// Exit code 1 when it does not count.
+    ///
+    /// Example: portolan people show
+    Show,
+    /// Set the passphrase that this project asks persons for. It is asked for twice, at a terminal.
+    ///
+    /// Example: portolan people passphrase
+    Passphrase {
+        /// Have this project ask for none any more.
+        #[arg(long)]
+        remove: bool,
+    },
+}
+
+/// What setting a passphrase is, for whoever is refused.
+const ACT: &str = "may set the passphrase";
+
+pub(super) fn run(args: &People, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    match args.verb {
+        Verb::Show => show(output, &service),
+        Verb::Passphrase { remove } => passphrase(output, &service, remove),
+    }
+}
+
+fn show(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    let people = service.people();
+    let (sign, hosts, standing) = (people.told_by()?, people.known_hosts()?, people.standing()?);
+    let word = word(&standing);
+    if output.is_json() {
+        output.json(&json!({ "person": sign.is_none(), "because": sign, "hosts": hosts, "passphrase": word }))?;
+    } else {
+        let who = sign.as_ref().map_or_else(|| "a person".to_owned(), |sign| format!("an agent: {}", one_line(sign)));
+        let mut rows = vec![vec!["this command is of".to_owned(), who], vec!["passphrase".to_owned(), word.to_owned()]];
+        rows.extend(hosts.iter().map(|host| {
+            let process = format!("{}, process {}, begun {}", host.name, host.process.pid, host.process.start);
+            vec!["has run a hook".to_owned(), one_line(&process)]
+        }));
+        output.line(table(&rows))?;
+    }
+    Ok(if sign.is_none() { Exit::Done } else { Exit::Failed })
+}
+
+fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Unset => "none",
+        Standing::Set { is_named: true, .. } => "set",
+        Standing::Set { is_named: false, .. } => "set, and not on record in this project yet",
+        Standing::Tampered => "tampered with",
+    }
+}
+
+fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result<Exit> {
+    let people = service.people();
+    people.must_be_person(ACT)?;
+    at_terminal(ACT)?;
+    known(service, ACT)?;
+    let done = if remove {
+        people.forget_passphrase()?;
+        "this project asks for no passphrase any more"
+    } else {
+        let first = asked("New passphrase: ", ACT)?;
+        if asked("Once more: ", ACT)? != first {
+            let message = "the two are not the same";
+            return Err(ServiceError::refused("bad_input", message, "nothing has changed; try again").into());
+        }
+        people.set_passphrase(&first)?;
+        "this project asks for it from now on, and so does every project that names none"
+    };
+    match output.is_json() {
+        true => output.json(&json!({ "passphrase": word(&people.standing()?) }))?,
+        false => output.remark(done),
+    }
+    Ok(Exit::Done)
+}
+
+/// What there is to say of persons, for whoever looks whether the gates hold.
+pub(super) fn findings(common: &Common) -> Vec<Finding> {
+    let finding = |state, message: String| vec![Finding { about: "people".to_owned(), state, message }];
+    let service = match common.options().and_then(Service::new) {
+        Ok(service) => service,
+        Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    };
+    match service.people().standing() {
+        Ok(Standing::Tampered) => {
+            let message = "the passphrase that the event log names is not there: it was changed or taken away";
+            finding(State::Wrong, message.to_owned())
+        }
+        Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+        Ok(Standing::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
+        Ok(Standing::Unset) if keeps_for_persons(&service) => {
+            let message = "some rules are for persons alone, and there is no passphrase: `portolan people passphrase`";
+            finding(State::Doubtful, message.to_owned())
+        }
+        Ok(Standing::Unset) => Vec::new(),
+    }
+}
+
+fn keeps_for_persons(service: &Service) -> bool {
+    rules(service.project()).is_ok_and(|rules| rules.bypass.values().any(|who| *who == Who::HumanOnly))
+}

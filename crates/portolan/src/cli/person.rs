@@ -1,0 +1,46 @@
+//! The person at this terminal, where only a person may do something: nobody whom an agent started, and whoever knows the
+//! passphrase, where there is one.
+
+use std::io::{self, IsTerminal};
+
+use portolan_runtime::people::Standing;
+use portolan_runtime::service::{Caller, Service, ServiceError};
+
+use super::runs::person;
+
+/// The person, once it is told that it is one. `act` says what is kept from others, such as "may trust commands".
+pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceError> {
+    let people = service.people();
+    people.must_be_person(act)?;
+    known(service, act)?;
+    Ok(person())
+}
+
+/// Refuses whoever does not know the passphrase of the project.
+pub(super) fn known(service: &Service, act: &str) -> Result<(), ServiceError> {
+    let people = service.people();
+    match people.standing()? {
+        Standing::Unset => Ok(()),
+        // It is said before anybody is asked for what cannot be compared.
+        Standing::Tampered => people.confirm("", act),
+        Standing::Set { .. } => people.confirm(&asked("Passphrase: ", act)?, act),
+    }
+}
+
+/// What is typed at the terminal, unseen.
+pub(super) fn asked(prompt: &str, act: &str) -> Result<String, ServiceError> {
+    at_terminal(act)?;
+    rpassword::prompt_password(prompt).map_err(|error| {
+        let message = format!("the terminal cannot be read: {error}");
+        ServiceError::failed("no_terminal", message, "run the command in a terminal of your own")
+    })
+}
+
+/// Refuses where nobody is at a terminal.
+pub(super) fn at_terminal(act: &str) -> Result<(), ServiceError> {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let message = format!("only a person {act}, and nobody is at a terminal");
+    Err(ServiceError::refused("needs_person", message, "run the command yourself, in a terminal of your own"))
+}

@@ -1,0 +1,31 @@
+//! What people are asked, as a resource: a client whose user cannot be asked in a dialog shows it.
+
+use portolan_runtime::service::{Service, ServiceError};
+use rmcp::model::Resource;
+use serde_json::{Value, json};
+
+/// The address of the resource.
+const QUESTIONS: &str = "portolan://supervisor/questions";
+
+pub(super) fn resources() -> Vec<Resource> {
+    let about =
+        "Questions to people that are open. A person answers with `portolan supervisor reply <token> <answer>`.";
+    vec![
+        Resource::new(QUESTIONS, "supervisor-questions")
+            .with_title("Open questions")
+            .with_description(about)
+            .with_mime_type("application/json"),
+    ]
+}
+
+/// The text of a resource; nothing where there is none of this address.
+pub(super) async fn read(service: &Service, uri: &str) -> Option<Result<String, ServiceError>> {
+    if uri != QUESTIONS {
+        return None;
+    }
+    let board = service.supervisor().board().await;
+    Some(board.map(|board| {
+        let open: Vec<Value> = board.open().map(|question| json!(question)).collect();
+        json!({ "questions": open }).to_string()
+    }))
+}
