@@ -3,9 +3,11 @@
 #[cfg(unix)]
 mod checks;
 mod crash;
+mod damage;
 #[cfg(unix)]
 mod delivery;
 mod phases;
+mod rules;
 mod shapes;
 mod stand;
 #[cfg(unix)]

@@ -144,6 +144,56 @@ async fn a_rule_is_got_past_by_name_and_the_log_has_it_first() {
 }
 
 #[tokio::test]
+async fn a_bypass_counts_for_its_rule_its_phase_its_task_and_its_time() {
+    let gone = || Some(portolan_core::value::Timestamp(1_699_999_999_999));
+    let later = || Some(portolan_core::value::Timestamp(1_700_000_000_001));
+    let cases = [
+        ("this rule", past("X-1"), true),
+        ("another rule", past("X-3"), false),
+        ("another phase", Override { phase: Some("test".to_owned()), ..past("X-1") }, false),
+        ("no phase at all", Override { phase: Some("nowhere".to_owned()), ..past("X-1") }, false),
+        ("over", Override { expires_at: gone(), ..past("X-1") }, false),
+        ("not over yet", Override { expires_at: later(), ..past("X-1") }, true),
+        ("once", Override { once: true, ..past("X-1") }, true),
+    ];
+    for (what, past, counts) in cases {
+        let stand = Stand::new();
+        stand.put("open", "there");
+        stand.start("t", Some("begin")).await.expect("begun");
+        // One that can count nowhere may as well be refused.
+        let _refused = stand.service().flow().get_past(&past, &me()).await;
+        assert_eq!(stand.tick().await.advanced, counts, "{what}: {}", stand.log());
+    }
+}
+
+#[tokio::test]
+async fn a_bypass_ends_with_its_task() {
+    let stand = Stand::new();
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let service = stand.service();
+    service.flow().get_past(&past("X-1"), &me()).await.expect("on record");
+    service.flow().abort(Ending::ScopedDown, "too large", &me()).await.expect("called off");
+    stand.start("t", Some("begin")).await.expect("another of this name");
+    assert!(stand.state().await.bypasses.is_empty());
+    assert!(!stand.tick().await.advanced);
+}
+
+#[tokio::test]
+async fn a_bypass_that_counts_once_is_shown_as_used() {
+    let stand = Stand::new();
+    for file in ["open", "tested"] {
+        stand.put(file, "there");
+    }
+    stand.start("t", Some("begin")).await.expect("begun");
+    let service = stand.service();
+    service.flow().get_past(&Override { once: true, ..past("X-1") }, &me()).await.expect("on record");
+    assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [false]);
+    assert!(stand.tick().await.advanced);
+    assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [true]);
+}
+
+#[tokio::test]
 async fn going_back_is_counted_and_then_a_person_decides() {
     let stand = Stand::new();
     for file in ["ready", "open", "tested"] {

@@ -9,6 +9,7 @@
 //! ```
 
 mod active;
+mod config;
 mod events;
 mod gate;
 mod log;
@@ -338,6 +339,9 @@ impl Flow<'_> {
             let from = phase(&held.run);
             if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);
+            }
+            if let Err(error) = rules(self.service.project()) {
+                return Ok(refused(&from, format!("cannot verify: {}; {}", error.message, error.help)));
             }
             let path = FramePath::default();
             let revision = Some(held.run.root.since);
