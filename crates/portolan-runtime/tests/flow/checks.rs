@@ -26,7 +26,7 @@ branchMatchesPrefix: git switch -q main; past I-4
 specFileExistsIfRequired: rules specs: {required: true}
 specFileExistsIfRequired:
 specFileExistsIfRequired: rules specs: {required: true}; rm specs/a.md
-specFileExistsIfRequired: rules specs: {required: true}; claim specPath=specs/../../a.md
+specFileExistsIfRequired: rules specs: {required: true}; git rm -q --cached specs/a.md
 specFileExistsIfRequired: rules specs: {required: true}; rm .git/HEAD
 specFileExistsIfRequired: rules specs: {required: true}; rm specs/a.md; past I-5
 typecheckPasses: rules typecheck: {commands: [["true"]]}; trust
@@ -111,8 +111,8 @@ async fn every_check_holds_fails_cannot_be_verified_and_is_got_past() {
             holds: no specification is needed (`specs.required`)
         specFileExistsIfRequired: rules specs: {required: true}; rm specs/a.md
             fails: there is no file `specs/a.md`; write it, or claim another path
-        specFileExistsIfRequired: rules specs: {required: true}; claim specPath=specs/../../a.md
-            fails: `specs/../../a.md` does not stay in the project; claim a path relative to it, without `..`
+        specFileExistsIfRequired: rules specs: {required: true}; git rm -q --cached specs/a.md
+            fails: `specs/a.md` is not tracked; add it with `git add`
         specFileExistsIfRequired: rules specs: {required: true}; rm .git/HEAD
             cannot verify: cannot verify: the project lies in no git repository; run `git init`
         specFileExistsIfRequired: rules specs: {required: true}; rm specs/a.md; past I-5

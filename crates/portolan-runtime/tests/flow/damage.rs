@@ -35,7 +35,7 @@ fn told<T>(stand: &Stand, what: Result<T, ServiceError>) -> String {
 }
 
 /// What each way of looking and moving comes to.
-async fn everything(stand: &Stand) -> String {
+async fn everything(stand: &Stand, run: &str) -> String {
     let service = stand.service();
     let flow = service.flow();
     let past = Override {
@@ -48,15 +48,19 @@ async fn everything(stand: &Stand) -> String {
         once: false,
     };
     let mut text = String::new();
+    let tick = match flow.tick(&me()).await {
+        Ok(tick) => line(&tick).replace(&stand.project().display().to_string(), "<project>"),
+        error => told(stand, error),
+    };
     let deeds = [
         ("status", told(stand, flow.status().await)),
         ("start", told(stand, stand.start("u", None).await)),
         ("patch", told(stand, flow.patch(&object(json!({ "branch": "feat/x" })), &me()).await)),
         ("past", told(stand, flow.get_past(&past, &me()).await)),
-        ("tick", told(stand, flow.tick(&me()).await)),
+        ("tick", tick),
     ];
     for (deed, came) in deeds {
-        text.push_str(&format!("  {deed}: {came}\n"));
+        text.push_str(&format!("  {deed}: {}\n", came.replace(run, "<run>")));
     }
     text
 }
@@ -65,6 +69,7 @@ async fn everything(stand: &Stand) -> String {
 async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
     let stand = ready().await;
     let before = stand.log();
+    let run = stand.state().await.run_id.expect("a run");
     let half = {
         let bytes = fs::read(own(&stand, "runs.db")).expect("it is there");
         bytes[..bytes.len() / 2].to_vec()
@@ -84,7 +89,7 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
         let place = own(&stand, file);
         let kept = fs::read(&place).ok();
         fs::write(&place, bytes).expect("damaged");
-        all.push_str(&format!("{file}: {how}\n{}", everything(&stand).await));
+        all.push_str(&format!("{file}: {how}\n{}", everything(&stand, &run).await));
         match kept {
             Some(kept) => fs::write(&place, kept).expect("put back"),
             None => fs::remove_file(&place).expect("removed"),
@@ -108,11 +113,11 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
           past: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           tick: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
         runs.db: empty
-          status: unknown_run: there is no run `vvhreqsd` in this store; `portolan runs list` shows the runs there are
+          status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
-          patch: unknown_run: there is no run `vvhreqsd` in this store; `portolan runs list` shows the runs there are
-          past: unknown_run: there is no run `vvhreqsd` in this store; `portolan runs list` shows the runs there are
-          tick: unknown_run: there is no run `vvhreqsd` in this store; `portolan runs list` shows the runs there are
+          patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
         flow.json: empty
           status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
           start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
@@ -132,17 +137,17 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
           past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
           tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
         flow.json: a run that is none
-          status: unknown_run: there is no run `22222222` in this store; `portolan runs list` shows the runs there are
+          status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
-          patch: unknown_run: there is no run `22222222` in this store; `portolan runs list` shows the runs there are
-          past: unknown_run: there is no run `22222222` in this store; `portolan runs list` shows the runs there are
-          tick: unknown_run: there is no run `22222222` in this store; `portolan runs list` shows the runs there are
+          patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
         guidelines.yaml: noise
           status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
           patch: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           past: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          tick: done
+          tick: no begin > begin: cannot verify: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
     "#]].assert_eq(&all);
     expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
 }
