@@ -287,4 +287,8 @@ pub struct Tripwire {
     pub hooks_path: Option<String>,
     /// There is a folder at that place.
     pub hooks_exist: bool,
+    /// What of the installed guards is not as it was left, each as a clause.
+    pub altered: Vec<String>,
+    /// The commits that were made here and that no hook of git has put on record.
+    pub unseen: Vec<String>,
 }

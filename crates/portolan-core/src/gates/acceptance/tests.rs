@@ -366,6 +366,14 @@ fn what_is_half_done_does_not_pass() {
         failure("noTampering", wire(Tripwire { hooks_path: Some("/dev/null".into()), ..Tripwire::default() })),
         "hooks-path"
     );
+    assert_eq!(
+        failure("noTampering", wire(Tripwire { altered: vec!["it was changed".into()], ..Tripwire::default() })),
+        "guards-altered"
+    );
+    assert_eq!(
+        failure("noTampering", wire(Tripwire { unseen: vec!["c".repeat(40)], ..Tripwire::default() })),
+        "unseen-commits"
+    );
 }
 
 #[test]

@@ -51,6 +51,7 @@ use crate::store::RunId;
 
 pub use answer::Answerable;
 pub use place::project_of;
+pub(crate) use tripwire::installed;
 pub use watched::{NotInTime, within};
 
 use record::Record;
