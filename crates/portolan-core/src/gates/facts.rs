@@ -114,6 +114,8 @@ pub struct Facts {
     pub spec: Answer<Vec<Spec>>,
     /// The claimed issue.
     pub issue: Answer<Issue>,
+    /// The other tasks under way that claim the same issue, each with its run. Who has no runs asks nobody.
+    pub rivals: Answer<Vec<String>>,
     /// The claimed pull request.
     pub pull_request: Answer<PullRequest>,
     /// What the type checker said of exactly these files.

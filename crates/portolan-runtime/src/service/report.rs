@@ -125,7 +125,7 @@ impl Service {
         };
         let checks = checks_of(&held, path);
         // The run is free while commands run: others may look, and a move of theirs makes this one's verdict late.
-        let ground = self.ground(&held, path);
+        let ground = self.ground(&held, path).await;
         let mut released = held.release();
         let mut claim = None;
         loop {
@@ -149,7 +149,7 @@ impl Service {
     }
 
     /// Where the checks of a position are performed.
-    fn ground(&self, held: &Held, path: &FramePath) -> Ground {
+    async fn ground(&self, held: &Held, path: &FramePath) -> Ground {
         let repository = match &self.options.environment {
             Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
             None => Repository::of(self.project()),
@@ -165,7 +165,9 @@ impl Service {
             CheckBy::Gate { name } => Some(name.clone()),
             CheckBy::Run { .. } | CheckBy::File { .. } => None,
         });
-        Ground::of(repository, gates.collect())
+        let gates: Vec<String> = gates.collect();
+        let others = self.others(held, &gates).await;
+        Ground::of(repository, gates).beside(others)
     }
 
     /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.

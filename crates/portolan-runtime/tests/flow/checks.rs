@@ -174,7 +174,7 @@ async fn every_check_holds_fails_cannot_be_verified_and_is_got_past() {
         pullRequestMerged: past I-9
             got past: got past by `b1`, though: pull request #7 is open; have it merged, and try again
         noTampering:
-            holds: integration branches hold only what their remotes hold, and git finds its hooks
+            holds: the guards are as they were left, and integration branches hold only what their remotes hold
         noTampering: git config core.hooksPath nowhere
             fails: hooks are looked for in `nowhere`, which is no folder; put it right: `git config --unset core.hooksPath`
         noTampering: git update-ref refs/heads/main HEAD

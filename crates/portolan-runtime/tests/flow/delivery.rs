@@ -123,3 +123,24 @@ async fn every_commit_at_fault_is_on_record() {
         assert!(at_fault.iter().any(|line| line.contains(&format!(r#"subject="{subject}""#))), "{log}");
     }
 }
+
+#[tokio::test]
+async fn two_tasks_do_not_work_for_the_same_issue() {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    let claims = json!({ "issueNumber": 42, "branch": "feat/build-auth" });
+    world.begin("first", Some("branch"), None).await;
+    world.patch(claims.clone()).await;
+    let service = world.service();
+    let aside = service.flow().set_aside(&super::stand::me()).await.expect("set aside").expect("a task");
+    world.begin("second", Some("branch"), None).await;
+    world.patch(claims).await;
+    let tick = world.tick().await;
+    assert!(!tick.advanced && tick.reason.contains("claimed by the task `first`"), "{}", tick.reason);
+    world.put(".portolan/guidelines.yaml", "issues: { allowShared: true }\n");
+    assert!(world.tick().await.advanced);
+    world.put(".portolan/guidelines.yaml", "");
+    service.flow().abort(portolan_runtime::service::Ending::Escalated, "no", &super::stand::me()).await.expect("off");
+    service.flow().take_up(&aside, &super::stand::me()).await.expect("taken up");
+    assert!(world.tick().await.advanced, "the other is over");
+}

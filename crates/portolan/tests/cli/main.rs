@@ -17,6 +17,7 @@ mod merge_gate;
 mod misuse;
 mod output;
 mod qa;
+mod read_only;
 mod resume;
 mod run;
 mod runs;

@@ -14,6 +14,7 @@ mod config;
 mod events;
 mod gate;
 mod log;
+mod others;
 mod queue;
 mod state;
 
