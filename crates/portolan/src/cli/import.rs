@@ -74,7 +74,7 @@ pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
             begin_policy(&project, &policy.text)?;
         }
     }
-    let policy = policy.as_ref().map(|policy| &*policy.text);
+    let policy = policy.as_ref().filter(|_| !faulty).map(|policy| &*policy.text);
     tell(output, &text, policy, &imported)?;
     Ok(if faulty { Exit::InvalidDefinition } else { Exit::Done })
 }

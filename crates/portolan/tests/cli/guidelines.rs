@@ -155,10 +155,6 @@ fn the_merge_policy_of_another_program_is_taken_over() {
     project.write(".xcoder/merge-policy.yaml", "zones:\n  core: { path: [src/**], require: somebody }\n");
     expect![[r#"
         # Everything is as usual.
-
-        # .portolan/merge-policy.yaml
-        zones:
-          core: { path: [src/**], require: somebody }
         stderr: error[missing-field]: zone `core` has no `paths`, so that nothing belongs to it
         stderr:  --> .xcoder/merge-policy.yaml:2:3
         stderr:   |
