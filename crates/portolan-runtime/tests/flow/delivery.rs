@@ -136,7 +136,7 @@ async fn two_tasks_do_not_work_for_the_same_issue() {
     world.begin("second", Some("branch"), None).await;
     world.patch(claims).await;
     let tick = world.tick().await;
-    assert!(!tick.advanced && tick.reason.contains("claimed by the task `first`"), "{}", tick.reason);
+    assert!(!tick.advanced && tick.reason.contains("claimed by the task `first ("), "{}", tick.reason);
     world.put(".portolan/guidelines.yaml", "issues: { allowShared: true }\n");
     assert!(world.tick().await.advanced);
     world.put(".portolan/guidelines.yaml", "");
