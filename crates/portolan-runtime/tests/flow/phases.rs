@@ -106,7 +106,8 @@ async fn no_task_begins_behind_a_check() {
         pr: `pr` cannot be begun at: `branch`, which comes before it, has checks
         review: `review` cannot be begun at: `branch`, which comes before it, has checks
         merge: `merge` cannot be begun at: `branch`, which comes before it, has checks
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
 
 /// Phases that are written in another order than they follow each other are skipped no more than others.

@@ -142,7 +142,8 @@ fn the_merge_policy_of_another_program_is_taken_over() {
         zones:
           core: { paths: [src/**], require: human-review }
         exit: 0
-    "#]].assert_eq(&project.says("import xcoder"));
+    "#]]
+    .assert_eq(&project.says("import xcoder"));
     assert!(project.says("import xcoder --write").ends_with("exit: 0\n"));
     let written = std::fs::read_to_string(project.path().join(".portolan/merge-policy.yaml")).expect("it is there");
     assert_eq!(written, policy);
@@ -151,7 +152,8 @@ fn the_merge_policy_of_another_program_is_taken_over() {
         stderr: error: `.portolan/merge-policy.yaml` is there already
         stderr: help: move it away first, or copy what is missing into it
         exit: 2
-    "#]].assert_eq(&project.says("import xcoder --write"));
+    "#]]
+    .assert_eq(&project.says("import xcoder --write"));
     project.write(".xcoder/merge-policy.yaml", "zones:\n  core: { path: [src/**], require: somebody }\n");
     expect![[r#"
         # Everything is as usual.
@@ -178,5 +180,6 @@ fn the_merge_policy_of_another_program_is_taken_over() {
         stderr: help: it is one of `gate-pass-or-human`, `gate-pass` and `human-review`
         stderr: 
         exit: 3
-    "#]].assert_eq(&project.says("import xcoder --write"));
+    "#]]
+    .assert_eq(&project.says("import xcoder --write"));
 }

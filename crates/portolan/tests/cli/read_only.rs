@@ -66,7 +66,8 @@ fn a_task_that_cannot_be_written_stays_where_it_is() {
         $ portolan flow events --type flow.transition
         stderr: nothing of that sort is on record
         exit: 0
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
     let state = project.says("flow status --format json");
     assert!(state.contains(r#""phase": "idle""#) && state.contains(r#""bypasses": []"#), "{state}");
     assert!(project.says("flow tick").ends_with("exit: 0\n"), "it goes on where it can be written");
