@@ -446,6 +446,42 @@ fn what_is_left_and_what_went_past_the_guards_is_counted() {
 }
 
 #[test]
+fn commits_that_no_hook_has_seen_are_traces() {
+    let world = World::new();
+    let id = "noTampering";
+    world.write(".git/info/exclude", ".portolan\n");
+    world.write("hook", "#!/bin/sh\n");
+    world.commit("feat: before anything was installed #42");
+    let digest = portolan_runtime::trust::Digest::of("#!/bin/sh\n");
+    let installed = |digest: &str| {
+        let hook = world.project.join(".git/hooks/post-commit");
+        format!(r#"{{"files":[{{"host":"git","file":"{}","digest":"{digest}","created":true}}]}}"#, hook.display())
+    };
+    world.write(".git/hooks/post-commit", "#!/bin/sh\n");
+    world.write(".portolan/installed.json", &installed(digest.as_str()));
+    let later = fs::File::options().write(true).open(world.project.join(".portolan/installed.json")).expect("there");
+    later.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(3_600)).expect("set");
+    world.is(id, Holds, "untouched");
+    later.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
+    world.is(id, Fails, "unseen-commits");
+    for oid in world.git(&["rev-list", "HEAD"]).lines() {
+        let data = serde_json::json!({ "toolName": "git post-commit", "commit": oid, "host": "git" });
+        let log = portolan_runtime::audit::Log::of_project(&world.project).expect("a log");
+        let entry = portolan_runtime::audit::Entry::of(portolan_runtime::audit::Kind::ToolInvoked, data);
+        log.append(&[entry], portolan_runtime::audit::Durability::Synced).expect("on record");
+    }
+    world.is(id, Holds, "untouched");
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "feat: past the hooks #42"]);
+    world.is(id, Fails, "unseen-commits");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.is(id, Holds, "untouched");
+    world.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
+    world.is(id, Fails, "guards-altered");
+    world.write(".portolan/installed.json", "noise");
+    world.is(id, Fails, "guards-altered");
+}
+
+#[test]
 fn names_are_judged_as_git_judges_them_and_are_never_options() {
     let world = World::new();
     for name in [

@@ -114,6 +114,8 @@ pub struct Facts {
     pub spec: Answer<Vec<Spec>>,
     /// The claimed issue.
     pub issue: Answer<Issue>,
+    /// The other tasks under way that claim the same issue, each with its run. Who has no runs asks nobody.
+    pub rivals: Answer<Vec<String>>,
     /// The claimed pull request.
     pub pull_request: Answer<PullRequest>,
     /// What the type checker said of exactly these files.
@@ -287,4 +289,8 @@ pub struct Tripwire {
     pub hooks_path: Option<String>,
     /// There is a folder at that place.
     pub hooks_exist: bool,
+    /// What of the installed guards is not as it was left, each as a clause.
+    pub altered: Vec<String>,
+    /// The commits that were made here and that no hook of git has put on record.
+    pub unseen: Vec<String>,
 }

@@ -31,9 +31,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// An engine began to work on the project: `version`, `configDigest`.
+    /// A run began: `version`, `workflow`, `definition`.
     Boot = "flow.boot",
-    /// What holds in the project, where a rule is turned off or loosened: `name`, `value`, `source`.
+    /// A rule of the project that is not the usual one, when a task begins and when it changes: `name`, `value` (`usual` where
+    /// it is so again), `source`, `configDigest`.
     Config = "flow.config",
     /// A phase was left for another: `from`, `to`, `reason`, `kind` (`forward`, `iterate`, `rework` or `abort`).
     Transition = "flow.transition",

@@ -8,11 +8,14 @@ use portolan_core::gates::facts::{Answer, Claims, Facts, Needs, Tree, Typecheck}
 use portolan_core::gates::guidelines::IssueProvider;
 use portolan_core::gates::references::is_key;
 use portolan_core::gates::{Guidelines, names};
+use portolan_core::run::Verdict;
+use serde_json::{Map, json};
 
 use super::rules::rules;
-use super::typecheck::{Ran, Typechecks, Verdict, checker};
+use super::typecheck::{Ran, Typechecks, Verdict as Judged, checker};
 use crate::clock::Clock;
 use crate::repository::Repository;
+use crate::runner::{Ground, REMOVALS};
 use crate::service::ServiceError;
 
 /// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.
@@ -55,14 +58,33 @@ pub async fn ask(project: &Path, asked: &Asked) -> Result<Told, ServiceError> {
     if asked.check == TYPECHECK {
         return Ok(typecheck(project, &rules, asked.seconds).await);
     }
+    if asked.check == REMOVALS {
+        return removals(project, &rules, asked).await;
+    }
     let kind = acceptance::find(&asked.check).ok_or_else(|| no_check(&asked.check))?;
     let claims = claims(project, &rules, asked).await?;
     let facts = Repository::of(project).probe(&claims, &rules, kind.needs).await;
     Ok(Told { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
 }
 
+/// What the merge gate says, as a check says it.
+async fn removals(project: &Path, rules: &Guidelines, asked: &Asked) -> Result<Told, ServiceError> {
+    let claims = claims(project, rules, asked).await?;
+    let claimed = json!({ "branch": claims.branch, "specPath": claims.spec_path, "prNumber": claims.pull_request });
+    let ground = Ground::of(Repository::of(project), vec![REMOVALS.to_owned()]);
+    let verdict = ground.removals_match(claimed.as_object().unwrap_or(&Map::new())).await;
+    let (standing, code, reason) = match verdict {
+        Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => (Standing::Holds, "removals-match", reason),
+        Verdict::Held => (Standing::Holds, "removals-match", "nothing is taken away unannounced".to_owned()),
+        Verdict::Broken { reason, .. } => (Standing::Fails, "removals-differ", reason),
+        Verdict::Unknown { reason } => (Standing::Unverified, "removals-unknown", reason),
+    };
+    let finding = Finding { standing, code, reason, ..unasked() };
+    Ok(Told { finding, output: String::new(), remarks: Vec::new() })
+}
+
 fn no_check(name: &str) -> ServiceError {
-    let known = acceptance::CHECKS.iter().map(|kind| kind.id).chain([TYPECHECK]);
+    let known = acceptance::CHECKS.iter().map(|kind| kind.id).chain([TYPECHECK, REMOVALS]);
     let help = match closest(name, known) {
         Some(near) => format!("did you mean `{near}`? `portolan qa list` tells them all"),
         None => "`portolan qa list` tells them all".to_owned(),
@@ -134,7 +156,7 @@ async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> Told {
     told
 }
 
-fn judged(verdict: Verdict) -> Typecheck {
+fn judged(verdict: Judged) -> Typecheck {
     let command = verdict.argv.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ");
     let now = Clock::System.now();
     let age_seconds = u64::try_from(now.0.saturating_sub(verdict.at.0) / 1_000).unwrap_or(0);

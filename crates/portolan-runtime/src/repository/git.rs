@@ -176,6 +176,26 @@ impl Git {
         said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` counted nothing; try again"))
     }
 
+    /// The commits that were made in this worktree from then on, by what git remembers of its moves: not those that came
+    /// from elsewhere, nor those that a rebase wrote anew.
+    pub(super) async fn made_here(&self, most: &str, since: u64) -> Result<Vec<String>, Unknown> {
+        let told = ["log", "--walk-reflogs", "--no-show-signature", "--no-color", "--no-patch", "--format=%ct %H %gs"];
+        let mut arguments = told.to_vec();
+        arguments.extend([most, "HEAD", "--"]);
+        let made = |line: &str| {
+            let (seconds, rest) = line.split_once(' ')?;
+            let (oid, how) = rest.split_once(' ')?;
+            let is_commit = how.starts_with("commit:") || how.starts_with("commit (");
+            (is_commit && is_oid(oid) && seconds.parse::<u64>().ok()? >= since).then(|| oid.to_owned())
+        };
+        Ok(self.told(&arguments).await?.lines().filter_map(made).collect())
+    }
+
+    /// Whether what is checked out has a commit in its history.
+    pub(super) async fn is_in_head(&self, oid: &str) -> Result<bool, Unknown> {
+        Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", oid, "HEAD"]).await?.is_some())
+    }
+
     /// What is not committed.
     pub(super) async fn tree(&self) -> Result<Tree, Unknown> {
         let arguments =

@@ -7,6 +7,7 @@ use portolan_core::gates::{Guidelines, names, pattern};
 
 use super::git::Git;
 use super::program::unknown;
+use super::traces;
 
 /// What tells that an operation is under way, by its name in git's folder.
 const OPERATIONS: [(&str, &str); 7] = [
@@ -48,7 +49,7 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
         range(git, &mut facts, guidelines).await;
     }
     if needs.tripwire {
-        let wire = tripwire(git, &facts.integration, setting("core.hookspath")).await;
+        let wire = tripwire(git, &facts, setting("core.hookspath")).await;
         facts.tripwire = wire.map_or_else(Answer::Unknown, Answer::Found);
     }
     facts
@@ -123,9 +124,9 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
     };
 }
 
-async fn tripwire(git: &Git, branches: &[Integration], hooks: Option<&str>) -> Result<Tripwire, Unknown> {
+async fn tripwire(git: &Git, facts: &Facts, hooks: Option<&str>) -> Result<Tripwire, Unknown> {
     let mut ahead = Vec::new();
-    for branch in branches.iter().filter(|branch| !branch.remotes.is_empty()) {
+    for branch in facts.integration.iter().filter(|branch| !branch.remotes.is_empty()) {
         let Some(local) = branch.local.as_ref().filter(|local| !branch.remotes.contains(local)) else { continue };
         match git.ahead(local, &branch.remotes).await? {
             0 => {}
@@ -134,7 +135,13 @@ async fn tripwire(git: &Git, branches: &[Integration], hooks: Option<&str>) -> R
     }
     // What begins at home is git's to find, and not looked for.
     let exist = hooks.is_none_or(|path| path.starts_with('~') || is_folder(&git.top, path));
-    Ok(Tripwire { ahead, hooks_path: hooks.map(str::to_owned), hooks_exist: exist })
+    let mut tripwire =
+        Tripwire { ahead, hooks_path: hooks.map(str::to_owned), hooks_exist: exist, ..Tripwire::default() };
+    // Without a commit git remembers no moves.
+    if facts.head.oid.is_some() {
+        traces::add(git, &mut tripwire).await?;
+    }
+    Ok(tripwire)
 }
 
 fn is_folder(top: &Path, path: &str) -> bool {

@@ -10,6 +10,7 @@ pub(crate) mod git;
 mod history;
 pub(crate) mod program;
 mod spec;
+mod traces;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
-use portolan_core::gates::facts::{Claims, Facts, Integration, Needs};
+use portolan_core::gates::facts::{Answer, Claims, Facts, Integration, Needs};
 use portolan_core::gates::merge;
 use portolan_core::run::Verdict;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use crate::merge_gate::{Question, Unruled, rule};
 use crate::repository::Repository;
 
 /// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
-const REMOVALS: &str = "removalsMatchIntent";
+pub const REMOVALS: &str = "removalsMatchIntent";
 
 /// Where the checks of one claim are performed, and what its gates saw there.
 #[derive(Debug)]
@@ -25,8 +25,21 @@ pub struct Ground {
     repository: Repository,
     /// The gates of the claim.
     gates: Vec<String>,
+    /// What other tasks claim that are under way.
+    others: Answer<Vec<Other>>,
     seen: OnceCell<Result<Arc<Seen>, String>>,
     violations: Mutex<Vec<Violation>>,
+}
+
+/// Another task that is under way, and the issue that it claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The task.
+    pub task: String,
+    /// Its run.
+    pub run: String,
+    /// What it claims.
+    pub claims: Map<String, Value>,
 }
 
 /// What all gates of a claim see alike.
@@ -40,7 +53,13 @@ struct Seen {
 impl Ground {
     /// The project of `repository`, for a claim that has these gates.
     pub fn of(repository: Repository, gates: Vec<String>) -> Ground {
-        Ground { repository, gates, seen: OnceCell::new(), violations: Mutex::default() }
+        Ground { repository, gates, others: Answer::NotAsked, seen: OnceCell::new(), violations: Mutex::default() }
+    }
+
+    /// The same, beside other tasks.
+    #[must_use]
+    pub fn beside(self, others: Answer<Vec<Other>>) -> Ground {
+        Ground { others, ..self }
     }
 
     /// The project's folder.
@@ -51,6 +70,11 @@ impl Ground {
     /// The commits that gates found fault with since this was last asked.
     pub fn violations(&self) -> Vec<Violation> {
         std::mem::take(&mut self.violations.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the merge gate says of the branch that is checked out, asked for by itself.
+    pub async fn removals_match(&self, claims: &Map<String, Value>) -> Verdict {
+        self.look(REMOVALS, claims).await
     }
 
     /// What a gate comes to. What the run claims is the same for all gates of a claim.
@@ -74,6 +98,7 @@ impl Ground {
         let needs = kinds.map(needs_of).fold(Needs::NOTHING, Needs::and);
         let claims = self.claims(claimed, &guidelines, needs).await;
         let facts = self.repository.probe(&claims, &guidelines, needs).await;
+        let facts = Facts { rivals: self.rivals(&claims), ..facts };
         Ok(Arc::new(Seen { claims, facts, guidelines }))
     }
 
@@ -104,6 +129,21 @@ impl Ground {
             claims.pull_request = self.repository.request_of(&branch).await;
         }
         claims
+    }
+
+    /// The other tasks that claim the same issue.
+    fn rivals(&self, claims: &Claims) -> Answer<Vec<String>> {
+        let others = match &self.others {
+            Answer::Found(others) => others,
+            Answer::Unknown(unknown) => return Answer::Unknown(unknown.clone()),
+            Answer::NotAsked | Answer::Missing => return Answer::NotAsked,
+        };
+        let same = |other: &&Other| {
+            let number = other.claims.get("issueNumber").and_then(whole);
+            let key = other.claims.get("issueKey").and_then(Value::as_str);
+            (number.is_some() && number == claims.issue) || (key.is_some() && key == claims.issue_key.as_deref())
+        };
+        Answer::Found(others.iter().filter(same).map(|other| format!("{} ({})", other.task, other.run)).collect())
     }
 
     async fn removals(&self, seen: &Seen) -> Verdict {

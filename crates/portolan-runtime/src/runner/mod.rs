@@ -15,7 +15,7 @@ mod tests;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-pub use gate::Ground;
+pub use gate::{Ground, Other, REMOVALS};
 use portolan_core::engine::Work;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;

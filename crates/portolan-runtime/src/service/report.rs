@@ -126,7 +126,7 @@ impl Service {
         };
         let checks = checks_of(&held, path);
         // The run is free while commands run: others may look, and a move of theirs makes this one's verdict late.
-        let ground = self.ground(&held, path);
+        let ground = self.ground(&held, path).await;
         let mut released = held.release();
         let mut claim = None;
         loop {
@@ -150,10 +150,15 @@ impl Service {
     }
 
     /// Where the checks of a position are performed.
-    fn ground(&self, held: &Held, path: &FramePath) -> Ground {
+    async fn ground(&self, held: &Held, path: &FramePath) -> Ground {
         let repository = match &self.options.environment {
             Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
             None => Repository::of(self.project()),
+        };
+        // What a person allowed is looked for where this service keeps it, and nowhere else.
+        let repository = match &self.options.trust {
+            Some(data) => repository.trusting(data.clone()),
+            None => repository,
         };
         let node =
             held.run.frame(path).map(|frame| &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node);
@@ -161,7 +166,9 @@ impl Service {
             CheckBy::Gate { name } => Some(name.clone()),
             CheckBy::Run { .. } | CheckBy::File { .. } => None,
         });
-        Ground::of(repository, gates.collect())
+        let gates: Vec<String> = gates.collect();
+        let others = self.others(held, &gates).await;
+        Ground::of(repository, gates).beside(others)
     }
 
     /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.

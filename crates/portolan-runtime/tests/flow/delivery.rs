@@ -1,123 +1,10 @@
-//! The twelve phases on a real repository, with a `gh` that answers from files.
-#![cfg(unix)]
-
-use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+//! The twelve phases on a real repository.
 
 use portolan_runtime::audit::project_log;
-use portolan_runtime::service::{Options, Override, Service, Start, Tick};
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
 
-use super::stand::{line, me, object, told};
-
-const GH: &str = r#"#!/bin/sh
-here=$(dirname "$0")
-cat "$here/$1.json"
-cat "$here/$1.err" >&2
-exit "$(cat "$here/$1.status")"
-"#;
-
-/// A repository whose `main` is on a remote, and a branch with one commit.
-struct World {
-    folder: TempDir,
-}
-
-impl World {
-    fn new() -> World {
-        let world = World { folder: tempfile::tempdir().expect("a folder") };
-        for name in ["project", "home", "bin"] {
-            fs::create_dir(world.at(name)).expect("a folder");
-        }
-        fs::write(world.at("bin/gh"), GH).expect("a script");
-        fs::set_permissions(world.at("bin/gh"), fs::Permissions::from_mode(0o755)).expect("it may run");
-        world.gh("issue", 0, r#"{"number":42,"state":"OPEN","title":"Auth","url":"https://github.com/o/r/issues/42"}"#);
-        world.git(&["init", "-q", "-b", "main"]);
-        world.put("README.md", "# It\n");
-        world.git(&["add", "."]);
-        world.git(&["commit", "-q", "-m", "chore: begin"]);
-        world.git(&["remote", "add", "origin", "https://github.com/o/r.git"]);
-        world.git(&["update-ref", "refs/remotes/origin/main", "main"]);
-        world
-    }
-
-    fn at(&self, path: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("it is there").join(path)
-    }
-
-    fn put(&self, path: &str, text: &str) {
-        fs::write(self.at("project").join(path), text).expect("written");
-    }
-
-    fn gh(&self, noun: &str, status: i32, answer: &str) {
-        for (ending, text) in [("json", answer), ("err", ""), ("status", &status.to_string())] {
-            fs::write(self.at(&format!("bin/{noun}.{ending}")), text).expect("written");
-        }
-    }
-
-    fn request(&self, state: &str) {
-        let head = self.git(&["rev-parse", "HEAD"]);
-        let answer = json!({
-            "number": 7, "state": state, "isDraft": false, "headRefName": "feat/build-auth", "headRefOid": head,
-            "baseRefName": "main", "isCrossRepository": false, "url": "https://github.com/o/r/pull/7",
-            "title": "Auth", "body": "", "author": { "login": "ada" },
-            "reviews": [{ "author": { "login": "bob" }, "state": "APPROVED", "commit": { "oid": head } }],
-        });
-        self.gh("pr", 0, &answer.to_string());
-    }
-
-    fn environment(&self) -> Vec<(OsString, OsString)> {
-        let path = format!("{}:{}", self.at("bin").display(), std::env::var("PATH").expect("a path"));
-        vec![("PATH".into(), path.into()), ("HOME".into(), self.at("home").into())]
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
-        command.args(arguments).current_dir(self.at("project")).envs(self.environment()).stderr(Stdio::null());
-        let output = command.output().expect("git runs");
-        assert!(output.status.success(), "git {arguments:?}");
-        String::from_utf8(output.stdout).expect("text").trim().to_owned()
-    }
-
-    fn service(&self) -> Service {
-        let options = Options {
-            trust: Some(self.at("data")),
-            environment: Some(self.environment()),
-            ..Options::of(self.at("project"))
-        };
-        Service::new(options).expect("a service")
-    }
-
-    async fn start(&self, at: Option<&str>) {
-        let start = Start { task: "build-auth".to_owned(), at: at.map(str::to_owned), workflow: None };
-        self.service().flow().start(&start, &me()).await.expect("begun");
-    }
-
-    async fn tick(&self) -> Tick {
-        self.service().flow().tick(&me()).await.expect("a tick")
-    }
-
-    async fn patch(&self, values: Value) {
-        self.service().flow().patch(&object(values), &me()).await.expect("claimed");
-    }
-
-    async fn get_past(&self, invariant: &str) {
-        let past = Override {
-            invariant: invariant.to_owned(),
-            reason: "a spike".to_owned(),
-            phase: None,
-            source: "command".to_owned(),
-            identifier: "portolan flow override".to_owned(),
-            expires_at: None,
-            once: false,
-        };
-        self.service().flow().get_past(&past, &me()).await.expect("on record");
-    }
-}
+use super::stand::{line, told};
+use super::world::World;
 
 /// The example that hosts know, first of all.
 #[tokio::test]
@@ -235,4 +122,25 @@ async fn every_commit_at_fault_is_on_record() {
     for subject in ["one", "three"] {
         assert!(at_fault.iter().any(|line| line.contains(&format!(r#"subject="{subject}""#))), "{log}");
     }
+}
+
+#[tokio::test]
+async fn two_tasks_do_not_work_for_the_same_issue() {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/build-auth"]);
+    let claims = json!({ "issueNumber": 42, "branch": "feat/build-auth" });
+    world.begin("first", Some("branch"), None).await;
+    world.patch(claims.clone()).await;
+    let service = world.service();
+    let aside = service.flow().set_aside(&super::stand::me()).await.expect("set aside").expect("a task");
+    world.begin("second", Some("branch"), None).await;
+    world.patch(claims).await;
+    let tick = world.tick().await;
+    assert!(!tick.advanced && tick.reason.contains("claimed by the task `first ("), "{}", tick.reason);
+    world.put(".portolan/guidelines.yaml", "issues: { allowShared: true }\n");
+    assert!(world.tick().await.advanced);
+    world.put(".portolan/guidelines.yaml", "");
+    service.flow().abort(portolan_runtime::service::Ending::Escalated, "no", &super::stand::me()).await.expect("off");
+    service.flow().take_up(&aside, &super::stand::me()).await.expect("taken up");
+    assert!(world.tick().await.advanced, "the other is over");
 }

@@ -81,6 +81,47 @@ async fn a_task_begins_further_on_only_where_nothing_is_skipped() {
     assert!(without.starts_with("no_phases: `quick-task` has no phases"), "{without}");
 }
 
+/// The default workflow may be begun up to the first phase that has checks, and nowhere behind it.
+#[tokio::test]
+async fn no_task_begins_behind_a_check() {
+    let mut told = String::new();
+    for at in ["idle", "scope", "issue", "branch", "spec", "implement", "commit", "qa", "pr", "review", "merge"] {
+        let stand = Stand::new();
+        let start = Start { task: "t".to_owned(), at: Some(at.to_owned()), workflow: None };
+        let said = match stand.service().flow().start(&start, &me()).await {
+            Ok(state) => format!("at {}", state.phase),
+            Err(error) => error.message,
+        };
+        told.push_str(&format!("{at}: {said}\n"));
+    }
+    expect![[r#"
+        idle: at idle
+        scope: at scope
+        issue: at issue
+        branch: at branch
+        spec: `spec` cannot be begun at: `branch`, which comes before it, has checks
+        implement: `implement` cannot be begun at: `branch`, which comes before it, has checks
+        commit: `commit` cannot be begun at: `branch`, which comes before it, has checks
+        qa: `qa` cannot be begun at: `branch`, which comes before it, has checks
+        pr: `pr` cannot be begun at: `branch`, which comes before it, has checks
+        review: `review` cannot be begun at: `branch`, which comes before it, has checks
+        merge: `merge` cannot be begun at: `branch`, which comes before it, has checks
+    "#]]
+    .assert_eq(&told);
+}
+
+/// Phases that are written in another order than they follow each other are skipped no more than others.
+#[tokio::test]
+async fn the_order_of_phases_decides_and_not_how_they_are_written() {
+    let stand = Stand::new();
+    let phases = "id: small\nphases:\n  - { id: idle }\n  - { id: late, after: gate }\n  - id: gate\n    after: idle\n    \
+                  accept: [{ id: ready, file: ready }]\n";
+    stand.put(".flow/workflows/small.yaml", phases);
+    let error = stand.start("t", Some("late")).await.expect_err("it is refused");
+    assert_eq!(error.code, "skips_checks", "{}", error.message);
+    assert_eq!(stand.start("t", Some("gate")).await.expect("begun").phase, "gate");
+}
+
 #[tokio::test]
 async fn claims_are_made_in_their_phases_and_nobody_writes_what_is_the_engines() {
     let stand = Stand::new();
@@ -104,10 +145,90 @@ async fn claims_are_made_in_their_phases_and_nobody_writes_what_is_the_engines()
     }
     expect![[r#"
         branch=Some("feat/x") pr=None claims={}
-        bad_outputs: the outputs are no values of the variables: `branch` is a string, and not a number; give each as its type says, and leave out what is no variable
+        bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `7`; nothing was claimed; correct it
         out_of_phase: `prNumber` cannot be given a value at `begin`; what can be given here is `branch`
         out_of_phase: `phase` is the engine's own: nobody else gives it a value; leave it out
-        bad_outputs: the step does not give `nothing`; leave out what the step is not said to give"#]].assert_eq(&told.join("\n"));
+        bad_claim: there is no field `nothing` (the fields are `branch` and `prNumber`); nothing was claimed; correct it"#]].assert_eq(&told.join("\n"));
+}
+
+/// A value that no check could ever find to be so is refused at once, with every other one that stands beside it.
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_when_it_is_claimed() {
+    let stand = Stand::new();
+    let start = Start { task: "t".to_owned(), at: None, workflow: None };
+    stand.service().flow().start(&start, &me()).await.expect("begun");
+    let mut told = String::new();
+    for values in [
+        json!({ "issueNumber": -1 }),
+        json!({ "issueNumber": 0 }),
+        json!({ "issueNumber": 1.5 }),
+        json!({ "issueNumber": 1e300 }),
+        json!({ "issueNumber": "42" }),
+        json!({ "issueNumber": 42.0, "branch": "feat/x" }),
+        json!({ "branch": "" }),
+        json!({ "branch": "feat/x " }),
+        json!({ "branch": "feat/a b" }),
+        json!({ "branch": "-x" }),
+        json!({ "branch": "a`b\nc" }),
+        json!({ "branchPrefix": "" }),
+        json!({ "branchPrefix": "feat" }),
+        json!({ "specPath": "/etc/passwd" }),
+        json!({ "specPath": "a/../../b" }),
+        json!({ "specPath": " " }),
+        json!({ "contextRefs": [1] }),
+        json!({ "contextRefs": ["a", "b"] }),
+        json!({ "issueNumber": -1, "branch": "", "specPath": 7, "nothing": 1 }),
+        json!({ "prNumber": 7 }),
+    ] {
+        let service = stand.service();
+        let said = match service.flow().patch(&object(values.clone()), &me()).await {
+            Ok(state) => format!("claimed: {:?} {:?}", state.issue_number, state.branch),
+            Err(error) => format!("{}: {}; {}", error.code, error.message, error.help),
+        };
+        told.push_str(&format!("{values}\n    {said}\n"));
+    }
+    expect![[r#"
+        {"issueNumber":-1}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `-1`; nothing was claimed; correct it
+        {"issueNumber":0}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `0`; nothing was claimed; correct it
+        {"issueNumber":1.5}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `1.5`; nothing was claimed; correct it
+        {"issueNumber":1e+300}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `1e+300`; nothing was claimed; correct it
+        {"issueNumber":"42"}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `"42"`; nothing was claimed; correct it
+        {"issueNumber":42.0,"branch":"feat/x"}
+            claimed: Some(42) Some("feat/x")
+        {"branch":""}
+            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `""`; nothing was claimed; correct it
+        {"branch":"feat/x "}
+            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"feat/x "`; nothing was claimed; correct it
+        {"branch":"feat/a b"}
+            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"feat/a b"`; nothing was claimed; correct it
+        {"branch":"-x"}
+            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"-x"`; nothing was claimed; correct it
+        {"branch":"a`b\nc"}
+            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"a'b\nc"`; nothing was claimed; correct it
+        {"branchPrefix":""}
+            bad_claim: `branchPrefix` is what the name of a branch begins with, such as `feat/`, and not `""`; nothing was claimed; correct it
+        {"branchPrefix":"feat"}
+            claimed: Some(42) Some("feat/x")
+        {"specPath":"/etc/passwd"}
+            bad_claim: `specPath` is a path relative to the project, without `..`, and not `"/etc/passwd"`; nothing was claimed; correct it
+        {"specPath":"a/../../b"}
+            bad_claim: `specPath` is a path relative to the project, without `..`, and not `"a/../../b"`; nothing was claimed; correct it
+        {"specPath":" "}
+            bad_claim: `specPath` is a path relative to the project, without `..`, and not `" "`; nothing was claimed; correct it
+        {"contextRefs":[1]}
+            bad_claim: `contextRefs` is a list of at most 200 texts of at most 1000 bytes, and not `[1]`; nothing was claimed; correct it
+        {"contextRefs":["a","b"]}
+            claimed: Some(42) Some("feat/x")
+        {"issueNumber":-1,"branch":"","specPath":7,"nothing":1}
+            bad_claim: `issueNumber` is a whole number from 1 on, and not `-1`; `branch` is the name of a branch as git takes it, without blanks, and not `""`; `specPath` is a path relative to the project, without `..`, and not `7`; there is no field `nothing` (the fields are `issueNumber`, `branch`, `branchPrefix`, `specPath`, `prNumber` and `contextRefs`); nothing was claimed; correct it
+        {"prNumber":7}
+            out_of_phase: `prNumber` cannot be given a value at `idle`; what can be given here is `issueNumber`, `branch`, `branchPrefix`, `specPath` and `contextRefs`
+    "#]].assert_eq(&told);
 }
 
 #[tokio::test]
@@ -141,6 +262,56 @@ async fn a_rule_is_got_past_by_name_and_the_log_has_it_first() {
         flow.acceptance.passed begin t invariant="X-2" checkId="open" reason="`open` holds"
         flow.transition begin t from="begin" to="work" reason="`open` holds" kind="forward"
     "#]].assert_eq(&stand.log());
+}
+
+#[tokio::test]
+async fn a_bypass_counts_for_its_rule_its_phase_its_task_and_its_time() {
+    let gone = || Some(portolan_core::value::Timestamp(1_699_999_999_999));
+    let later = || Some(portolan_core::value::Timestamp(1_700_000_000_001));
+    let cases = [
+        ("this rule", past("X-1"), true),
+        ("another rule", past("X-3"), false),
+        ("another phase", Override { phase: Some("test".to_owned()), ..past("X-1") }, false),
+        ("no phase at all", Override { phase: Some("nowhere".to_owned()), ..past("X-1") }, false),
+        ("over", Override { expires_at: gone(), ..past("X-1") }, false),
+        ("not over yet", Override { expires_at: later(), ..past("X-1") }, true),
+        ("once", Override { once: true, ..past("X-1") }, true),
+    ];
+    for (what, past, counts) in cases {
+        let stand = Stand::new();
+        stand.put("open", "there");
+        stand.start("t", Some("begin")).await.expect("begun");
+        // One that can count nowhere may as well be refused.
+        let _refused = stand.service().flow().get_past(&past, &me()).await;
+        assert_eq!(stand.tick().await.advanced, counts, "{what}: {}", stand.log());
+    }
+}
+
+#[tokio::test]
+async fn a_bypass_ends_with_its_task() {
+    let stand = Stand::new();
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let service = stand.service();
+    service.flow().get_past(&past("X-1"), &me()).await.expect("on record");
+    service.flow().abort(Ending::ScopedDown, "too large", &me()).await.expect("called off");
+    stand.start("t", Some("begin")).await.expect("another of this name");
+    assert!(stand.state().await.bypasses.is_empty());
+    assert!(!stand.tick().await.advanced);
+}
+
+#[tokio::test]
+async fn a_bypass_that_counts_once_is_shown_as_used() {
+    let stand = Stand::new();
+    for file in ["open", "tested"] {
+        stand.put(file, "there");
+    }
+    stand.start("t", Some("begin")).await.expect("begun");
+    let service = stand.service();
+    service.flow().get_past(&Override { once: true, ..past("X-1") }, &me()).await.expect("on record");
+    assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [false]);
+    assert!(stand.tick().await.advanced);
+    assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [true]);
 }
 
 #[tokio::test]

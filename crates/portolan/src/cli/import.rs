@@ -1,9 +1,12 @@
 //! `portolan import`: the rules of another program become those of this project.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use portolan_core::gates::guidelines::{write, xcoder};
+use portolan_core::gates::merge::Policy;
 use portolan_core::source::Source;
 use portolan_runtime::gates::rules;
 use portolan_runtime::library::read_definition;
@@ -11,7 +14,7 @@ use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
 use super::check::drawn;
-use super::output::Output;
+use super::output::{Output, safe};
 use super::{Common, Exit};
 
 /// Take over the rules that a project wrote down for another program.
@@ -23,10 +26,11 @@ use super::{Common, Exit};
                   `--write`, and no rules that are there are replaced."
 )]
 pub(super) struct Import {
-    /// Whose rules: those of xCoder are in `.xcoder/guidelines.yaml` and in `.claude/settings.json`.
+    /// Whose rules: those of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and
+    /// `.claude/settings.json`.
     #[arg(value_enum, value_name = "PROGRAM")]
     program: Program,
-    /// Write them to `.portolan/guidelines.yaml`.
+    /// Write them to `.portolan/guidelines.yaml` and `.portolan/merge-policy.yaml`.
     #[arg(long)]
     write: bool,
 }
@@ -39,24 +43,39 @@ enum Program {
 
 const GUIDELINES: &str = ".xcoder/guidelines.yaml";
 const SETTINGS: &str = ".claude/settings.json";
+const POLICY: &str = ".xcoder/merge-policy.yaml";
+const OUR_POLICY: &str = ".portolan/merge-policy.yaml";
 
 pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
     let Program::Xcoder = args.program;
     let (guidelines, settings) = (source(&project, GUIDELINES)?, source(&project, SETTINGS)?);
-    if guidelines.is_none() && settings.is_none() {
-        let message = format!("there is neither `{GUIDELINES}` nor `{SETTINGS}`");
+    let policy = source(&project, POLICY)?;
+    if guidelines.is_none() && settings.is_none() && policy.is_none() {
+        let message = format!("there is none of `{GUIDELINES}`, `{SETTINGS}` and `{POLICY}`");
         return Err(ServiceError::refused("nothing_to_import", message, "name the project with `--project`").into());
     }
-    let imported = xcoder::import(guidelines.as_ref(), settings.as_ref());
+    let mut imported = xcoder::import(guidelines.as_ref(), settings.as_ref());
+    // Both programs write a merge policy alike: one that is understood here is taken over as it stands.
+    let faults = policy.as_ref().map(|policy| Policy::read(policy).1).unwrap_or_default();
+    imported.notes.extend(policy.iter().flat_map(|policy| faults.iter().map(|fault| (policy.clone(), fault.clone()))));
     let text = write(&imported.rules);
     let text = if text.is_empty() { "# Everything is as usual.\n".to_owned() } else { text };
     let faulty = imported.notes.iter().any(|(_, note)| note.is_error());
     if args.write && !faulty {
-        rules::begin(&project, &text)?;
+        if policy.is_some() && project.join(OUR_POLICY).symlink_metadata().is_ok() {
+            return Err(policy_exists().into());
+        }
+        if guidelines.is_some() || settings.is_some() {
+            rules::begin(&project, &text)?;
+        }
+        if let Some(policy) = &policy {
+            begin_policy(&project, &policy.text)?;
+        }
     }
-    tell(output, &text, &imported)?;
+    let policy = policy.as_ref().filter(|_| !faulty).map(|policy| &*policy.text);
+    tell(output, &text, policy, &imported)?;
     Ok(if faulty { Exit::InvalidDefinition } else { Exit::Done })
 }
 
@@ -68,7 +87,28 @@ fn source(project: &Path, file: &str) -> Result<Option<Source>, ServiceError> {
     read_definition(&path).map(|source| Some(Source::new(file, &source.text)))
 }
 
-fn tell(output: Output, text: &str, imported: &xcoder::Imported) -> anyhow::Result<()> {
+fn policy_exists() -> ServiceError {
+    let message = format!("`{OUR_POLICY}` is there already");
+    ServiceError::refused("policy_exists", message, "move it away first, or copy what is missing into it")
+}
+
+/// Writes the merge policy of a project that has none yet.
+fn begin_policy(project: &Path, text: &str) -> Result<(), ServiceError> {
+    let place = project.join(OUR_POLICY);
+    let written = place.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
+        let mut file = File::options().write(true).create_new(true).open(&place)?;
+        file.write_all(text.as_bytes())
+    });
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => policy_exists(),
+        _ => {
+            let message = format!("`{OUR_POLICY}` cannot be written ({error})");
+            ServiceError::failed("policy_unwritable", message, "check the permissions of the project")
+        }
+    })
+}
+
+fn tell(output: Output, text: &str, policy: Option<&str>, imported: &xcoder::Imported) -> anyhow::Result<()> {
     if output.is_json() {
         let notes = imported.notes.iter().map(|(source, note)| {
             let at = note.span.map(|span| source.location(span.start));
@@ -80,11 +120,16 @@ fn tell(output: Output, text: &str, imported: &xcoder::Imported) -> anyhow::Resu
                 "help": note.help,
             })
         });
-        return output.json(&json!({ "guidelines": text, "notTakenOver": notes.collect::<Vec<_>>() }));
+        return output
+            .json(&json!({ "guidelines": text, "mergePolicy": policy, "notTakenOver": notes.collect::<Vec<_>>() }));
     }
     for (source, note) in &imported.notes {
         output.remark(drawn(source, note, output.has_error_colour()));
         output.remark("");
     }
-    output.line(text.trim_end())
+    output.line(text.trim_end())?;
+    match policy {
+        Some(policy) => output.line(format!("\n# {OUR_POLICY}\n{}", safe(policy.trim_end()))),
+        None => Ok(()),
+    }
 }

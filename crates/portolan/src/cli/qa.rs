@@ -5,6 +5,7 @@ use portolan_core::gates::acceptance::{CHECKS, Finding, Standing};
 use portolan_core::graph::Gate;
 use portolan_runtime::gates::qa::{Asked, TYPECHECK, ask};
 use portolan_runtime::gates::typecheck::PATIENCE_SECONDS;
+use portolan_runtime::runner::REMOVALS;
 use serde_json::json;
 
 use super::output::{Output, Paint, one_line, safe, table};
@@ -90,7 +91,9 @@ fn tell(output: Output, finding: &Finding) -> anyhow::Result<()> {
 fn list(output: Output) -> anyhow::Result<Exit> {
     let asks = |id: &str| Gate::named(id).map_or("", |gate| gate.wants);
     let own = (TYPECHECK, Some("I-6"), "the type check passes now; its verdict is kept for exactly this content");
-    let rows = std::iter::once(own).chain(CHECKS.iter().map(|kind| (kind.id, kind.invariant, asks(kind.id))));
+    let merge = (REMOVALS, Some("I-10"), asks(REMOVALS));
+    let rows = CHECKS.iter().map(|kind| (kind.id, kind.invariant, asks(kind.id)));
+    let rows = std::iter::once(own).chain(rows).chain([merge]);
     if output.is_json() {
         let told = rows.map(|(id, invariant, wants)| json!({ "check": id, "invariant": invariant, "asks": wants }));
         output.json(&json!({ "checks": told.collect::<Vec<_>>() }))?;

@@ -63,7 +63,7 @@ fn faults_of_the_rules_are_shown_in_their_places() {
 fn the_rules_of_xcoder_are_printed_and_written() {
     let project = Project::new();
     expect![[r#"
-        stderr: error: there is neither `.xcoder/guidelines.yaml` nor `.claude/settings.json`
+        stderr: error: there is none of `.xcoder/guidelines.yaml`, `.claude/settings.json` and `.xcoder/merge-policy.yaml`
         stderr: help: name the project with `--project`
         exit: 2
     "#]]
@@ -97,6 +97,7 @@ fn the_rules_of_xcoder_are_printed_and_written() {
     expect![[r#"
         {
           "guidelines": "integration: [develop]\nspecs:\n  required: true\n",
+          "mergePolicy": null,
           "notTakenOver": [
             {
               "file": ".claude/settings.json",
@@ -127,4 +128,58 @@ fn the_rules_of_xcoder_are_printed_and_written() {
     project.write(".xcoder/guidelines.yaml", "branched: [");
     let said = project.says("import xcoder --write");
     assert!(said.ends_with("exit: 3\n"), "{said}");
+}
+
+#[test]
+fn the_merge_policy_of_another_program_is_taken_over() {
+    let project = Project::new();
+    let policy = "zones:\n  core: { paths: [src/**], require: human-review }\n";
+    project.write(".xcoder/merge-policy.yaml", policy);
+    expect![[r#"
+        # Everything is as usual.
+
+        # .portolan/merge-policy.yaml
+        zones:
+          core: { paths: [src/**], require: human-review }
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("import xcoder"));
+    assert!(project.says("import xcoder --write").ends_with("exit: 0\n"));
+    let written = std::fs::read_to_string(project.path().join(".portolan/merge-policy.yaml")).expect("it is there");
+    assert_eq!(written, policy);
+    assert!(!project.path().join(".portolan/guidelines.yaml").exists(), "there were no rules");
+    expect![[r#"
+        stderr: error: `.portolan/merge-policy.yaml` is there already
+        stderr: help: move it away first, or copy what is missing into it
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("import xcoder --write"));
+    project.write(".xcoder/merge-policy.yaml", "zones:\n  core: { path: [src/**], require: somebody }\n");
+    expect![[r#"
+        # Everything is as usual.
+        stderr: error[missing-field]: zone `core` has no `paths`, so that nothing belongs to it
+        stderr:  --> .xcoder/merge-policy.yaml:2:3
+        stderr:   |
+        stderr: 2 |   core: { path: [src/**], require: somebody }
+        stderr:   |   ^^^^
+        stderr: 
+        stderr: error[unknown-field]: zone `core` has no `path`
+        stderr:  --> .xcoder/merge-policy.yaml:2:11
+        stderr:   |
+        stderr: 2 |   core: { path: [src/**], require: somebody }
+        stderr:   |           ^^^^
+        stderr:   |
+        stderr: help: did you mean `paths`?
+        stderr: 
+        stderr: error[unknown-word]: `require` cannot be `somebody`
+        stderr:  --> .xcoder/merge-policy.yaml:2:36
+        stderr:   |
+        stderr: 2 |   core: { path: [src/**], require: somebody }
+        stderr:   |                                    ^^^^^^^^
+        stderr:   |
+        stderr: help: it is one of `gate-pass-or-human`, `gate-pass` and `human-review`
+        stderr: 
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("import xcoder --write"));
 }

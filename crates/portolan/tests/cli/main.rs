@@ -18,6 +18,7 @@ mod misuse;
 mod output;
 mod people;
 mod qa;
+mod read_only;
 mod resume;
 mod run;
 mod runs;

@@ -44,17 +44,18 @@ fn git(project: &Project, line: &str) {
 fn the_checks_are_listed() {
     let project = Project::new();
     expect![[r#"
-        typecheck                 I-6  the type check passes now; its verdict is kept for exactly this content
-        trackingIssueExists       I-3  the issue exists and is open
-        branchMatchesPrefix       I-4  HEAD is on the branch, whose name is as agreed
-        specFileExistsIfRequired  I-5  there is a specification where one is needed
-        typecheckPasses           I-6  the type check has passed for exactly this content
-        conventionalCommitFormat  I-7  each commit of the branch is a Conventional Commit
-        treeIsSettled             -    nothing is unmerged, and nothing is left uncommitted
-        commitsReferenceIssue     I-8  each commit of the branch names the issue
-        prOpenedBeforeIdle        I-9  the pull request is open and has these commits
-        pullRequestMerged         I-9  the pull request is merged
-        noTampering               -    the guards are as they were installed, and nothing went past them
+        typecheck                 I-6   the type check passes now; its verdict is kept for exactly this content
+        trackingIssueExists       I-3   the issue exists and is open
+        branchMatchesPrefix       I-4   HEAD is on the branch, whose name is as agreed
+        specFileExistsIfRequired  I-5   there is a specification where one is needed
+        typecheckPasses           I-6   the type check has passed for exactly this content
+        conventionalCommitFormat  I-7   each commit of the branch is a Conventional Commit
+        treeIsSettled             -     nothing is unmerged, and nothing is left uncommitted
+        commitsReferenceIssue     I-8   each commit of the branch names the issue
+        prOpenedBeforeIdle        I-9   the pull request is open and has these commits
+        pullRequestMerged         I-9   the pull request is merged
+        noTampering               -     the guards are as they were installed, and nothing went past them
+        removalsMatchIntent       I-10  what the branch removes is what it says that it removes
         exit: 0
     "#]]
     .assert_eq(&project.says("qa list"));

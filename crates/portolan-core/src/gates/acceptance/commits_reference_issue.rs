@@ -32,7 +32,8 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
         let expected = fault(commit, claims, facts, guidelines, &wanted)?;
         Some(violation(commit, expected))
     });
-    judged("no-reference", faults.collect(), || format!("{} name {wanted}", counted(ruled.len())))
+    let verb = if ruled.len() == 1 { "names" } else { "name" };
+    judged("no-reference", faults.collect(), || format!("{} {verb} {wanted}", counted(ruled.len())))
 }
 
 fn fault(commit: &Commit, claims: &Claims, facts: &Facts, guidelines: &Guidelines, wanted: &str) -> Option<String> {

@@ -217,6 +217,13 @@ fn issues_that_are_not_what_they_should_be() {
     assert_eq!(failure(id, issue(|issue| issue.is_issue = false)), "not-an-issue");
     assert_eq!(failure(id, issue(|issue| issue.number = 43)), "another-issue");
     assert_eq!(failure(id, issue(|issue| issue.open = false)), "issue-closed");
+    let claimed = |facts: &mut Facts| facts.rivals = Answer::Found(vec!["other (r1)".into()]);
+    assert_eq!(failure(id, |_, facts, _| claimed(facts)), "claimed-twice");
+    let shared = |_: &mut Claims, facts: &mut Facts, rules: &mut Guidelines| {
+        claimed(facts);
+        rules.issues.allow_shared = true;
+    };
+    assert_eq!(well(id, shared), "issue-exists");
     let key = |key: &'static str| {
         move |claims: &mut Claims, _: &mut Facts, rules: &mut Guidelines| {
             claims.issue_key = Some(key.into());
@@ -365,6 +372,14 @@ fn what_is_half_done_does_not_pass() {
     assert_eq!(
         failure("noTampering", wire(Tripwire { hooks_path: Some("/dev/null".into()), ..Tripwire::default() })),
         "hooks-path"
+    );
+    assert_eq!(
+        failure("noTampering", wire(Tripwire { altered: vec!["it was changed".into()], ..Tripwire::default() })),
+        "guards-altered"
+    );
+    assert_eq!(
+        failure("noTampering", wire(Tripwire { unseen: vec!["c".repeat(40)], ..Tripwire::default() })),
+        "unseen-commits"
     );
 }
 

@@ -1,6 +1,7 @@
 //! I-3: there is an issue that the work is tracked by.
 
-use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
+use super::{CheckKind, Finding, Standing, fails, holds, not_asked, quoted, unverified};
+use crate::diagnostic::list;
 use crate::gates::facts::{Answer, Claims, Facts, Issue, Needs};
 use crate::gates::guidelines::{Guidelines, IssueProvider};
 use crate::gates::references::is_key;
@@ -13,6 +14,20 @@ pub(super) const KIND: CheckKind = CheckKind {
 };
 
 fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    let found = exists(claims, facts, guidelines);
+    match &facts.rivals {
+        _ if found.standing != Standing::Holds || guidelines.issues.allow_shared => found,
+        Answer::Unknown(unknown) => unverified(unknown),
+        Answer::Found(rivals) if !rivals.is_empty() => {
+            let names: Vec<&str> = rivals.iter().map(String::as_str).collect();
+            let help = "finish that one first, claim another issue, or let tasks share them (`issues.allowShared`)";
+            fails("claimed-twice", format!("the issue is claimed by the task {} as well; {help}", list(&names)))
+        }
+        Answer::Found(_) | Answer::Missing | Answer::NotAsked => found,
+    }
+}
+
+fn exists(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
     match &guidelines.issues.provider {
         IssueProvider::Pattern { projects } => key(claims.issue_key.as_deref(), projects),
         IssueProvider::Offline => offline(claims),
@@ -56,7 +71,7 @@ fn key(key: Option<&str>, projects: &[String]) -> Finding {
         false => fails("not-a-key", format!("{} is no tracker's key; write it like `ABC-12`", quoted(key))),
         true if !projects.is_empty() && !projects.iter().any(|known| known == project) => {
             let known: Vec<&str> = projects.iter().map(String::as_str).collect();
-            let known = crate::diagnostic::list(&known);
+            let known = list(&known);
             fails("another-project", format!("{} is of another project; the projects here are {known}", quoted(key)))
         }
         true => holds("key-only", format!("{} has the form of a key; nobody looked whether it exists", quoted(key))),

@@ -27,6 +27,9 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         }
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
+        // What is pinned is what stands when it is installed.
+        (Some("install"), _) => Some(for_a_person("writes down what the gates rely on")),
+        (Some("people"), Some("passphrase")) => Some(for_a_person("sets what a person is known by")),
         (Some("flow"), Some("override")) => overriding(act, arguments),
         (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
         (Some("supervisor"), Some("budget"))

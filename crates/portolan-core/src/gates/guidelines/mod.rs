@@ -81,6 +81,8 @@ pub struct Issues {
     pub provider: IssueProvider,
     /// A closed one will do.
     pub allow_closed: bool,
+    /// Several tasks that are under way may have the same one.
+    pub allow_shared: bool,
     /// A commit may close its issue with a keyword (`fixes #1`).
     pub allow_closing_keywords: bool,
 }
@@ -210,7 +212,12 @@ impl Default for Guidelines {
             commit_directly: false,
             strict: false,
             branches: Branches { prefixes: texts(&PREFIXES), pattern: None },
-            issues: Issues { provider: IssueProvider::GitHub, allow_closed: false, allow_closing_keywords: true },
+            issues: Issues {
+                provider: IssueProvider::GitHub,
+                allow_closed: false,
+                allow_shared: false,
+                allow_closing_keywords: true,
+            },
             specs: Specs {
                 required: false,
                 folders: Vec::new(),

@@ -112,6 +112,7 @@ fn issues(fields: &mut Fields<'_>, rules: &mut Issues, faults: &mut Faults) {
         _ => IssueProvider::GitHub,
     };
     set(&mut rules.allow_closed, fields.flag("allowClosed", faults));
+    set(&mut rules.allow_shared, fields.flag("allowShared", faults));
     set(&mut rules.allow_closing_keywords, fields.flag("allowClosingKeywords", faults));
 }
 

@@ -33,7 +33,7 @@ integration: [develop, "release/*"]
 commitDirectly: true
 strict: true
 branches: {prefixes: [feat/, "wip-"], pattern: "{prefix}{issue}-{slug}"}
-issues: {provider: pattern, projects: [ABC, X2], allowClosed: true, allowClosingKeywords: false}
+issues: {provider: pattern, projects: [ABC, X2], allowClosed: true, allowShared: true, allowClosingKeywords: false}
 specs:
   required: true
   folders: [specs, docs/specs/]

@@ -54,6 +54,7 @@ fn issues(rules: &Guidelines, usual: &Guidelines) -> Lines {
     };
     let flags = [
         flag("allowClosed", rules.allow_closed, usual.allow_closed),
+        flag("allowShared", rules.allow_shared, usual.allow_shared),
         flag("allowClosingKeywords", rules.allow_closing_keywords, usual.allow_closing_keywords),
     ];
     provider.into_iter().chain(flags).flatten().collect()

@@ -18,7 +18,7 @@ const GUARD: &str = "no-edit-on-integration";
 impl Gatekeeper {
     /// What there is to say after a tool was used. It has happened: a refusal here tells the agent to undo it.
     pub fn after_tool(&self, intent: &Intent) -> Answerable {
-        if !matches!(intent.tool, Tool::Shell { .. }) {
+        if !matches!(intent.tool.deed(), Tool::Shell { .. }) {
             return Answerable::allowed();
         }
         let Some((project, mut session)) = self.project().zip(self.opened_session()) else {

@@ -56,6 +56,7 @@ use crate::store::RunId;
 pub use answer::Answerable;
 pub use place::project_of;
 pub use standing::{Standing, State, pinned, stands};
+pub(crate) use tripwire::installed;
 pub use watched::{NotInTime, within};
 
 use record::Record;

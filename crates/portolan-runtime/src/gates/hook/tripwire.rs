@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use portolan_core::gates::guards::{Worktree, integrates};
 use portolan_core::gates::guidelines::Level;
@@ -102,12 +103,12 @@ pub(super) fn before(
     now: Timestamp,
 ) -> Option<String> {
     let project = gatekeeper.project()?;
-    if matches!(intent.tool, Tool::Reads) {
+    if matches!(intent.tool.deed(), Tool::Reads) {
         return None;
     }
     let worktree = scene::worktree(project);
     let context = tell(gatekeeper, session, rules, worktree.as_deref());
-    if let (Tool::Shell { .. }, Some(worktree)) = (&intent.tool, &worktree) {
+    if let (Tool::Shell { .. }, Some(worktree)) = (intent.tool.deed(), &worktree) {
         let snapshot = Snapshot::take(worktree, rules, now);
         session.kept.tips.clone_from(&snapshot.tips);
         session.keep_before(intent.call.as_deref().unwrap_or("last"), snapshot);
@@ -201,6 +202,32 @@ struct Part {
     #[serde(default)]
     key: Option<String>,
     value: Value,
+}
+
+/// What became of what was installed.
+#[derive(Debug, Default)]
+pub(crate) struct Installed {
+    /// What is not as it was left, each as a clause.
+    pub(crate) altered: Vec<String>,
+    /// Since when git's own hooks are there; nothing where they are not.
+    pub(crate) git_hooks_since: Option<SystemTime>,
+}
+
+/// What became of what was installed in a project; nothing where nothing was.
+pub(crate) fn installed(project: &Path) -> Installed {
+    let place = project.join(".portolan/installed.json");
+    let Some(text) = paths::text(&place, MAX_HOOK) else { return Installed::default() };
+    let Ok(installation) = serde_json::from_str::<Installation>(&text) else {
+        let altered = vec![format!("`{}` cannot be read", place.display())];
+        return Installed { altered, git_hooks_since: None };
+    };
+    let found = tampered(project, scene::worktree(project).as_deref());
+    let has_git = installation.files.iter().any(|file| file.host == "git");
+    let written = place.metadata().and_then(|place| place.modified()).ok();
+    Installed {
+        altered: found.into_iter().map(|finding| finding.said).collect(),
+        git_hooks_since: written.filter(|_| has_git),
+    }
 }
 
 /// Hooks that are not as they were installed, or that git does not look for any more.

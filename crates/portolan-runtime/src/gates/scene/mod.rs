@@ -106,7 +106,7 @@ fn own(folder: &str) -> BTreeSet<String> {
 
 /// What the shell of the call finds where it begins.
 fn around(intent: &Intent, search: &mut Search) -> Surroundings {
-    let Tool::Shell { .. } = &intent.tool else { return Surroundings::default() };
+    let Tool::Shell { .. } = intent.tool.deed() else { return Surroundings::default() };
     let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
     let branch = worktree.and_then(|worktree| match &worktree.head {
         Head::Branch(branch) => Some(branch.clone()),

@@ -17,7 +17,7 @@ use crate::repository::program::{Output, Question, ask, unknown};
 
 /// Hashing what has changed takes longer than looking; a repository that takes longer than this is not judged.
 const TIMEOUT: Duration = Duration::from_secs(30);
-const MOST_BYTES: usize = 64 * 1024;
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Which content is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,18 +94,38 @@ fn no_room(error: &io::Error) -> Unknown {
     unknown("no-copy", format!("the index cannot be copied ({error}); make room for temporary files"))
 }
 
-struct Git<'g> {
-    project: &'g Path,
-    environment: Vec<(OsString, OsString)>,
+/// Git, started where nothing of the configuration is started with it.
+pub(super) struct Git<'g> {
+    pub(super) project: &'g Path,
+    pub(super) environment: Vec<(OsString, OsString)>,
 }
 
 impl Git<'_> {
-    async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+    /// What it says when all is well.
+    pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+        let output = self.ask(arguments).await?;
+        match output.code {
+            Some(0) => Ok(output.stdout),
+            _ => Err(refused(arguments[0], &output)),
+        }
+    }
+
+    /// What it says, or nothing when it says no (status 1).
+    pub(super) async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, Unknown> {
+        let output = self.ask(arguments).await?;
+        match output.code {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(refused(arguments[0], &output)),
+        }
+    }
+
+    async fn ask(&self, arguments: &[&str]) -> Result<Output, Unknown> {
         // Hooks and watchers that the configuration names would be started by this.
         let mut all = vec!["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
         all.extend(["-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false"]);
         all.extend_from_slice(arguments);
-        let output = ask(Question {
+        ask(Question {
             program: "git",
             arguments: &all,
             folder: self.project,
@@ -114,11 +134,7 @@ impl Git<'_> {
             timeout: TIMEOUT,
             most_bytes: MOST_BYTES,
         })
-        .await?;
-        match output.code {
-            Some(0) => Ok(output.stdout),
-            _ => Err(refused(arguments[0], &output)),
-        }
+        .await
     }
 }
 

@@ -5,6 +5,7 @@
 //! known can be asked without starting anything but git.
 
 mod checker;
+mod committed;
 mod content;
 #[cfg(all(test, unix))]
 mod tests;
@@ -31,6 +32,7 @@ pub use checker::{Checker, Origin, checker};
 pub use content::Content;
 pub use verdicts::Verdict;
 
+use committed::Committed;
 use verdicts::Verdicts;
 
 /// The longest that a person waits for a type check, in seconds.
@@ -123,8 +125,8 @@ impl Typechecks {
         }
     }
 
-    /// The verdict on the files as they are: the one that is kept, else the checker is run, where a person allowed it, for
-    /// as long as the guidelines let it.
+    /// The verdict on the files as they are, and where that is another content, on what the branch has committed: the one
+    /// that is kept, else the checker is run, where a person allowed it, for as long as the guidelines let it.
     pub async fn verdict(&self, guidelines: &Guidelines) -> Answer<facts::Typecheck> {
         let Some(checker) = checker(&self.project, guidelines) else {
             return Answer::Found(facts::Typecheck::NotConfigured);
@@ -133,24 +135,77 @@ impl Typechecks {
             Ok(tree) => tree,
             Err(unknown) => return Answer::Unknown(unknown),
         };
-        let allowed = self.allowed(&checker);
-        let kept = match &allowed {
-            Ok(()) => Verdicts::of(&self.project).find(&self.unjudged(tree, &checker).await.key()),
-            // Nothing may be asked for its version.
-            Err(_) => self.remembered(&tree, &checker),
+        let files = match self.kept(&tree, &checker, guidelines).await {
+            Ok(Some(verdict)) => Answer::Found(self.told(&checker, verdict)),
+            Ok(None) => self.on_files(&checker, guidelines).await,
+            Err(unknown) => Answer::Unknown(unknown),
         };
-        if let Some(verdict) = kept.filter(|verdict| self.is_fresh(verdict, guidelines)) {
-            return Answer::Found(self.told(&checker, verdict));
+        if !matches!(files, Answer::Found(facts::Typecheck::Judged { passed: true, .. })) {
+            return files;
         }
-        if let Err(unknown) = allowed {
-            return Answer::Unknown(unknown);
+        match committed::tree(&self.project, guidelines, &self.environment).await {
+            Ok(Some(committed)) if committed != tree => self.on_commit(&checker, committed, guidelines).await,
+            Ok(_) => files,
+            Err(unknown) => Answer::Unknown(unknown),
         }
+    }
+
+    /// The verdict on a tree that is kept and fresh. Where there is none, whether one may be come to.
+    async fn kept(&self, tree: &str, checker: &Checker, rules: &Guidelines) -> Result<Option<Verdict>, Unknown> {
+        let allowed = self.allowed(checker);
+        let kept = match &allowed {
+            Ok(()) => Verdicts::of(&self.project).find(&self.unjudged(tree.to_owned(), checker).await.key()),
+            // Nothing may be asked for its version.
+            Err(_) => self.remembered(tree, checker),
+        };
+        match kept.filter(|verdict| self.is_fresh(verdict, rules)) {
+            Some(verdict) => Ok(Some(verdict)),
+            None => allowed.map(|()| None),
+        }
+    }
+
+    async fn on_files(&self, checker: &Checker, guidelines: &Guidelines) -> Answer<facts::Typecheck> {
         match self.run(guidelines, guidelines.typecheck.timeout_seconds).await {
-            Ok(Ran::Judged { verdict, .. }) => Answer::Found(self.told(&checker, verdict)),
+            Ok(Ran::Judged { verdict, .. }) => Answer::Found(self.told(checker, verdict)),
             Ok(Ran::TooLong) => Answer::Found(facts::Typecheck::NotRun { command: checker.shown() }),
             Ok(Ran::NotConfigured) => Answer::Found(facts::Typecheck::NotConfigured),
             Err(unknown) => Answer::Unknown(unknown),
         }
+    }
+
+    /// The verdict on what is committed, which is not what lies there.
+    async fn on_commit(&self, checker: &Checker, tree: String, rules: &Guidelines) -> Answer<facts::Typecheck> {
+        let verdict = match self.kept(&tree, checker, rules).await {
+            Ok(Some(verdict)) => Ok(verdict),
+            Ok(None) => self.run_on_commit(checker, tree, rules.typecheck.timeout_seconds).await,
+            Err(unknown) => Err(unknown),
+        };
+        match verdict {
+            Ok(verdict) => {
+                let summary = format!("on what is committed, which is not what lies there: {}", verdict.summary);
+                Answer::Found(self.told(checker, Verdict { summary, ..verdict }))
+            }
+            Err(unknown) => Answer::Unknown(unknown),
+        }
+    }
+
+    async fn run_on_commit(&self, checker: &Checker, tree: String, seconds: u64) -> Result<Verdict, Unknown> {
+        let unjudged = self.unjudged(tree, checker).await;
+        let committed = Committed::lay_out(&self.project, &self.environment).await?;
+        let there = Typechecks { project: committed.project.clone(), ..self.clone() };
+        let ended = timeout(Duration::from_secs(seconds), there.each(checker, seconds)).await;
+        committed.remove().await;
+        let (ok, summary, _) = ended.unwrap_or_else(|_elapsed| {
+            let why = format!(
+                "`{}` took longer than {seconds} s on what is committed; commit everything, and run `portolan qa typecheck`",
+                checker.shown()
+            );
+            Err(unknown("typecheck-too-long", why))
+        })?;
+        let verdict = Verdict { ok, summary, at: self.clock.now(), ..unjudged };
+        // One that cannot be kept is come to again.
+        let _unkept = Verdicts::of(&self.project).keep(&verdict);
+        Ok(verdict)
     }
 
     /// Runs the checker on the files as they are, whatever is known, and keeps what it says.

@@ -18,6 +18,7 @@ const CHECK: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then cat "$(dirname "$0")/version"; exit 0; fi
 echo run >> "$(dirname "$0")/runs"
 [ -n "$GIT_DIR$GIT_INDEX_FILE" ] && { echo "led elsewhere"; exit 9; }
+[ -n "$NEEDS" ] && [ ! -e "$NEEDS" ] && { echo "error: there is no $NEEDS"; exit 1; }
 [ -n "$SLOW" ] && sleep 60
 [ -n "$WRITES" ] && date +%N > written
 if grep -q wrong a.rs; then echo "looking"; echo "error: it is wrong"; exit 1; fi
@@ -317,4 +318,115 @@ fn what_is_known_can_be_asked_anywhere() {
     assert_eq!(wait(async { known(&world.project, &world.rules) }), Known::Unknown);
     let judged = matches!(wait(world.checks().verdict(&rules)), Answer::Found(Typecheck::NotConfigured));
     assert!(judged);
+}
+
+/// A branch whose commit says `text`, with other files beside it.
+fn committed(text: &str) -> World {
+    let world = World::new();
+    world.git(&["switch", "-q", "-c", "feat/x"]);
+    world.write("a.rs", text);
+    world.git(&["commit", "-q", "-a", "-m", "feat: x"]);
+    world.write("a.rs", "right\n\n");
+    world
+}
+
+#[track_caller]
+fn nothing_is_left(world: &World) {
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
+    let left = fs::read_dir(world.project.join(".portolan/typecheck")).unwrap().count();
+    assert_eq!(left, 1, "the lock alone");
+}
+
+#[test]
+fn what_is_committed_is_checked_as_well_where_other_files_lie_there() {
+    let world = committed("wrong\n");
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{}", found.reason);
+    assert!(found.reason.contains("on what is committed"), "{}", found.reason);
+    assert_eq!(world.runs(), 2);
+    nothing_is_left(&world);
+    assert_eq!(world.decide().code, "typecheck-failed");
+    assert_eq!(world.runs(), 2, "the verdict is kept");
+    world.git(&["commit", "-q", "-a", "-m", "fix: x"]);
+    assert_eq!((world.decide().standing, world.runs()), (Standing::Holds, 2));
+    let good = committed("right again\n");
+    assert_eq!((good.decide().standing, good.runs()), (Standing::Holds, 2));
+    nothing_is_left(&good);
+}
+
+#[test]
+fn what_an_integration_branch_has_is_not_checked_again() {
+    let world = World::new();
+    world.write("a.rs", "wrong\n");
+    world.git(&["commit", "-q", "-a", "-m", "feat: x"]);
+    world.write("a.rs", "right\n");
+    world.git(&["switch", "-q", "-c", "fix/x"]);
+    assert_eq!((world.decide().standing, world.runs()), (Standing::Holds, 1));
+}
+
+#[test]
+fn what_git_ignores_is_there_for_the_checker() {
+    let mut world = committed("right again\n");
+    world.write(".git/info/exclude", "/deps/\n");
+    world.write("deps/x", "built");
+    world.more.push(("NEEDS", "deps/x"));
+    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    assert_eq!(
+        fs::read_to_string(world.project.join("deps/x")).unwrap(),
+        "built",
+        "a link is removed, not what it means"
+    );
+    nothing_is_left(&world);
+}
+
+#[test]
+fn what_a_crash_has_left_is_taken_away() {
+    let world = committed("right again\n");
+    for name in ["head", "older"] {
+        world.git(&["worktree", "add", "-q", "--detach", &format!(".portolan/typecheck/{name}"), "HEAD"]);
+    }
+    world.write(".portolan/typecheck/stray/file", "x");
+    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    nothing_is_left(&world);
+    let gone = committed("right again\n");
+    gone.git(&["worktree", "add", "-q", "--detach", ".portolan/typecheck/head", "HEAD"]);
+    fs::remove_dir_all(gone.project.join(".portolan/typecheck/head")).unwrap();
+    assert_eq!(gone.decide().standing, Standing::Holds, "{}", gone.decide().reason);
+    nothing_is_left(&gone);
+}
+
+#[test]
+fn where_what_is_committed_cannot_be_laid_out_nothing_passes() {
+    let in_the_way = committed("right again\n");
+    in_the_way.write(".portolan/typecheck", "a file");
+    let found = in_the_way.decide();
+    assert_eq!((found.standing, found.code), (Standing::Unverified, "no-worktree"), "{}", found.reason);
+    let under_way = committed("right again\n");
+    under_way.write(".portolan/typecheck/lock", "");
+    let lock = fs::File::options().write(true).open(under_way.project.join(".portolan/typecheck/lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(under_way.decide().code, "typecheck-under-way");
+    drop(lock);
+    assert_eq!(under_way.decide().standing, Standing::Holds);
+}
+
+#[test]
+fn a_submodule_is_linked_where_it_is_as_it_was_committed() {
+    let mut world = committed("right again\n");
+    world.git(&["stash", "-q"]);
+    let other = world.root().join("other");
+    world.git(&["clone", "-q", "--no-local", ".", other.to_str().unwrap()]);
+    let allow = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.to_str().unwrap(), "sub"];
+    world.git(&allow);
+    world.git(&["commit", "-q", "-m", "feat: sub"]);
+    world.write("a.rs", "right here\n");
+    world.more.push(("NEEDS", "sub/a.rs"));
+    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    nothing_is_left(&world);
+    world.write("a.rs", "right now\n");
+    world.git(&["commit", "-q", "-m", "feat: here", "a.rs"]);
+    world.write("a.rs", "right there\n");
+    world.git(&["-C", "sub", "commit", "-q", "--allow-empty", "-m", "feat: moved"]);
+    let found = world.decide();
+    assert_eq!((found.standing, found.code), (Standing::Unverified, "submodule-moved"), "{}", found.reason);
 }

@@ -44,6 +44,16 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
     serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string()))
 }
 
+/// Of a note whose run is gone: nothing can be done with such a task, not even calling it off.
+pub(super) fn without_run(project: &Path, active: &Active) -> ServiceError {
+    let message = format!("the task `{}` is under way, and its run `{}` is not in the store", active.task, active.run);
+    let help = format!(
+        "put `.portolan/runs.db` back as it was, or delete `{}` to have no task under way",
+        place(project).display()
+    );
+    ServiceError::failed("task_damaged", message, help)
+}
+
 pub(super) fn forget(project: &Path) -> Result<(), ServiceError> {
     let path = place(project);
     match fs::remove_file(&path) {

@@ -39,6 +39,15 @@ impl<'a> About<'a> {
         Entry { kind, phase, task: Some(self.task.clone()), run: Some(self.id.to_string()), data }
     }
 
+    /// An entry of the present phase, which is made of no record.
+    pub(super) fn present(&self, kind: Kind, data: Value) -> Entry {
+        self.entry(kind, &self.phase, data)
+    }
+
+    pub(super) fn phase(&self) -> &str {
+        &self.phase
+    }
+
     fn node(&self, id: &NodeId) -> &Node {
         &self.definition.workflow.root().step(id).node
     }

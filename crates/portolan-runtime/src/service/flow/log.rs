@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::hold::{Carrier, Held, Refused, store_error};
 use super::super::{Service, ServiceError};
+use super::config;
 use super::events::{self, About};
 use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
 use crate::store::{Record, RunId};
@@ -35,13 +36,17 @@ pub(in crate::service) fn has_phases(workflow: &Workflow) -> bool {
 }
 
 impl Service {
-    /// Puts on record what has to be there before an event is kept: everything before it, and a bypass itself.
+    /// Puts on record what has to be there before an event is kept: everything before it, the rules that it is held to, and
+    /// a bypass itself.
     ///
     /// # Errors
-    /// The log cannot be written. Nothing has happened then.
+    /// The log cannot be written, or the rules have faults. Nothing has happened then.
     pub(in crate::service) async fn log_before(&self, held: &Held, event: &Event) -> Result<(), Refused> {
         let Some(id) = logged(held) else { return Ok(()) };
         self.log_missing(held, id).await.map_err(Refused::Failed)?;
+        if config::is_asked(&event.what) {
+            self.log_rules(held, id).map_err(Refused::Failed)?;
+        }
         if let EventKind::Bypassed { .. } = &event.what {
             let about = About::of(held, id);
             let entry = events::recorded(&about, event);
@@ -74,7 +79,7 @@ impl Service {
         Ok(())
     }
 
-    fn log(&self) -> Result<Log, AuditError> {
+    pub(super) fn log(&self) -> Result<Log, AuditError> {
         Ok(Log::of_project(self.project())?.with_clock(self.options.clock.clone()))
     }
 

@@ -9,9 +9,12 @@
 //! ```
 
 mod active;
+mod claims;
+mod config;
 mod events;
 mod gate;
 mod log;
+mod others;
 mod queue;
 mod state;
 
@@ -171,15 +174,15 @@ impl Flow<'_> {
     /// Says what the task claims. Nothing of it is verified before the phase is left that it belongs to.
     ///
     /// # Errors
-    /// There is no task; or a field is none, is of another type, or may not be given a value in this phase.
+    /// There is no task; or a field is none, has a value that no check could find to be so, or may not be given one in this
+    /// phase.
     pub async fn patch(&self, values: &Map<String, Value>, caller: &Caller) -> Result<FlowState, ServiceError> {
         let active = self.needed()?;
-        if let Some(own) = values.keys().find(|name| state::is_own(name)) {
-            let message = format!("`{own}` is the engine's own: nobody else gives it a value");
-            return Err(ServiceError::refused("out_of_phase", message, "leave it out"));
-        }
+        // What is claimed is shown under these rules; who cannot be shown it has not claimed it.
+        rules(self.service.project())?;
+        let values = claims::meant(&self.held(&active.run).await?.definition.workflow, values)?;
         self.service.supervisor().may_work(Some(&active.task)).await?;
-        let values = Arc::new(Value::Object(values.clone()));
+        let values = Arc::new(Value::Object(values));
         let what = EventKind::Noted { frame: FramePath::default(), values };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
         self.state(&held).await
@@ -304,7 +307,13 @@ impl Flow<'_> {
     }
 
     async fn held(&self, run: &RunId) -> Result<Held, ServiceError> {
-        self.service.hold(&Address::Stored(run.clone())).await
+        match self.service.hold(&Address::Stored(run.clone())).await {
+            Err(error) if error.code == "unknown_run" => {
+                let active = self.active()?.filter(|active| active.run == *run);
+                Err(active.map_or(error, |active| active::without_run(self.service.project(), &active)))
+            }
+            held => held,
+        }
     }
 
     /// Has an event happen that nothing else follows from.
@@ -340,6 +349,9 @@ impl Flow<'_> {
             let from = phase(&held.run);
             if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);
+            }
+            if let Err(error) = rules(self.service.project()) {
+                return Ok(refused(&from, format!("cannot verify: {}; {}", error.message, error.help)));
             }
             let path = FramePath::default();
             let revision = Some(held.run.root.since);

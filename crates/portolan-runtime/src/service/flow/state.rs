@@ -9,7 +9,7 @@ use super::super::ServiceError;
 use super::super::hold::{Carrier, Held};
 use super::events::{iterations, told, who};
 use super::{Flow, phase};
-use crate::audit::{self, Line};
+use crate::audit::{self, Filter, Kind, Line, Types};
 use crate::carrier::Address;
 use crate::clock::rfc3339;
 use crate::gates::rules::rules;
@@ -155,7 +155,10 @@ pub struct BypassRecord {
     /// After that it does not count any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// Whether it has counted.
+    /// Whether it counts once only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+    /// Whether it has counted, at the exit of the phase or for a tool call.
     pub used: bool,
 }
 
@@ -227,7 +230,8 @@ impl Flow<'_> {
     pub(super) async fn state(&self, held: &Held) -> Result<FlowState, ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return self.idle().await };
         let records = self.service.records(&Address::Stored(id.clone())).await?;
-        let told = Told::of(&records);
+        let mut told = Told::of(&records);
+        self.used_by_guards(&mut told.bypasses, held.run.opening.description.as_deref(), &records)?;
         let run = &held.run;
         let mut claims: Map<String, Value> = run.root.data.iter().flat_map(|data| data.variables.clone()).collect();
         let number = |claims: &mut Map<String, Value>, name: &str| claims.remove(name).and_then(|value| value.as_u64());
@@ -275,6 +279,32 @@ impl Flow<'_> {
             iteration_cap: caps.map(|phase| phase.cap).max().unwrap_or(0),
             ..self.idle().await?
         })
+    }
+
+    /// Notes which bypasses have let a tool call happen: that stands in the log alone.
+    fn used_by_guards(
+        &self,
+        bypasses: &mut [BypassRecord],
+        task: Option<&str>,
+        records: &[Record],
+    ) -> Result<(), ServiceError> {
+        let (Some(task), Some(first), true) = (task, records.first(), bypasses.iter().any(|known| !known.used)) else {
+            return Ok(());
+        };
+        let filter = Filter {
+            types: Some(Types::One(Kind::GuardBypass)),
+            task: Some(task.to_owned()),
+            since: Some(first.event.at),
+            ..Filter::default()
+        };
+        for line in audit::read(&audit::project_log(self.service.project()), &filter)? {
+            let line = line?;
+            let used = bypasses.iter_mut().find(|known| line.data["bypass"] == known.id.as_str());
+            if let Some(known) = used {
+                known.used = true;
+            }
+        }
+        Ok(())
     }
 
     fn recent(&self) -> Result<Vec<Value>, ServiceError> {
@@ -335,6 +365,7 @@ impl Told {
                     at: at.clone(),
                     by: who(&record.event.by).to_owned(),
                     expires_at: bypass.expires_at.map(rfc3339),
+                    once: bypass.once,
                     used: false,
                 }),
                 Change::Moved { place, frame, .. }

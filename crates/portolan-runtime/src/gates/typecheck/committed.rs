@@ -1,0 +1,202 @@
+//! What is committed, as files: a worktree of HEAD below `.portolan`, which is there for as long as a type checker runs.
+//!
+//! What git ignores is no part of a commit and still what checkers need (installed packages, what was built): it is linked
+//! into the worktree. So are submodules, where they are at the commit that HEAD names. One type check at a time has such a
+//! worktree; what a process that died has left of one is taken away by the next.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use portolan_core::gates::facts::Unknown;
+use portolan_core::gates::names::is_oid;
+use portolan_core::gates::{Guidelines, pattern};
+
+use super::content::Git;
+use crate::project_folder;
+use crate::repository::git::own;
+use crate::repository::program::unknown;
+
+/// The most paths that are linked into a worktree.
+const MOST_LINKS: usize = 10_000;
+
+/// The tree of the work that is committed on the branch; nothing where there is none: no commit at all, or none that an
+/// integration branch does not have.
+pub(super) async fn tree(
+    project: &Path,
+    guidelines: &Guidelines,
+    environment: &[(OsString, OsString)],
+) -> Result<Option<String>, Unknown> {
+    let git = Git { project, environment: own(environment) };
+    let Some(said) = git.perhaps(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).await? else { return Ok(None) };
+    let tree = said.trim_end();
+    let here = ["for-each-ref", "--points-at", "HEAD", "--format=%(refname)", "refs/heads", "refs/remotes"];
+    let refs = git.told(&here).await?;
+    if refs.lines().any(|name| integrates(name, guidelines)) {
+        return Ok(None);
+    }
+    match is_oid(tree) {
+        true => Ok(Some(tree.to_owned())),
+        false => Err(unknown("git-failed", "`git rev-parse` names no tree; try again")),
+    }
+}
+
+fn integrates(name: &str, guidelines: &Guidelines) -> bool {
+    let name = match name.strip_prefix("refs/heads/") {
+        Some(name) => name,
+        None => name.splitn(4, '/').nth(3).unwrap_or(name),
+    };
+    guidelines.integration.iter().any(|wanted| pattern::matches(wanted, name))
+}
+
+/// A worktree of HEAD.
+#[derive(Debug)]
+pub(super) struct Committed {
+    /// The project in it.
+    pub(super) project: PathBuf,
+    folder: PathBuf,
+    original: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    /// Closing it lets the next one have its turn.
+    _turn: File,
+}
+
+impl Committed {
+    /// Lays out what is committed.
+    pub(super) async fn lay_out(project: &Path, environment: &[(OsString, OsString)]) -> Result<Committed, Unknown> {
+        let git = Git { project, environment: own(environment) };
+        let home = project.join(".portolan").join("typecheck");
+        let turn = turn(&home)?;
+        sweep(&git, &home).await?;
+        let top = PathBuf::from(git.told(&["rev-parse", "--show-toplevel"]).await?.trim_end());
+        let top = top.canonicalize().map_err(|error| no_worktree(&error.to_string()))?;
+        let within = project.canonicalize().ok().and_then(|project| Some(project.strip_prefix(&top).ok()?.to_owned()));
+        let within = within.ok_or_else(|| no_worktree("the project does not lie in its worktree"))?;
+        moved_submodule(&git).await?;
+        let folder = home.join("head");
+        let place = folder.to_str().ok_or_else(|| no_worktree("its path is no text"))?;
+        git.told(&["worktree", "add", "--quiet", "--detach", "--force", place, "HEAD"])
+            .await
+            .map_err(|unknown| no_worktree(&unknown.why))?;
+        let committed = Committed {
+            project: folder.join(within),
+            folder,
+            original: project.to_owned(),
+            environment: git.environment.clone(),
+            _turn: turn,
+        };
+        match committed.complete(&git, &top).await {
+            Ok(()) => Ok(committed),
+            Err(unknown) => {
+                committed.remove().await;
+                Err(unknown)
+            }
+        }
+    }
+
+    /// Links what a checker needs and no commit has.
+    async fn complete(&self, git: &Git<'_>, top: &Path) -> Result<(), Unknown> {
+        if !self.project.is_dir() {
+            return Err(unknown("not-committed", "the project's folder is in no commit yet; commit it"));
+        }
+        let place = top.display().to_string();
+        let list = ["-C", &place, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+        let ignored = git.told(&list).await?;
+        let submodules = git.told(&["-C", &place, "ls-files", "-z", "--stage"]).await?;
+        let submodules = submodules.split('\0').filter_map(|entry| entry.strip_prefix("160000 ")?.split('\t').nth(1));
+        let paths: Vec<&str> = ignored.split('\0').filter(|path| !path.is_empty()).chain(submodules).collect();
+        if paths.len() > MOST_LINKS {
+            return Err(unknown(
+                "too-much-ignored",
+                format!("git ignores more than {MOST_LINKS} paths; ignore folders"),
+            ));
+        }
+        for path in paths.into_iter().map(|path| path.trim_end_matches('/')) {
+            link(&top.join(path), &self.folder.join(path)).map_err(|error| no_worktree(&error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes it away. What is left of it is taken away by the next one.
+    pub(super) async fn remove(self) {
+        let git = Git { project: &self.original, environment: self.environment.clone() };
+        take_away(&git, &self.folder).await;
+    }
+}
+
+/// Waits for nobody: whoever checks what is committed knows it soon, and keeps the verdict.
+fn turn(home: &Path) -> Result<File, Unknown> {
+    let made = home.parent().map_or(Ok(()), project_folder::make).and_then(|()| fs::create_dir_all(home));
+    made.map_err(|error| no_worktree(&error.to_string()))?;
+    let lock = File::options().write(true).create(true).truncate(false).open(home.join("lock"));
+    let lock = lock.map_err(|error| no_worktree(&error.to_string()))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            Err(unknown("typecheck-under-way", "what is committed is being checked by somebody else; try again"))
+        }
+        Err(TryLockError::Error(error)) => Err(no_worktree(&error.to_string())),
+    }
+}
+
+/// Takes away what is left of others, who are gone: this process has the turn.
+async fn sweep(git: &Git<'_>, home: &Path) -> Result<(), Unknown> {
+    let entries = fs::read_dir(home).map_err(|error| no_worktree(&error.to_string()))?;
+    for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name() != "lock") {
+        take_away(git, &entry.path()).await;
+    }
+    // One whose folder is gone is known to git still, and would be in the way.
+    take_away(git, &home.join("head")).await;
+    Ok(())
+}
+
+async fn take_away(git: &Git<'_>, folder: &Path) {
+    if let Some(place) = folder.to_str() {
+        // What git does not know as a worktree is removed as a folder.
+        let _known = git.told(&["worktree", "remove", "--force", "--force", place]).await;
+    }
+    let _gone = fs::remove_dir_all(folder);
+}
+
+/// Refuses where a submodule is not as HEAD has it: its files are another commit's.
+async fn moved_submodule(git: &Git<'_>) -> Result<(), Unknown> {
+    let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
+    let said = git.told(&list).await?;
+    let moved = said.split('\0').find(|entry| entry.split(' ').nth(2).is_some_and(|word| word.starts_with('S')));
+    let Some(entry) = moved else { return Ok(()) };
+    let path = entry.splitn(9, ' ').last().unwrap_or_default();
+    Err(unknown(
+        "submodule-moved",
+        format!("the submodule `{path}` is not as HEAD has it; commit it, or run `git submodule update`"),
+    ))
+}
+
+/// Links a path of the original into the worktree, where the worktree has its folder and nothing of that name.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    let own = to.components().filter(|part| part.as_os_str() == ".portolan").count() > 1;
+    if own || from.symlink_metadata().is_err() || !to.parent().is_some_and(Path::is_dir) {
+        return Ok(());
+    }
+    // A submodule that nobody has laid out is an empty folder.
+    let _empty = fs::remove_dir(to);
+    match to.symlink_metadata() {
+        Ok(_) => Ok(()),
+        Err(_) => symlink(from, to),
+    }
+}
+
+#[cfg(unix)]
+fn symlink(from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(from, to)
+}
+
+#[cfg(not(unix))]
+fn symlink(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn no_worktree(why: &str) -> Unknown {
+    let why = format!("what is committed cannot be laid out to be checked ({why}); commit everything, and try again");
+    unknown("no-worktree", why)
+}

@@ -1,0 +1,60 @@
+//! What tells that the guards were taken away or went unasked: hooks that are not as they were installed, and commits that
+//! were made here and that no hook of git has put on record.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use portolan_core::gates::facts::{Tripwire, Unknown};
+use portolan_core::gates::names::is_oid;
+use portolan_core::value::Timestamp;
+
+use super::git::Git;
+use super::program::unknown;
+use crate::audit::{self, Filter, Kind, Types};
+use crate::gates::hook::installed;
+
+/// How many of the latest moves of HEAD are looked at.
+const MOST_MOVES: &str = "--max-count=2000";
+
+/// Adds them to what was found already.
+pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), Unknown> {
+    let installed = installed(git.project());
+    tripwire.altered = installed.altered;
+    if let Some(since) = installed.git_hooks_since {
+        tripwire.unseen = unseen(git, since).await?;
+    }
+    Ok(())
+}
+
+/// The commits that were made here since git's hooks were installed, are still part of what is checked out, and have no
+/// receipt.
+async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, Unknown> {
+    let seconds = since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let made = git.made_here(MOST_MOVES, seconds).await?;
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
+    let since = Timestamp(i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX));
+    let seen = receipts(git.project(), since)?;
+    let mut unseen = Vec::new();
+    for oid in made.into_iter().filter(|oid| !seen.contains(oid)) {
+        if git.is_in_head(&oid).await? {
+            unseen.push(oid);
+        }
+    }
+    Ok(unseen)
+}
+
+/// The commits that git's hooks have put on record.
+fn receipts(project: &Path, since: Timestamp) -> Result<BTreeSet<String>, Unknown> {
+    let filter = Filter { types: Some(Types::One(Kind::ToolInvoked)), since: Some(since), ..Filter::default() };
+    let unreadable =
+        |error: audit::AuditError| unknown("log-unreadable", format!("the event log cannot be read: {error}"));
+    let mut seen = BTreeSet::new();
+    for line in audit::read(&audit::project_log(project), &filter).map_err(unreadable)? {
+        let line = line.map_err(unreadable)?;
+        seen.extend(line.data["commit"].as_str().filter(|oid| is_oid(oid)).map(str::to_owned));
+    }
+    Ok(seen)
+}

@@ -1,0 +1,52 @@
+//! The other tasks of a project that are under way: of two that claim the same issue, one works for nothing.
+
+use portolan_core::gates::facts::{Answer, Unknown};
+use portolan_core::run::Run;
+use serde_json::{Map, Value};
+
+use super::super::hold::{Carrier, Held};
+use super::super::{Service, ServiceError};
+use super::{is_task, log};
+use crate::carrier::Address;
+use crate::runner::Other;
+use crate::store::{ListFilter, Summary};
+
+/// The gate that asks for them.
+const GATE: &str = "trackingIssueExists";
+/// The most runs that are looked at.
+const MOST: usize = 500;
+
+impl Service {
+    /// What the other tasks under way claim, where one of the gates asks for it.
+    pub(in crate::service) async fn others(&self, held: &Held, gates: &[String]) -> Answer<Vec<Other>> {
+        let Carrier::Stored(id) = &held.carrier else { return Answer::NotAsked };
+        if !gates.iter().any(|gate| gate == GATE) {
+            return Answer::NotAsked;
+        }
+        self.claimed_by_others(id.as_str()).await.map_or_else(
+            |error| {
+                let why = format!("what other tasks claim cannot be read: {}; {}", error.message, error.help);
+                Answer::Unknown(Unknown { code: "others-unknown", why })
+            },
+            Answer::Found,
+        )
+    }
+
+    async fn claimed_by_others(&self, own: &str) -> Result<Vec<Other>, ServiceError> {
+        let runs = self.store().list(ListFilter { open_only: true, limit: MOST }).await;
+        let runs = runs.map_err(super::super::hold::store_error)?;
+        let mut others = Vec::new();
+        for Summary { id, description, .. } in runs.into_iter().filter(|run| run.id.as_str() != own) {
+            let Some(task) = description.filter(|text| is_task(text).is_ok()) else { continue };
+            let held = self.hold(&Address::Stored(id.clone())).await?;
+            if log::has_phases(&held.definition.workflow) {
+                others.push(Other { task, run: id.to_string(), claims: claims(&held.run) });
+            }
+        }
+        Ok(others)
+    }
+}
+
+fn claims(run: &Run) -> Map<String, Value> {
+    run.root.data.iter().flat_map(|data| data.variables.clone()).collect()
+}

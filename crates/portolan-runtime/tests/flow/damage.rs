@@ -1,0 +1,199 @@
+//! Files of a task that are damaged, one after the other: what is told, that nothing moves meanwhile, and that nothing is
+//! lost once they are put back.
+
+use std::fs;
+use std::path::PathBuf;
+
+use expect_test::expect;
+use portolan_runtime::audit;
+use portolan_runtime::service::{Override, ServiceError};
+use serde_json::json;
+
+use super::stand::{Stand, line, me, object};
+
+/// A task that only its next tick keeps from the next phase.
+async fn ready() -> Stand {
+    let stand = Stand::new();
+    stand.start("t", Some("begin")).await.expect("begun");
+    stand.put("ready", "there");
+    stand.put("open", "there");
+    stand
+}
+
+fn own(stand: &Stand, file: &str) -> PathBuf {
+    stand.project().join(".portolan").join(file)
+}
+
+fn told<T>(stand: &Stand, what: Result<T, ServiceError>) -> String {
+    match what {
+        Ok(_) => "done".to_owned(),
+        Err(error) => {
+            let text = format!("{}: {}; {}", error.code, error.message, error.help);
+            text.replace(&stand.project().display().to_string(), "<project>")
+        }
+    }
+}
+
+/// What each way of looking and moving comes to.
+async fn everything(stand: &Stand, run: &str) -> String {
+    let service = stand.service();
+    let flow = service.flow();
+    let past = Override {
+        invariant: "X-1".to_owned(),
+        reason: "a spike".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once: false,
+    };
+    let mut text = String::new();
+    let tick = match flow.tick(&me()).await {
+        Ok(tick) => line(&tick).replace(&stand.project().display().to_string(), "<project>"),
+        error => told(stand, error),
+    };
+    let deeds = [
+        ("status", told(stand, flow.status().await)),
+        ("start", told(stand, stand.start("u", None).await)),
+        ("patch", told(stand, flow.patch(&object(json!({ "branch": "feat/x" })), &me()).await)),
+        ("past", told(stand, flow.get_past(&past, &me()).await)),
+        ("tick", tick),
+    ];
+    for (deed, came) in deeds {
+        text.push_str(&format!("  {deed}: {}\n", came.replace(run, "<run>")));
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
+    let stand = ready().await;
+    let before = stand.log();
+    let run = stand.state().await.run_id.expect("a run");
+    let half = {
+        let bytes = fs::read(own(&stand, "runs.db")).expect("it is there");
+        bytes[..bytes.len() / 2].to_vec()
+    };
+    let cases: [(&str, &str, &[u8]); 8] = [
+        ("runs.db", "cut in half", &half),
+        ("runs.db", "noise", &[0x5a; 20_000]),
+        ("runs.db", "empty", b""),
+        ("flow.json", "empty", b""),
+        ("flow.json", "half", b"{\"run\":\"222"),
+        ("flow.json", "another layout", b"[1, 2]"),
+        ("flow.json", "a run that is none", br#"{"run":"22222222","task":"t","workflow":"small"}"#),
+        ("guidelines.yaml", "noise", b"\xff\xfe\x00"),
+    ];
+    let mut all = String::new();
+    for (file, how, bytes) in cases {
+        let place = own(&stand, file);
+        let kept = fs::read(&place).ok();
+        fs::write(&place, bytes).expect("damaged");
+        all.push_str(&format!("{file}: {how}\n{}", everything(&stand, &run).await));
+        match kept {
+            Some(kept) => fs::write(&place, kept).expect("put back"),
+            None => fs::remove_file(&place).expect("removed"),
+        }
+        let state = stand.state().await;
+        assert_eq!((state.phase.as_str(), state.task_id.as_deref()), ("begin", Some("t")), "{file}: {how}");
+        assert!(state.bypasses.is_empty(), "{file}: {how}");
+        assert_eq!(stand.log(), before, "{file}: {how}");
+    }
+    expect![[r#"
+        runs.db: cut in half
+          status: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
+          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          patch: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
+          past: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
+          tick: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
+        runs.db: noise
+          status: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
+          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          patch: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
+          past: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
+          tick: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
+        runs.db: empty
+          status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+        flow.json: empty
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+        flow.json: half
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+        flow.json: another layout
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+        flow.json: a run that is none
+          status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+        guidelines.yaml: noise
+          status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
+          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          patch: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
+          past: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
+          tick: no begin > begin: cannot verify: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
+    "#]].assert_eq(&all);
+    expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
+}
+
+/// A line that a crash cut off is cut away, and the next one follows the last that is whole.
+#[tokio::test]
+async fn a_torn_line_of_the_log_is_mended_by_the_next_move() {
+    let (whole, torn) = (ready().await, ready().await);
+    let log = audit::project_log(&torn.project());
+    let mut text = fs::read_to_string(&log).expect("a log");
+    text.push_str(r#"{"v":1,"seq":3,"type":"flow.transi"#);
+    fs::write(&log, text).expect("written");
+    for stand in [&whole, &torn] {
+        assert!(stand.tick().await.advanced);
+    }
+    let without_repair = |log: String| {
+        let lines = log.lines().filter(|line| !line.starts_with("log.repaired"));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    assert_eq!(without_repair(torn.log()), whole.log());
+    assert_eq!(audit::verify(&log).expect("it can be read").first_fault, None);
+}
+
+/// A bypass stands in the log first. A crash before it stands in the run leaves none that counts, and it can be asked for
+/// again.
+#[tokio::test]
+async fn a_bypass_that_only_the_log_has_does_not_count() {
+    let stand = Stand::new();
+    stand.put("open", "there");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let kept = fs::read(own(&stand, "runs.db")).expect("it is there");
+    let past = Override {
+        invariant: "X-1".to_owned(),
+        reason: "a spike".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once: false,
+    };
+    stand.service().flow().get_past(&past, &me()).await.expect("on record");
+    fs::write(own(&stand, "runs.db"), kept).expect("as before");
+    assert!(stand.state().await.bypasses.is_empty());
+    assert!(!stand.tick().await.advanced);
+    stand.service().flow().get_past(&past, &me()).await.expect("on record again");
+    assert!(stand.tick().await.advanced);
+    let recorded = stand.log().lines().filter(|line| line.contains(r#"stage="recorded""#)).count();
+    assert_eq!(recorded, 2, "{}", stand.log());
+}

@@ -1,0 +1,104 @@
+//! What the rules of a project say is on record, run by run.
+
+use expect_test::expect;
+use portolan_runtime::audit::{Durability, Entry, Kind, Log};
+use serde_json::json;
+
+use super::stand::{Stand, me};
+
+const RULES: &str = ".portolan/guidelines.yaml";
+
+/// What the log says of rules, without what it says of phases.
+fn said(stand: &Stand) -> String {
+    let lines = stand.log();
+    let of_rules = |line: &&str| line.starts_with("flow.config") || line.contains(r#"source="config""#);
+    let without = |line: &str| match line.split_once("configDigest=") {
+        Some((before, _)) => format!("{}\n", before.trim_end()),
+        None => format!("{line}\n"),
+    };
+    lines.lines().filter(of_rules).map(without).collect()
+}
+
+#[tokio::test]
+async fn rules_are_on_record_when_a_task_begins_and_whenever_they_change() {
+    let stand = Stand::new();
+    stand.put(RULES, "commitDirectly: true\npolicies: { I-4: off }\n");
+    stand.start("t", Some("begin")).await.expect("begun");
+    let first = said(&stand);
+    expect![[r#"
+        flow.config start t name="commitDirectly" value="true" source=".portolan/guidelines.yaml"
+        flow.config start t name="policies.I-4" value="off" source=".portolan/guidelines.yaml"
+        flow.bypass start t source="config" identifier="commitDirectly" invariant="I-2" invariants=["I-1","I-2"] phase="start" reason="`commitDirectly` in `.portolan/guidelines.yaml`: work is committed on integration branches" by=".portolan/guidelines.yaml" stage="applied"
+    "#]]
+    .assert_eq(&first);
+    stand.tick().await;
+    stand.tick().await;
+    assert_eq!(said(&stand), first, "nothing is said twice");
+    stand.put(RULES, "commitDirectly: true\nstrict: true\n");
+    stand.tick().await;
+    stand.put(RULES, "");
+    stand.tick().await;
+    stand.put(RULES, "commitDirectly: true\n");
+    stand.tick().await;
+    let told = said(&stand);
+    expect![[r#"
+        flow.config begin t name="strict" value="true" source=".portolan/guidelines.yaml"
+        flow.config begin t name="policies.I-4" value="usual" source=".portolan/guidelines.yaml"
+        flow.config begin t name="commitDirectly" value="usual" source=".portolan/guidelines.yaml"
+        flow.config begin t name="strict" value="usual" source=".portolan/guidelines.yaml"
+        flow.config begin t name="commitDirectly" value="true" source=".portolan/guidelines.yaml"
+    "#]]
+    .assert_eq(told.strip_prefix(&first).expect("what was said before"));
+}
+
+#[tokio::test]
+async fn each_run_says_its_rules_for_itself() {
+    let stand = Stand::new();
+    stand.put(RULES, "commitDirectly: true\n");
+    for _ in 0..2 {
+        stand.start("t", None).await.expect("begun");
+        let service = stand.service();
+        service.flow().abort(portolan_runtime::service::Ending::Escalated, "again", &me()).await.expect("called off");
+    }
+    assert_eq!(said(&stand).lines().count(), 4, "{}", said(&stand));
+}
+
+#[tokio::test]
+async fn rules_with_faults_pass_nothing() {
+    let stand = Stand::new();
+    stand.start("t", Some("begin")).await.expect("begun");
+    stand.put("ready", "there");
+    stand.put("open", "there");
+    stand.put(RULES, "strikt: true\n");
+    let tick = stand.tick().await;
+    assert!(!tick.advanced && tick.reason.starts_with("cannot verify: "), "{}", tick.reason);
+    assert!(tick.reason.contains(".portolan/guidelines.yaml:1:1"), "{}", tick.reason);
+    stand.put(RULES, "");
+    assert!(stand.tick().await.advanced);
+}
+
+/// A guard has let a tool call happen because of a bypass: the log alone says so.
+#[tokio::test]
+async fn a_bypass_that_let_a_tool_call_happen_is_shown_as_used() {
+    let stand = Stand::new();
+    stand.start("t", Some("begin")).await.expect("begun");
+    let past = portolan_runtime::service::Override {
+        invariant: "I-6".to_owned(),
+        reason: "a spike".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once: true,
+    };
+    let service = stand.service();
+    let state = service.flow().get_past(&past, &me()).await.expect("on record");
+    let shown = |state: &portolan_runtime::service::FlowState| (state.bypasses[0].once, state.bypasses[0].used);
+    assert_eq!(shown(&state), (true, false));
+    let gate = service.flow().gate(None, None).await.expect("what guards see");
+    let bypass = gate.bypasses.first().cloned().expect("it is open");
+    let data = json!({ "guardId": "typecheck-must-pass-before-commit", "invariant": "I-6", "bypass": bypass.id });
+    let entry = Entry { task: Some("t".to_owned()), ..Entry::of(Kind::GuardBypass, data) };
+    Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");
+    assert_eq!(shown(&stand.state().await), (true, true));
+}
