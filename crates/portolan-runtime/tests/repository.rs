@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use portolan_core::gates::acceptance::{CHECKS, Finding, Standing, find};
 use portolan_core::gates::facts::{Answer, Claims, Facts, Needs, Tree};
@@ -458,9 +459,11 @@ fn commits_that_no_hook_has_seen_are_traces() {
         format!(r#"{{"files":[{{"host":"git","file":"{}","digest":"{digest}","created":true}}]}}"#, hook.display())
     };
     world.write(".git/hooks/post-commit", "#!/bin/sh\n");
+    let runs = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(world.project.join(".git/hooks/post-commit"), runs).expect("it may run");
     world.write(".portolan/installed.json", &installed(digest.as_str()));
     let later = fs::File::options().write(true).open(world.project.join(".portolan/installed.json")).expect("there");
-    later.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(3_600)).expect("set");
+    later.set_modified(std::time::SystemTime::now() + Duration::from_secs(3_600)).expect("set");
     world.is(id, Holds, "untouched");
     later.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
     world.is(id, Fails, "unseen-commits");

@@ -73,7 +73,7 @@ fn what_may_not_be_is_refused_with_a_code() {
         ("flow_start", json!({ "task": "other" }), "task_under_way"),
         ("flow_start", json!({}), "invalid_arguments"),
         ("flow_claim", json!({ "values": { "phase": "test" } }), "out_of_phase"),
-        ("flow_claim", json!({ "values": { "nothing": 1 } }), "bad_outputs"),
+        ("flow_claim", json!({ "values": { "nothing": 1 } }), "bad_claim"),
         ("flow_claim", json!({ "values": 7 }), "invalid_arguments"),
         ("flow_back", json!({ "reason": "no" }), "no_way_back"),
         ("flow_override", json!({ "invariant": "*", "reason": "all" }), "bad_bypass"),
