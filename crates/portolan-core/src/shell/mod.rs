@@ -28,6 +28,7 @@ mod wrap;
 mod writes;
 
 pub use git::alias::expand;
+pub(crate) use programs::is_interpreter;
 
 /// The longest text that is read.
 pub const MAX_BYTES: usize = 64 * 1024;

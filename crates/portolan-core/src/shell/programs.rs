@@ -26,10 +26,7 @@ const RUNNERS: &[&str] = &[
     "npx",
     "pnpm",
     "yarn",
-    "bun",
     "bunx",
-    "deno",
-    "node",
     "cargo",
     "go",
     "mvn",
@@ -46,24 +43,9 @@ const RUNNERS: &[&str] = &[
     "tox",
     "nox",
     "pytest",
-    "python",
-    "python2",
-    "python3",
-    "pypy3",
-    "ruby",
     "irb",
     "bundle",
-    "php",
     "composer",
-    "perl",
-    "lua",
-    "luajit",
-    "tclsh",
-    "expect",
-    "awk",
-    "gawk",
-    "mawk",
-    "osascript",
     "rscript",
     "julia",
     "swift",
@@ -119,6 +101,38 @@ const RUNNERS: &[&str] = &[
     "hub",
 ];
 
+/// Interpreters, whose arguments or input are a program themselves.
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "python2",
+    "python3",
+    "pypy3",
+    "node",
+    "deno",
+    "bun",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "luajit",
+    "tclsh",
+    "expect",
+    "awk",
+    "gawk",
+    "mawk",
+    "osascript",
+];
+
+pub(crate) fn is_interpreter(name: &str) -> bool {
+    is_one(INTERPRETERS, name)
+}
+
+/// Whether a list has this program, of whatever version: `python3.12`.
+fn is_one(list: &[&str], name: &str) -> bool {
+    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
+    list.contains(&name) || (plain != name && list.contains(&plain))
+}
+
 /// Shells whose language is read here.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash"];
 
@@ -128,8 +142,7 @@ pub(super) fn is_shell(name: &str) -> bool {
 
 /// Whether it runs other programs that are not to be seen in its arguments.
 pub(super) fn runs_programs(name: &str) -> bool {
-    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    RUNNERS.contains(&name) || (plain != name && RUNNERS.contains(&plain))
+    is_interpreter(name) || is_one(RUNNERS, name)
 }
 
 /// Whether it is a file of the project rather than a program of the machine: `./build.sh`.

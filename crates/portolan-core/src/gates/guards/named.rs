@@ -3,7 +3,7 @@
 
 use super::act::seen_from;
 use crate::gates::{holds_protected, is_protected, may_be_protected};
-use crate::shell::{Command, Word};
+use crate::shell::{self, Command, Word};
 
 /// Programs that only read what they are told of, or whose writes are told.
 const TOLD: &[&str] = &[
@@ -152,38 +152,8 @@ const TOLD: &[&str] = &[
     "xdg-open",
 ];
 
-/// Programs whose arguments or input are a program themselves.
-const LANGUAGES: &[&str] = &[
-    "python",
-    "python2",
-    "python3",
-    "pypy3",
-    "node",
-    "deno",
-    "bun",
-    "perl",
-    "ruby",
-    "php",
-    "lua",
-    "luajit",
-    "tclsh",
-    "expect",
-    "awk",
-    "gawk",
-    "mawk",
-    "osascript",
-    "sed",
-    "gsed",
-    "ed",
-    "ex",
-    "vi",
-    "vim",
-    "nvim",
-    "emacs",
-    "sqlite3",
-    "patch",
-    "parallel",
-];
+/// Programs beside interpreters whose arguments or input tell them what to write.
+const SCRIPTED: &[&str] = &["sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "patch", "parallel"];
 
 /// A pattern's folder, as far as it is literal, and the rest of it.
 pub(super) fn split(pattern: &str) -> (&str, &str) {
@@ -250,9 +220,8 @@ fn leaves_out(text: &str) -> bool {
 /// A path that holds the gates in a text that an interpreter runs.
 pub(super) fn in_program(command: &Command) -> Option<String> {
     let program = command.program()?;
-    let plain = program.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
     let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
-    let language = LANGUAGES.contains(&program) || LANGUAGES.contains(&plain);
+    let language = shell::is_interpreter(program) || SCRIPTED.contains(&program);
     let words = command.words.iter().skip(1).filter(|_| language);
     let input = command.stdin.iter().filter(|_| language || applies);
     // An argument that is a path alone is one that is read or edited, and is looked at as such.

@@ -21,7 +21,7 @@ use super::act::{Act, On};
 use super::finding::Finding;
 use crate::gates::Decision;
 use crate::shell::git::{Action, History, Invocation};
-use crate::shell::{Doubt, Why};
+use crate::shell::{self, Doubt, Why};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = act.reading.doubts.iter().map(|given| doubt(act, given)).collect();
@@ -74,33 +74,8 @@ fn is_file(what: &str) -> bool {
     !reads_input && script.is_some_and(|script| !script.contains('?') && !script.starts_with("/dev/"))
 }
 
-/// Programs whose arguments are a program themselves.
-const LANGUAGES: [&str; 24] = [
-    "python",
-    "python2",
-    "python3",
-    "pypy3",
-    "node",
-    "deno",
-    "bun",
-    "perl",
-    "ruby",
-    "php",
-    "lua",
-    "luajit",
-    "tclsh",
-    "expect",
-    "awk",
-    "gawk",
-    "mawk",
-    "osascript",
-    "parallel",
-    "tmux",
-    "screen",
-    "watchexec",
-    "entr",
-    "xargs",
-];
+/// Programs beside interpreters that are told in an argument what to run.
+const STARTERS: [&str; 6] = ["parallel", "tmux", "screen", "watchexec", "entr", "xargs"];
 
 /// Whether a program is given a text that calls git: `python -c 'os.system("git push")'`.
 fn calls_git(what: &str) -> bool {
@@ -121,8 +96,7 @@ fn calls_git(what: &str) -> bool {
         "pull",
     ];
     let program = what.split(' ').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    let program = program.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    let known = LANGUAGES.iter().any(|name| name.trim_end_matches(|last: char| last.is_ascii_digit()) == program);
+    let known = shell::is_interpreter(program) || STARTERS.contains(&program);
     let mut words =
         what.split(|char: char| !(char.is_alphanumeric() || "-_./".contains(char))).filter(|word| !word.is_empty());
     known && words.any(|word| word == "git" || word.ends_with("/git")) && words.any(|word| VERBS.contains(&word))
