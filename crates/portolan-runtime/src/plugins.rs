@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use portolan_core::gates::plugins::{Guard, Plugins};
+use portolan_core::gates::plugins::{DeclaredGuard, Plugins};
 use portolan_core::source::Source;
 use serde_json::json;
 
@@ -66,7 +66,7 @@ pub fn load(project: &Path) -> Result<Plugins, ServiceError> {
 ///
 /// # Errors
 /// As for [`load`].
-pub fn guards(project: &Path) -> Result<Vec<Guard>, ServiceError> {
+pub fn guards(project: &Path) -> Result<Vec<DeclaredGuard>, ServiceError> {
     load(project).map(|plugins| plugins.guards)
 }
 

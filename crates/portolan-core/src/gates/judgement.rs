@@ -37,3 +37,18 @@ pub struct Judgement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypassed_by: Option<Bypass>,
 }
+
+impl Judgement {
+    /// What a guard says, and why: of no rule that has a name, with nothing that puts it right, and no way past it.
+    pub fn new(guard: &str, decision: Decision, reason: impl Into<String>) -> Judgement {
+        Judgement {
+            guard: guard.to_owned(),
+            invariant: None,
+            decision,
+            reason: reason.into(),
+            remedies: Vec::new(),
+            bypass: None,
+            bypassed_by: None,
+        }
+    }
+}

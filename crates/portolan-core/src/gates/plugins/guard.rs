@@ -1,13 +1,47 @@
-//! A guard that is data: which tools, which paths, on what condition, and what becomes of it.
+//! What a project adds to the guards: in Rust, or as data that says which tools, which paths, on what condition, and what
+//! becomes of it.
+
+use std::fmt;
 
 use serde_json::{Map, Value};
 
 use crate::expr::{Expr, Jsonata, Scope};
 use crate::gates::{Decision, Intent, Judgement, Tool, pattern};
 
-/// A guard of a project's own.
+/// A guard that is added to Portolan's own. It sees data and changes nothing.
+///
+/// ```
+/// use portolan_core::gates::plugins::{Around, Guard};
+/// use portolan_core::gates::{Decision, Intent, Judgement, Tool};
+///
+/// #[derive(Debug)]
+/// struct Office;
+///
+/// impl Guard for Office {
+///     fn id(&self) -> &str {
+///         "office-hours"
+///     }
+///
+///     fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+///         let deploys = matches!(intent.tool.deed(), Tool::Shell { command } if command.contains("deploy"));
+///         let outside = around.phase != Some("deploy");
+///         (deploys && outside).then(|| Judgement::new(self.id(), Decision::Ask, "nothing is deployed in this phase"))
+///     }
+/// }
+///
+/// assert_eq!(Office.id(), "office-hours");
+/// ```
+pub trait Guard: fmt::Debug + Send + Sync {
+    /// Its name.
+    fn id(&self) -> &str;
+
+    /// What it says of a tool call; nothing where it is not about it.
+    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement>;
+}
+
+/// A guard that is data, as `.portolan/plugins.yaml` has it.
 #[derive(Clone, Debug)]
-pub struct Guard {
+pub struct DeclaredGuard {
     /// Its name.
     pub id: String,
     /// Which tools: patterns of their names at the host, or `edit`, `shell`, `read`, `mcp:<server>/<tool>`. None means all.
@@ -22,9 +56,9 @@ pub struct Guard {
     pub reason: String,
 }
 
-impl PartialEq for Guard {
-    fn eq(&self, other: &Guard) -> bool {
-        let text = |guard: &Guard| guard.when.as_ref().map(|when| when.text().to_owned());
+impl PartialEq for DeclaredGuard {
+    fn eq(&self, other: &DeclaredGuard) -> bool {
+        let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
         (&self.id, &self.tools, &self.paths, self.decision, &self.reason)
             == (&other.id, &other.tools, &other.paths, other.decision, &other.reason)
             && text(self) == text(other)
@@ -44,9 +78,12 @@ pub struct Around<'a> {
     pub strict: bool,
 }
 
-impl Guard {
-    /// What the guard says of a tool call; nothing where it is not about it.
-    pub fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+impl Guard for DeclaredGuard {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
         let names = names(intent);
         let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
         if !self.tools.is_empty() && !self.tools.iter().any(is_meant) {
@@ -63,7 +100,9 @@ impl Guard {
         };
         paths.into_iter().find_map(|path| self.of(intent, around, path))
     }
+}
 
+impl DeclaredGuard {
     fn of(&self, intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Option<Judgement> {
         let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
         let data = seen(intent, around, path);
@@ -79,21 +118,14 @@ impl Guard {
     }
 
     fn said(&self, decision: Decision, reason: String) -> Judgement {
-        Judgement {
-            guard: self.id.clone(),
-            invariant: None,
-            decision,
-            reason,
-            remedies: vec!["`.portolan/plugins.yaml` says what this guard is about".to_owned()],
-            bypass: None,
-            bypassed_by: None,
-        }
+        let remedies = vec!["`.portolan/plugins.yaml` says what this guard is about".to_owned()];
+        Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
     }
 }
 
 /// What the condition sees. What is not known is left out, so that functions of it come to nothing.
 fn seen(intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Value {
-    let command = match &intent.tool {
+    let command = match intent.tool.deed() {
         Tool::Shell { command } => Some(command.as_str()),
         _ => None,
     };
@@ -108,20 +140,25 @@ fn seen(intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Value {
     Value::Object(known.collect::<Map<_, _>>())
 }
 
+/// What it may be called: by its name, by what it is, and by what it does.
 fn names(intent: &Intent) -> Vec<String> {
-    let kind = match &intent.tool {
-        Tool::Edit { .. } => "edit".to_owned(),
-        Tool::Shell { .. } => "shell".to_owned(),
-        Tool::Reads => "read".to_owned(),
-        Tool::Mcp { server, tool, .. } => format!("mcp:{server}/{tool}"),
-        Tool::Other => return vec![intent.name.clone()],
-    };
-    vec![intent.name.clone(), kind]
+    let kinds = [Some(&intent.tool), Some(intent.tool.deed()).filter(|deed| **deed != intent.tool)];
+    std::iter::once(intent.name.clone()).chain(kinds.into_iter().flatten().filter_map(kind)).collect()
+}
+
+fn kind(tool: &Tool) -> Option<String> {
+    match tool {
+        Tool::Edit { .. } => Some("edit".to_owned()),
+        Tool::Shell { .. } => Some("shell".to_owned()),
+        Tool::Reads => Some("read".to_owned()),
+        Tool::Mcp { server, tool, .. } => Some(format!("mcp:{server}/{tool}")),
+        Tool::Other => None,
+    }
 }
 
 /// The files of an edit, relative to the project where they lie in it.
 fn paths(intent: &Intent, root: &str) -> Vec<String> {
-    let Tool::Edit { paths } = &intent.tool else { return Vec::new() };
+    let Tool::Edit { paths } = intent.tool.deed() else { return Vec::new() };
     paths.iter().map(|path| relative(&intent.folder, path, root)).collect()
 }
 

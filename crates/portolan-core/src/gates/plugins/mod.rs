@@ -6,7 +6,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use guard::{Around, Guard};
+pub use guard::{Around, DeclaredGuard, Guard};
 
 use super::supervisor::Budget;
 
@@ -16,7 +16,7 @@ pub struct Plugins {
     /// How much may be used up.
     pub budgets: Vec<Budget>,
     /// Guards of tool calls, in order.
-    pub guards: Vec<Guard>,
+    pub guards: Vec<DeclaredGuard>,
     /// Who is told of events, in order.
     pub notifiers: Vec<Notifier>,
     /// Programs that work on phases, in order.

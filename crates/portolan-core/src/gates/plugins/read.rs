@@ -1,7 +1,7 @@
 //! Reading `.portolan/plugins.yaml`: every fault at once, each in its place. A word that is not known is a fault, for what
 //! is misspelt would hold nobody to anything.
 
-use super::{Driver, Guard, Notifier, Plugins, Way};
+use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::expr::Jsonata;
 use crate::gates::supervisor::{Budget, Scope, Unit, WARN_AT};
@@ -97,7 +97,7 @@ impl Reader {
         budgets
     }
 
-    fn guard(&mut self, tree: &Tree) -> Option<Guard> {
+    fn guard(&mut self, tree: &Tree) -> Option<DeclaredGuard> {
         let (id, mut reason, mut decision) = (self.id(tree, "guard")?, None, None);
         let (mut tools, mut paths, mut when) = (Vec::new(), Vec::new(), None);
         let of = format!("guard `{}`", clip(&id));
@@ -117,7 +117,7 @@ impl Reader {
         }
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
         // A guard that does not say what becomes of a call was meant to stop it.
-        Some(Guard { id, tools, paths, when, decision: decision.unwrap_or(Decision::Block), reason })
+        Some(DeclaredGuard { id, tools, paths, when, decision: decision.unwrap_or(Decision::Block), reason })
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
@@ -351,7 +351,7 @@ trait Named {
     fn name(&self) -> &str;
 }
 
-impl Named for Guard {
+impl Named for DeclaredGuard {
     fn name(&self) -> &str {
         &self.id
     }

@@ -1,10 +1,12 @@
-//! The guards that a project adds to Portolan's own.
+//! The guards that a project, or a program that embeds this, adds to Portolan's own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use portolan_core::gates::guards::{Head, Scene};
-use portolan_core::gates::plugins::Around;
-use portolan_core::gates::{Intent, Judgement};
+use portolan_core::gates::plugins::{Around, Guard};
+use portolan_core::gates::{Decision, Intent, Judgement};
 
 use crate::plugins;
 use crate::service::{Gate, ServiceError};
@@ -17,26 +19,35 @@ pub(super) fn branch(scene: &Scene) -> Option<String> {
     })
 }
 
-/// What the project's guards say of a call, beside what was said already. One that is called like a guard of Portolan's
-/// own stands in its place, which the project's file has to allow by name.
+/// What the guards that were added say of a call, beside what was said already: those of the project's file, and those
+/// that an embedder wrote. One of the file that is called like a guard of Portolan's own stands in its place, which the file
+/// has to allow by name; one of an embedder's never does.
 ///
 /// # Errors
 /// The file of the guards has faults: guards that nobody understands are not none.
 pub(super) fn judge(
-    project: Option<&Path>,
+    (project, registered): (Option<&Path>, &[Arc<dyn Guard>]),
     intent: &Intent,
     (branch, gate, strict): (Option<&str>, &Gate, bool),
     judgements: &mut Vec<Judgement>,
 ) -> Result<(), ServiceError> {
-    let Some(project) = project else { return Ok(()) };
-    let guards = plugins::guards(project)?;
-    if guards.is_empty() {
+    let declared = project.map(plugins::guards).transpose()?.unwrap_or_default();
+    if declared.is_empty() && registered.is_empty() {
         return Ok(());
     }
-    let root = project.to_string_lossy();
+    let root = project.map(Path::to_string_lossy).unwrap_or_default();
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
     let around = Around { root: &root, branch, phase, strict };
-    judgements.retain(|judgement| !guards.iter().any(|guard| guard.id == judgement.guard));
-    judgements.extend(guards.iter().filter_map(|guard| guard.judge(intent, &around)));
+    judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
+    judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
+    judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));
     Ok(())
+}
+
+/// What a guard says. One that fails lets nothing happen.
+fn heard(guard: &dyn Guard, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+    catch_unwind(AssertUnwindSafe(|| guard.judge(intent, around))).unwrap_or_else(|_panicked| {
+        let decision = if around.strict { Decision::Block } else { Decision::Ask };
+        Some(Judgement::new(guard.id(), decision, format!("the guard `{}` failed; a person looks at it", guard.id())))
+    })
 }

@@ -40,9 +40,11 @@ mod upstream;
 mod watched;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use portolan_core::gates::bypass::Uses;
 use portolan_core::gates::guards;
+use portolan_core::gates::plugins::Guard;
 use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
 
@@ -76,6 +78,7 @@ pub struct Gatekeeper {
     session: Option<String>,
     /// The run that the host attaches the session to.
     attached: Option<String>,
+    guards: Vec<Arc<dyn Guard>>,
     clock: Clock,
 }
 
@@ -87,6 +90,7 @@ impl Gatekeeper {
             host: host.to_owned(),
             session: session.map(str::to_owned),
             attached: None,
+            guards: Vec::new(),
             clock: Clock::System,
         }
     }
@@ -101,6 +105,14 @@ impl Gatekeeper {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Gatekeeper {
         Gatekeeper { clock, ..self }
+    }
+
+    /// The same with another guard, which is heard beside all others: the strictest counts. One that panics is a person's to
+    /// look at, or refuses where the rules are strict.
+    #[must_use]
+    pub fn with_guard(mut self, guard: impl Guard + 'static) -> Gatekeeper {
+        self.guards.push(Arc::new(guard));
+        self
     }
 
     /// The project whose gates are kept.
@@ -153,7 +165,8 @@ impl Gatekeeper {
             }
             branch = added::branch(&found.scene);
         });
-        added::judge(self.project(), intent, (branch.as_deref(), &gate, rules.strict), &mut judgements)?;
+        let known = (branch.as_deref(), &gate, rules.strict);
+        added::judge((self.project(), &self.guards), intent, known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         Ok((answer, self.record(Some(&gate))))
@@ -201,10 +214,11 @@ impl Gatekeeper {
 
     /// Nothing says of tools what the guards do not: no task is under way, and the session is at no run.
     fn says_nothing_of_tools(&self) -> bool {
-        let Some(project) = &self.project else { return true };
+        let Some(project) = &self.project else { return self.guards.is_empty() };
         let folder = project.join(".portolan");
         self.attached.is_none()
             && !folder.join("flow.json").exists()
+            && self.guards.is_empty()
             && self.session.as_deref().is_none_or(|session| !session::path(project, session).exists())
     }
 

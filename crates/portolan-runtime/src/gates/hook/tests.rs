@@ -3,7 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use portolan_core::gates::{Decision, Intent, Tool};
+use portolan_core::gates::plugins::{Around, Guard};
+use portolan_core::gates::{Decision, Intent, Judgement, Tool};
 use serde_json::Value;
 
 use super::session::path;
@@ -41,6 +42,45 @@ fn what_is_not_judged_is_refused_and_on_record() {
     let told: Vec<&Value> = lines.iter().map(|line| &line.data["guardId"]).collect();
     assert_eq!(told, ["self-deadline", "self-deadline"]);
     assert!(lines.iter().all(|line| line.kind == "flow.guard.block" && line.data["call"] == "c"));
+}
+
+#[derive(Debug)]
+struct NoTea;
+
+impl Guard for NoTea {
+    fn id(&self) -> &str {
+        "no-tea"
+    }
+
+    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+        assert_ne!(intent.name, "Kettle", "this guard has a fault");
+        let Tool::Shell { command } = intent.tool.deed() else { return None };
+        command
+            .contains("tea")
+            .then(|| Judgement::new(self.id(), Decision::Block, format!("no tea, {:?}", around.strict)))
+    }
+}
+
+#[test]
+fn a_guard_that_an_embedder_wrote_is_heard_and_its_fault_lets_nothing_happen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keeper = Gatekeeper::of(Some(folder.path().to_owned()), "codex", None, folder.path()).with_guard(NoTea);
+    let asked = |name: &str, tool: Tool| {
+        let folder = folder.path().to_string_lossy().into_owned();
+        let name = name.to_owned();
+        let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+        keeper.before_tool(&intent, "")
+    };
+    let shell = |command: &str| Tool::Shell { command: command.to_owned() };
+    assert_eq!(asked("Bash", shell("ls")).decision, Decision::Allow);
+    let answer = asked("Bash", shell("make tea"));
+    assert_eq!((answer.decision, answer.reason.as_str()), (Decision::Block, "no tea, false"));
+    let answer = asked("Kettle", Tool::Reads);
+    assert_eq!(answer.decision, Decision::Ask, "{}", answer.reason);
+    assert!(answer.reason.contains("`no-tea` failed"), "{}", answer.reason);
+    std::fs::create_dir_all(folder.path().join(".portolan")).expect("a folder");
+    std::fs::write(folder.path().join(".portolan/guidelines.yaml"), "strict: true\n").expect("rules");
+    assert_eq!(asked("Kettle", shell("x")).decision, Decision::Block);
 }
 
 #[test]
