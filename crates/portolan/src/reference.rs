@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::Command;
 use expect_test::expect_file;
 use portolan_core::validate;
+use portolan_runtime::audit::Kind;
 use rmcp::model::Tool;
 use serde_json::Value;
 
@@ -159,4 +160,14 @@ fn example(code: &str) -> Option<Example> {
     let (_, length, text, language, said) = shown.into_iter().min()?;
     let seen = (1..=MAX_SHOWN_BYTES).contains(&length) && !text.contains(|c: char| c.is_control() && c != '\n');
     Some(Example { text: seen.then_some(text), language, said })
+}
+
+#[test]
+fn the_types_of_events_are_told() {
+    let page = include_str!("../../../docs/event-log.md");
+    for kind in Kind::ALL {
+        let about: Vec<&str> = kind.about().split_whitespace().collect();
+        let row = format!("| `{}` | {} |\n", kind.name(), about.join(" "));
+        assert!(page.contains(&row), "docs/event-log.md lacks the row {row}");
+    }
 }
