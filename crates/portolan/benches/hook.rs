@@ -64,6 +64,9 @@ fn repository(scratch: &Path, files: usize) -> PathBuf {
         fs::write(folder.join(format!("f{nth}.rs")), format!("// {nth}\n")).expect("a file");
     }
     git(&project, &["init", "-q", "-b", "main", "."]);
+    // Git tidies up so many files in the background, beside what is measured.
+    git(&project, &["config", "gc.auto", "0"]);
+    git(&project, &["config", "maintenance.auto", "false"]);
     git(&project, &["add", "-A"]);
     git(&project, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "chore: begin"]);
     git(&project, &["branch", "feat/1-x"]);
