@@ -104,7 +104,7 @@ impl People<'_> {
     /// program with another folder leaves no host behind by that.
     fn hosts(&self, chain: Option<&[Seen]>) -> Result<Hosts, ServiceError> {
         let mut folders = vec![self.data()?];
-        for folder in chain.unwrap_or_default().iter().filter_map(|seen| seen.data.clone()) {
+        for folder in chain.unwrap_or_default().iter().filter_map(|seen| processes::data_folder(seen.process.pid)) {
             if !folders.contains(&folder) {
                 folders.push(folder);
             }

@@ -22,8 +22,6 @@ pub(super) struct Seen {
     pub(super) file: Option<PathBuf>,
     /// Its command line.
     pub(super) words: Vec<String>,
-    /// The user's data folder, by its environment.
-    pub(super) data: Option<PathBuf>,
 }
 
 /// Whether this system tells of processes.
@@ -94,8 +92,8 @@ mod system {
             let words = text(folder.join("cmdline")).unwrap_or_default();
             let words = words.split_terminator('\0').map(str::to_owned).collect();
             let process = Process { pid, start: format!("{start}@{}", self.boot) };
-            let (file, data) = (fs::read_link(folder.join("exe")).ok(), data_of(&folder.join("environ")));
-            Some((Seen { process, file, words, data }, parent))
+            let file = fs::read_link(folder.join("exe")).ok();
+            Some((Seen { process, file, words }, parent))
         }
     }
 
@@ -109,9 +107,9 @@ mod system {
         bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The user's data folder, as a process found it that has this environment.
-    fn data_of(environment: &std::path::Path) -> Option<PathBuf> {
-        let bytes = bytes(environment.to_owned())?;
+    /// The user's data folder, as this process found it.
+    pub(in super::super) fn data_folder(pid: u32) -> Option<PathBuf> {
+        let bytes = bytes(PathBuf::from(format!("/proc/{pid}/environ")))?;
         let variable = |name: &str| {
             let mut pairs = bytes.split(|byte| *byte == 0);
             let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
@@ -126,6 +124,15 @@ mod system {
 fn of_stat(line: &str) -> Option<(u32, &str)> {
     let fields: Vec<&str> = line.get(line.rfind(')')? + 1..)?.split_whitespace().collect();
     Some((fields.get(1)?.parse().ok()?, fields.get(19).copied()?))
+}
+
+/// The user's data folder, as another process found it. Only Linux tells of the environment of others.
+#[cfg(target_os = "linux")]
+pub(super) use system::data_folder;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn data_folder(_pid: u32) -> Option<PathBuf> {
+    None
 }
 
 #[cfg(target_os = "macos")]
@@ -159,7 +166,7 @@ fn of_ps(line: &str) -> Option<(Seen, u32)> {
     // The day of the week, the month, the day, the time, the year.
     let start = words.by_ref().take(5).collect::<Vec<_>>().join(" ");
     let words: Vec<String> = words.map(str::to_owned).collect();
-    Some((Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words, data: None }, parent))
+    Some((Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }, parent))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

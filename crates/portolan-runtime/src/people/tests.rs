@@ -24,7 +24,7 @@ fn chain(lines: &[&str]) -> Vec<Seen> {
             None => line.split_whitespace().map(str::to_owned).collect(),
         };
         let start = "then".to_owned();
-        Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words, data: None }
+        Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }
     };
     lines.iter().enumerate().map(seen).collect()
 }

@@ -1,9 +1,8 @@
 //! What a process that dies leaves behind, and files that are not as they were.
 
 use portolan_runtime::audit;
-use portolan_runtime::service::Override;
 
-use super::stand::{Stand, me};
+use super::stand::{Stand, me, past};
 
 /// A crash between the journal and the log: the log is what a moment before, and the next move writes what is missing.
 #[tokio::test]
@@ -36,15 +35,7 @@ async fn a_bypass_that_cannot_be_put_on_record_is_none() {
     let kept = std::fs::read(&log).expect("a log");
     std::fs::remove_file(&log).expect("removed");
     std::fs::create_dir(&log).expect("something else in its place");
-    let past = Override {
-        invariant: "X-1".to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: false,
-    };
+    let past = past("X-1");
     let error = stand.service().flow().get_past(&past, &me()).await.expect_err("it is refused");
     assert!(["log_refused", "log_unreadable"].contains(&error.code), "{}", error.code);
     let error = stand.service().flow().tick(&me()).await.expect_err("nothing moves without a record");

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use expect_test::expect;
 use portolan_runtime::audit;
-use portolan_runtime::service::{Override, ServiceError};
+use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
-use super::stand::{Stand, line, me, object};
+use super::stand::{Stand, line, me, object, past};
 
 /// A task that only its next tick keeps from the next phase.
 async fn ready() -> Stand {
@@ -38,15 +38,7 @@ fn told<T>(stand: &Stand, what: Result<T, ServiceError>) -> String {
 async fn everything(stand: &Stand, run: &str) -> String {
     let service = stand.service();
     let flow = service.flow();
-    let past = Override {
-        invariant: "X-1".to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: false,
-    };
+    let past = past("X-1");
     let mut text = String::new();
     let tick = match flow.tick(&me()).await {
         Ok(tick) => line(&tick).replace(&stand.project().display().to_string(), "<project>"),
@@ -179,15 +171,7 @@ async fn a_bypass_that_only_the_log_has_does_not_count() {
     stand.put("open", "there");
     stand.start("t", Some("begin")).await.expect("begun");
     let kept = fs::read(own(&stand, "runs.db")).expect("it is there");
-    let past = Override {
-        invariant: "X-1".to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: false,
-    };
+    let past = past("X-1");
     stand.service().flow().get_past(&past, &me()).await.expect("on record");
     fs::write(own(&stand, "runs.db"), kept).expect("as before");
     assert!(stand.state().await.bypasses.is_empty());

@@ -4,19 +4,7 @@ use expect_test::expect;
 use portolan_runtime::service::{Ending, Override, Start};
 use serde_json::json;
 
-use super::stand::{Stand, line, me, object};
-
-fn past(invariant: &str) -> Override {
-    Override {
-        invariant: invariant.to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: false,
-    }
-}
+use super::stand::{Stand, line, me, object, past};
 
 #[tokio::test]
 async fn a_tick_moves_one_phase_when_its_checks_hold() {

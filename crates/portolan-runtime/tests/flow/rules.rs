@@ -4,7 +4,7 @@ use expect_test::expect;
 use portolan_runtime::audit::{Durability, Entry, Kind, Log};
 use serde_json::json;
 
-use super::stand::{Stand, me};
+use super::stand::{Stand, me, past};
 
 const RULES: &str = ".portolan/guidelines.yaml";
 
@@ -82,15 +82,7 @@ async fn rules_with_faults_pass_nothing() {
 async fn a_bypass_that_let_a_tool_call_happen_is_shown_as_used() {
     let stand = Stand::new();
     stand.start("t", Some("begin")).await.expect("begun");
-    let past = portolan_runtime::service::Override {
-        invariant: "I-6".to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: true,
-    };
+    let past = portolan_runtime::service::Override { once: true, ..past("I-6") };
     let service = stand.service();
     let state = service.flow().get_past(&past, &me()).await.expect("on record");
     let shown = |state: &portolan_runtime::service::FlowState| (state.bypasses[0].once, state.bypasses[0].used);

@@ -1,10 +1,10 @@
 //! One flow in two shapes, ticked and navigated: the same script leads to the same events.
 
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Course, Deed, Override};
+use portolan_runtime::service::{Course, Deed};
 use proptest::prelude::*;
 
-use super::stand::{Stand, me};
+use super::stand::{Stand, me, past};
 
 /// What somebody does, or what becomes of the files that checks look at.
 #[derive(Clone, Debug)]
@@ -63,18 +63,6 @@ async fn report(stand: &Stand, run: &str, shape: Shape, outcome: Outcome) {
             let deed = Deed::Complete { step: step.id, outcome, summary, outputs: None };
             drop(service.navigate(&at(here.state), &deed, &me()).await);
         }
-    }
-}
-
-fn past(rule: &str) -> Override {
-    Override {
-        invariant: rule.to_owned(),
-        reason: "a spike".to_owned(),
-        phase: None,
-        source: "command".to_owned(),
-        identifier: "flow override".to_owned(),
-        expires_at: None,
-        once: false,
     }
 }
 

@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use portolan_core::value::Timestamp;
 use portolan_runtime::gates::rules::rules;
 use portolan_runtime::gates::typecheck::checker;
-use portolan_runtime::service::{Options, Override, Service, Start, Tick};
+use portolan_runtime::service::{Options, Service, Start, Tick};
 use portolan_runtime::trust::{Digest, Entry, Trust};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::stand::{me, object};
+use super::stand::{me, object, past};
 
 const GH: &str = r#"#!/bin/sh
 here=$(dirname "$0")
@@ -134,15 +134,6 @@ impl World {
     }
 
     pub(crate) async fn get_past(&self, invariant: &str) {
-        let past = Override {
-            invariant: invariant.to_owned(),
-            reason: "a spike".to_owned(),
-            phase: None,
-            source: "command".to_owned(),
-            identifier: "portolan flow override".to_owned(),
-            expires_at: None,
-            once: false,
-        };
-        self.service().flow().get_past(&past, &me()).await.expect("on record");
+        self.service().flow().get_past(&past(invariant), &me()).await.expect("on record");
     }
 }

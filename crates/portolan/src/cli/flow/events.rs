@@ -16,7 +16,8 @@ use super::words::words;
 
 /// How many are shown in a table when nobody says.
 const SHOWN: usize = 50;
-/// How often a log that is followed is looked at.
+/// How often a log that is followed is looked at. Nothing tells of writers in other processes on every file system, a
+/// network's among them, and whoever reads along does not notice a quarter of a second.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// List what was put on record: phases that were left, checks, guards, what was got past, and by whom.
