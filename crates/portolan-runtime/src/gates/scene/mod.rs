@@ -6,6 +6,7 @@
 
 pub(super) mod ask;
 mod config;
+mod ignores;
 pub(crate) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
@@ -130,7 +131,7 @@ fn ignored_counts(reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> 
     integrating.any(|integrates| integrates) || reading.commands.iter().filter_map(git::invocation).any(switches)
 }
 
-/// Asks git once for each worktree which of the written paths are ignored.
+/// Asks git once for each worktree which of the written paths are ignored, where any may be.
 fn mark_ignored(scene: &mut Scene, wanted: &Wanted) {
     let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &wanted.paths {
@@ -138,7 +139,7 @@ fn mark_ignored(scene: &mut Scene, wanted: &Wanted) {
         let Some(worktree) = place.worktree.as_ref().filter(|worktree| !worktree.bare && !place.of_git) else {
             continue;
         };
-        if !place.inside.is_empty() {
+        if !place.inside.is_empty() && ignores::may_be(worktree, &place.inside) {
             asked.entry(worktree.root.clone()).or_default().push(place.inside.clone());
         }
     }

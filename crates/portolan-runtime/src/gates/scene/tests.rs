@@ -7,6 +7,8 @@ use std::process::Command;
 
 use portolan_core::gates::guards::{self, Head, Operation, Place};
 use portolan_core::gates::{Decision, Guidelines, Intent, Tool};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
@@ -271,6 +273,45 @@ fn ignored_files_may_be_written() {
     }
     assert_eq!(scratch.shell("repo", "echo x > build/out.txt && cat build/out.txt"), Decision::Allow);
     assert_eq!(scratch.shell("repo", "echo x > build/out.txt > src/a.rs"), Decision::Block);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Git says of no path that it is ignored where it was not to be asked.
+    #[test]
+    fn git_is_asked_wherever_it_would_ignore(
+        rules in vec(r"!?/?([abA]|\*|\?|\*\*/|\[a-b\]|\\|/){1,5}/?", 1..5),
+        inner in vec(r"/?([ab]|\*){1,3}", 0..3),
+        excluded in r"([abA]|\*){1,3}",
+        paths in vec("[abA.]?[abA](/[abA][ab]?){0,2}", 1..20),
+    ) {
+        let scratch = Scratch::new();
+        scratch.write("repo/.gitignore", &rules.join("\n"));
+        scratch.write("repo/a/.gitignore", &inner.join("\n"));
+        scratch.write("repo/.git/info/exclude", &excluded);
+        let worktree = scratch.worktree("repo");
+        let ignored = ask::ignored(Path::new(&worktree.root), &paths);
+        for path in &paths {
+            prop_assert!(!ignored.contains(path) || ignores::may_be(&worktree, path), "{path}: {rules:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_the_configuration_names_is_looked_at() {
+    let scratch = Scratch::new();
+    let worktree = scratch.worktree("repo");
+    assert!(!ignores::may_be(&worktree, "src/a.rs"));
+    scratch.write("repo/mine", "src\n");
+    scratch.git("repo", &["config", "core.excludesFile", "mine"]);
+    assert!(ignores::may_be(&worktree, "src/a.rs"));
+    scratch.git("repo", &["config", "--unset", "core.excludesFile"]);
+    scratch.git("repo", &["config", "include.path", "more"]);
+    assert!(ignores::may_be(&worktree, "src/a.rs"), "it may name another file");
+    scratch.git("repo", &["config", "--unset", "include.path"]);
+    fs::write(scratch.at("repo/src/.gitignore"), b"\xff").expect("writable");
+    assert!(ignores::may_be(&worktree, "src/a.rs"), "what cannot be read may say anything");
 }
 
 #[test]
