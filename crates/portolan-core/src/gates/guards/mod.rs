@@ -32,6 +32,7 @@ mod moves;
 mod named;
 mod protect;
 mod push;
+mod readers;
 mod scene;
 mod settings;
 mod shadow;
@@ -46,6 +47,7 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
+pub use readers::only_reads;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.

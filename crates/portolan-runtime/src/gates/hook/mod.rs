@@ -33,6 +33,7 @@ mod start;
 mod stop;
 #[cfg(all(test, unix))]
 mod tests;
+mod tracked;
 mod transaction;
 mod tripwire;
 mod typecheck;
@@ -157,13 +158,14 @@ impl Gatekeeper {
     ) -> Result<(Answerable, Record), ServiceError> {
         let rules = self.rules()?;
         let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
-        let context = session.as_mut().and_then(|session| tripwire::before(self, session, intent, &rules, now));
-        let mut branch = None;
+        let (mut branch, mut context) = (None, None);
         let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
                 found.scene.typecheck = typecheck::known(project, &rules);
             }
             branch = added::branch(&found.scene);
+            let seen = (intent, &found.reading);
+            context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, &rules, now));
         });
         let known = (branch.as_deref(), &gate, rules.strict);
         added::judge((self.project(), &self.guards), intent, known, &mut judgements)?;
@@ -209,7 +211,7 @@ impl Gatekeeper {
         };
         let mut session = self.opened_session().ok_or_else(unwritable)?;
         session.attach(run);
-        if session.save() { Ok(()) } else { Err(unwritable()) }
+        if session.save_for_good() { Ok(()) } else { Err(unwritable()) }
     }
 
     /// Nothing says of tools what the guards do not: no task is under way, and the session is at no run.
