@@ -1,7 +1,7 @@
 //! What a tool call may do, from files under `tests/cases/guards`. A shell command stands behind `$ ` and its further
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
-//! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
+//! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
 //! `push.default <value>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
@@ -137,9 +137,9 @@ impl World {
             ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
             ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
             ("issue", number) => {
-                let issue = Some(number.parse().expect("a number"));
+                let (issue, key) = (number.parse().ok(), Some(number.to_owned()).filter(|key| key.contains('-')));
                 let (task, phase) = ("login".to_owned(), "commit".to_owned());
-                self.scene.flow = Some(FlowScene { task, phase, issue, branch: None });
+                self.scene.flow = Some(FlowScene { task, phase, issue, issue_key: key, branch: None });
             }
             ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
             ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,

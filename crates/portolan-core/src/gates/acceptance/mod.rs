@@ -21,6 +21,7 @@ pub use spec_file::is_below;
 
 use super::facts::{Claims, Facts, Needs, Unknown};
 use super::guidelines::{Commits, Guidelines, Level};
+use super::tracked::Tracked;
 use crate::diagnostic::{clip, is_unseen};
 
 /// What would make a commit's message one by Conventional Commits; nothing when it is one.
@@ -131,6 +132,13 @@ impl CheckKind {
     /// The name that the guidelines use.
     fn written(&self, guidelines: &Guidelines) -> &'static str {
         self.names().into_iter().find(|name| guidelines.levels.contains_key(*name)).unwrap_or(self.id)
+    }
+}
+
+impl Claims {
+    /// The issue that is claimed, as this repository reads it.
+    fn tracked<'a>(&'a self, facts: &'a Facts, guidelines: &'a Guidelines) -> Tracked<'a> {
+        Tracked::new(self.issue, self.issue_key.as_deref(), facts.repository.as_deref(), guidelines)
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Worktree {
     pub push_default: Option<String>,
     /// The refspecs of `remote.<name>.push`, all of them.
     pub push_refspecs: Vec<String>,
-    /// `owner/name` of the repository, where the address of a remote says so.
+    /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
     pub repository: Option<String>,
 }
 
@@ -122,8 +122,10 @@ pub struct FlowScene {
     pub task: String,
     /// The phase that it is in.
     pub phase: String,
-    /// The issue that it claims.
+    /// The issue that it claims, by its number.
     pub issue: Option<u64>,
+    /// The issue that it claims, by a tracker's key.
+    pub issue_key: Option<String>,
     /// The branch that it claims.
     pub branch: Option<String>,
 }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::guards::{Head, Operation, Worktree};
+use portolan_core::gates::names;
 
-use super::config::{self, Config};
+use super::config::Config;
 use super::{ask, paths};
 
 /// Files of git's own that are larger than this are not read.
@@ -88,7 +89,7 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
         upstreams: upstreams.collect(),
         push_default: config.last("push.default").map(str::to_lowercase),
         push_refspecs: config.each("remote", "push").map(|(_, refspec)| refspec.to_owned()).collect(),
-        repository: address.and_then(config::repository),
+        repository: address.and_then(names::repository),
     })
 }
 
