@@ -17,6 +17,7 @@ mod log;
 mod others;
 mod queue;
 mod state;
+mod used;
 
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ pub use gate::Gate;
 pub(in crate::service) use gate::asks_a_person;
 pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
+pub(crate) use used::is_used;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.
