@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use portolan_core::gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
-use portolan_core::gates::{Guidelines, names, pattern};
+use portolan_core::gates::{Guidelines, names};
 
 use super::git::Git;
 use super::program::unknown;
@@ -58,11 +58,19 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
 /// The refs that are looked for: integration branches here and on remotes, and the claimed branch.
 fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
     let names = guidelines.integration.iter().filter(|name| !name.is_empty() && !name.contains('\0'));
-    let both = names.flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
+    let both = names.flat_map(|name| around(name)).flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
     let own =
         claims.branch.iter().filter(|branch| names::is_branch(branch)).map(|branch| format!("refs/heads/{branch}"));
     // Without any, git would tell all of them.
     both.chain(own).chain(["refs/portolan-none".to_owned()]).collect()
+}
+
+/// Globs as git reads them, where a star stays in its part: they mean at least what `name` does.
+fn around(name: &str) -> Vec<String> {
+    match name.split_once(['*', '?']) {
+        None => vec![name.to_owned()],
+        Some((before, _)) => vec![format!("{before}*"), format!("{before}*/**")],
+    }
 }
 
 fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integration> {
@@ -73,7 +81,7 @@ fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integr
             (_, Some(rest)) => (rest.split_once('/').map_or(rest, |(_, name)| name), true),
             _ => continue,
         };
-        if !guidelines.integration.iter().any(|wanted| pattern::matches(wanted, name)) {
+        if !guidelines.integrates(name) {
             continue;
         }
         let at = found.iter().position(|branch| branch.name == name).unwrap_or_else(|| {

@@ -175,8 +175,3 @@ fn quoted(text: &str) -> String {
 fn short(oid: &str) -> &str {
     oid.get(..10).unwrap_or(oid)
 }
-
-/// Whether `name` is an integration branch by the guidelines.
-fn is_integration(name: &str, guidelines: &Guidelines) -> bool {
-    guidelines.integration.iter().any(|pattern| super::pattern::matches(pattern, name))
-}
