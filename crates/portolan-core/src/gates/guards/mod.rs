@@ -46,6 +46,7 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
+pub use push::ON_FORGE;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.

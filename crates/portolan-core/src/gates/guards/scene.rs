@@ -71,6 +71,8 @@ pub struct Worktree {
     pub push_refspecs: Vec<String>,
     /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
     pub repository: Option<String>,
+    /// The same of every remote; nothing where there is none, or one that does not say.
+    pub repositories: Option<BTreeSet<String>>,
 }
 
 /// What is checked out.

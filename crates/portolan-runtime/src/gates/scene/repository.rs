@@ -1,5 +1,6 @@
 //! A repository as its files tell it: where it is, what is checked out, and what was begun.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +78,8 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
     let address = config.last("remote.origin.url").or_else(|| config.each("remote", "url").next().map(|(_, url)| url));
     let mut remotes: Vec<String> = config.each("remote", "url").map(|(name, _)| name.to_owned()).collect();
     remotes.dedup();
+    let addresses = config.each("remote", "url").chain(config.each("remote", "pushurl"));
+    let repositories: Option<BTreeSet<String>> = addresses.map(|(_, address)| names::repository(address)).collect();
     Some(Worktree {
         root: root.to_str()?.to_owned(),
         git_dir: git_dir.to_str()?.to_owned(),
@@ -90,6 +93,7 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
         push_default: config.last("push.default").map(str::to_lowercase),
         push_refspecs: config.each("remote", "push").map(|(_, refspec)| refspec.to_owned()).collect(),
         repository: address.and_then(names::repository),
+        repositories: repositories.filter(|all| !all.is_empty()),
     })
 }
 
