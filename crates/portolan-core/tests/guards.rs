@@ -2,7 +2,7 @@
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+//! `push.default <value>`, `blocked <request>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -144,6 +144,10 @@ impl World {
             ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
             ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
             ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),
+            ("blocked", number) => {
+                let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
+                drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
+            }
             ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),
             ("file", rest) => {
                 let (path, text) = rest.split_once('=').expect("a path and a text");

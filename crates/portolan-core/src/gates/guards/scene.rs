@@ -21,6 +21,8 @@ pub struct Scene {
     pub typecheck: Verdict,
     /// What is in the files that commit messages are taken from, by their path in [`Wanted`].
     pub messages: BTreeMap<String, String>,
+    /// The pull requests that the merge gate has blocked by its latest ruling on record, and why.
+    pub blocked: BTreeMap<u64, String>,
     /// The runs and questions that only a person may answer, by the ids that they are answered under.
     pub human_questions: BTreeSet<String>,
     /// Files of the gates that lie anywhere: the log of events, and the program itself.
@@ -157,6 +159,8 @@ pub struct Wanted {
     pub named: BTreeSet<String>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
+    /// Pull requests that would be merged, by their numbers.
+    pub requests: BTreeSet<u64>,
     /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.
     pub aliases: bool,
     /// Whether the type check passed.

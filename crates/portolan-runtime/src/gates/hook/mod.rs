@@ -27,6 +27,7 @@ pub mod git;
 mod place;
 mod record;
 mod refs;
+mod ruled;
 mod session;
 mod standing;
 mod start;
@@ -165,6 +166,9 @@ impl Gatekeeper {
         let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
                 found.scene.typecheck = typecheck::known(project, &rules);
+            }
+            if let Some(project) = &self.project {
+                found.scene.blocked = ruled::blocked(project, &found.wanted.requests);
             }
             branch = added::branch(&found.scene);
         });
