@@ -1,5 +1,7 @@
 //! What every host is answered before a tool is used.
 
+use serde_json::json;
+
 use crate::support::{HOSTS, Project, before};
 
 #[test]
