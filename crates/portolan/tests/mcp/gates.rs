@@ -4,17 +4,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use portolan_runtime::service::{Options, Service};
-use rmcp::ServiceExt;
-use rmcp::handler::client::ClientHandler;
-use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    Implementation,
-};
-use rmcp::service::{RequestContext, RoleClient};
-use rmcp::transport::TokioChildProcess;
+use rmcp::model::CallToolRequestParams;
+use rmcp::service::ClientLifecycleMode;
 use serde_json::{Value, json};
 
-use crate::support::{Project, Wire};
+use crate::support::{Project, Willing, Wire};
 
 const SMALL: &str = "
 id: small
@@ -192,28 +186,9 @@ fn without_a_session_the_question_is_brought_back_answered() {
     assert_eq!(state["state"]["bypasses"][0]["invariant"], "I-3", "{state:#}");
 }
 
-/// A user who says yes to everything, behind the client of rmcp.
-struct Willing;
-
-impl ClientHandler for Willing {
-    fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
-        ClientConfig::new(capabilities, Implementation::new("willing", "1"))
-    }
-
-    async fn create_elicitation(
-        &self,
-        _request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, rmcp::ErrorData> {
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "answer": "get-past" })))
-    }
-}
-
 /// What `flow_override` comes to for the client of rmcp, whose user says yes.
 async fn willing(command: Command) -> Value {
-    let transport = TokioChildProcess::new(tokio::process::Command::from(command)).expect("the server starts");
-    let client = Willing.serve(transport).await.expect("they understand each other");
+    let client = Willing("get-past").meets(command, ClientLifecycleMode::Initialize).await;
     let arguments = past().as_object().cloned().unwrap_or_default();
     let call = CallToolRequestParams::new("flow_override").with_arguments(arguments);
     let said = client.call_tool(call).await.expect("an answer").structured_content.expect("content");
