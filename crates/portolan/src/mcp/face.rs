@@ -36,10 +36,19 @@ pub(super) struct Manners {
     pub(super) parting: Duration,
 }
 
+impl Default for Manners {
+    /// Those of the sets that lead agents: checks that are being performed are mostly let finish.
+    fn default() -> Manners {
+        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+    }
+}
+
 /// A set of tools. It is used as an object: all that rmcp does for a server would be compiled anew for each type.
 pub(super) trait Toolset: Send + Sync {
     /// How it is to be spoken with.
-    fn manners(&self) -> Manners;
+    fn manners(&self) -> Manners {
+        Manners::default()
+    }
 
     /// How it introduces itself.
     fn about(&self) -> ServerConfig;
@@ -48,7 +57,9 @@ pub(super) trait Toolset: Send + Sync {
     fn tools(&self) -> Vec<Tool>;
 
     /// Changes whenever the list of tools does, from now on; nothing where it never does.
-    fn changes(&self) -> Option<watch::Receiver<u64>>;
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
 
     /// What of it can be read beside the tools.
     fn resources(&self) -> Vec<Resource> {

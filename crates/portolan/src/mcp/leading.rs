@@ -1,7 +1,5 @@
-//! What the sets of tools have in common that lead agents through workflows: their manners, who calls them, what is said
-//! of a tool that there is not.
-
-use std::time::Duration;
+//! What the sets of tools have in common that lead agents through workflows: how they introduce themselves, who calls
+//! them, what is said of a tool that there is not.
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
@@ -9,12 +7,7 @@ use rmcp::RoleServer;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::RequestContext;
 
-use super::face::{self, Manners};
-use super::transport::Bounds;
-
-/// Checks that are being performed are mostly let finish.
-pub(super) const MANNERS: Manners =
-    Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) };
+use super::face;
 
 pub(super) fn about(instructions: &str) -> ServerConfig {
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())

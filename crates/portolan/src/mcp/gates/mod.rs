@@ -15,12 +15,11 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, Resource, ResourcesCa
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
-use super::face::{Answer, Manners, Text, Toolset, result};
-use super::leading::{self, MANNERS};
+use super::face::{Answer, Text, Toolset, result};
+use super::leading;
 use super::several::Served;
 
 #[cfg(test)]
@@ -164,10 +163,6 @@ fn refused(error: &ServiceError) -> CallToolResponse {
 }
 
 impl Toolset for Server {
-    fn manners(&self) -> Manners {
-        MANNERS
-    }
-
     fn about(&self) -> ServerConfig {
         let mut about = leading::about(INSTRUCTIONS);
         about.capabilities.resources = Some(ResourcesCapability::default());
@@ -184,10 +179,6 @@ impl Toolset for Server {
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
-    }
-
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
