@@ -4,7 +4,7 @@
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use rmcp::model::{ClientCapabilities, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::RequestContext;
 
 use super::face;
@@ -17,10 +17,13 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
 
 /// Who calls, and whether the client can put a question to its user.
 pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
-        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
-    });
+    let can_ask = context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
     Caller { by: face::caller(context), can_ask }
+}
+
+/// Whether a client can put a form to its user.
+pub(super) fn can_ask(capabilities: &ClientCapabilities) -> bool {
+    capabilities.elicitation.as_ref().is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
 }
 
 /// A tool that is none of `tools`.

@@ -253,30 +253,3 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     assert!(help.contains("portolan flow override I-3 --reason"), "{help}");
     nobody_got_past(&project);
 }
-
-#[test]
-fn what_people_are_asked_can_be_read_as_a_resource() {
-    let project = project();
-    for toolsets in ["gates", "tasks,gates"] {
-        let mut wire = project.server(&["--toolset", toolsets]);
-        let about = wire.shake_hands("2025-11-25", &json!({}));
-        assert!(about.to_string().contains("\"resources\""), "{about:#}");
-        let uri = "portolan://supervisor/questions";
-        let listed = wire.request("resources/list", json!({}));
-        assert_eq!(listed["result"]["resources"][0]["uri"], uri, "{listed:#}");
-        let read = |wire: &mut Wire| -> Value {
-            let read = wire.request("resources/read", json!({ "uri": uri }));
-            let text = read["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
-            serde_json::from_str(&text).expect("JSON")
-        };
-        assert_eq!(read(&mut wire)["questions"], json!([]));
-        let token =
-            project.run(&["supervisor", "ask", "--choice", "yes", "--choice", "no", "Merge?"])["replyToken"].clone();
-        let question = read(&mut wire)["questions"][0].clone();
-        assert_eq!((&question["token"], &question["body"]), (&token, &json!("Merge?")), "{question:#}");
-        project.run(&["supervisor", "reply", token.as_str().expect("a token"), "yes"]);
-        assert_eq!(read(&mut wire)["questions"], json!([]));
-        let none = wire.request("resources/read", json!({ "uri": "portolan://else" }));
-        assert_eq!(none["error"]["code"], -32002, "{none:#}");
-    }
-}
