@@ -138,13 +138,14 @@ fn what_a_call_of_this_server_changes_is_told_as_well() {
     let mut wire = project.client(&["--toolset", "gates"]);
     wire.done("flow_start", &json!({ "task": "build-auth" }));
     project.run(&["supervisor", "ask", "--task", "build-auth", "Merge?"]);
-    subscribed(&mut wire);
     assert_eq!(open(&project).len(), 1);
     wire.request("resources/read", json!({ "uri": URI }));
-    while wire.next_without_waiting().is_some() {}
+    subscribed(&mut wire);
+    quiet(&mut wire);
     wire.done("flow_abort", &json!({ "outcome": "escalated", "reason": "it is not wanted" }));
     updated(&mut wire);
     assert_eq!(open(&project).len(), 0);
+    quiet(&mut wire);
 }
 
 #[test]
