@@ -1,5 +1,6 @@
 //! What all toolsets answer alike: how a conversation begins, what is not there, how a call is called off.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -240,7 +241,8 @@ impl ServerHandler for Face {
                 while changes.changed().await.is_ok() && sink.notify_tool_list_changed().await.is_ok() {}
             });
         }
-        for uri in wanted.resource_subscriptions.iter().flatten() {
+        // A client may name one as often as it likes, and is told once.
+        for uri in wanted.resource_subscriptions.iter().flatten().collect::<BTreeSet<_>>() {
             let Some(mut updates) = self.toolset.updates(uri) else { continue };
             let (sink, uri) = (context.sink().clone(), uri.clone());
             telling.spawn(async move {
