@@ -43,7 +43,8 @@ pub(crate) use output::{Format, Output};
 
 /// Leads AI agents through workflows they cannot cheat.
 ///
-/// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person.
+/// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person. `qa` and
+/// `merge-gate` say what theirs mean.
 #[derive(Parser)]
 #[command(name = "portolan", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
