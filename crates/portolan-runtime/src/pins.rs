@@ -1,5 +1,5 @@
 //! What a project relies on, written down when hooks were put into it: where its log is, which `git` and `gh` are asked,
-//! what its integration branches follow. Whoever runs a command later brings an environment and a configuration of their
+//! what its integration branches follow, and the rules that were agreed to. Whoever runs a command later brings an environment and a configuration of their
 //! own; what is pinned does not change with them.
 //!
 //! The pins are in `.portolan/installed.json`, beside what was installed: of the worktree that git calls the main one, or
@@ -37,6 +37,16 @@ pub struct Pins {
     pub upstreams: BTreeMap<String, Upstream>,
     /// Where each integration branch was.
     pub tips: BTreeMap<String, String>,
+    /// The rules that were agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Agreed>,
+}
+
+/// The rules that count, whatever becomes of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// Their text; nothing where the project had none, and the usual ones count.
+    pub text: Option<String>,
 }
 
 /// A remote, as git resolves it.

@@ -9,6 +9,7 @@ use portolan_core::gates::{Guidelines, guidelines};
 use portolan_core::source::Source;
 
 use crate::library::read_text;
+use crate::pins::{Agreed, Pins};
 use crate::project_folder;
 use crate::service::{ErrorKind, ServiceError};
 
@@ -18,10 +19,11 @@ pub const FILE: &str = ".portolan/guidelines.yaml";
 /// The most faults that one error tells.
 const MOST_TOLD: usize = 100;
 
-/// The rules of a project; the usual ones where it has written none down.
+/// The rules of a project; the usual ones where it has none. Where hooks are installed they are those that a person has
+/// agreed to: a branch has files of its own, and so has whoever puts others into the index.
 ///
 /// # Errors
-/// What is written down cannot be read, or has faults, all of which are told: rules that nobody understands are not the
+/// They cannot be read, or has faults, all of which are told: rules that nobody understands are not the
 /// usual ones.
 pub fn rules(project: &Path) -> Result<Guidelines, ServiceError> {
     let Some(source) = source(project)? else { return Ok(Guidelines::default()) };
@@ -30,11 +32,40 @@ pub fn rules(project: &Path) -> Result<Guidelines, ServiceError> {
     if errors.is_empty() { Ok(rules) } else { Err(faulty(&source, &errors)) }
 }
 
-/// The text of a project's rules; nothing where it has written none down.
+/// The text of the rules that count; nothing where there are none.
 ///
 /// # Errors
 /// It cannot be read, or lies outside the project.
 pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
+    match agreed(project)? {
+        Some(agreed) => Ok(agreed.text.map(|text| Source::new(FILE, text))),
+        None => written(project),
+    }
+}
+
+/// The rules that a person has agreed to; nothing where no hooks are installed.
+///
+/// # Errors
+/// The record of it cannot be read.
+pub fn agreed(project: &Path) -> Result<Option<Agreed>, ServiceError> {
+    let unreadable = |why| {
+        let help = "a person looks at it: `portolan doctor` says what else is wrong";
+        ServiceError::failed("pins_unreadable", format!("the rules that were agreed to are not known: {why}"), help)
+    };
+    Ok(Pins::around(project).map_err(unreadable)?.and_then(|(_, pins)| pins.rules))
+}
+
+/// Whether the file says something else than the rules that were agreed to.
+pub fn is_departed(project: &Path) -> bool {
+    let Ok(Some(agreed)) = agreed(project) else { return false };
+    written(project).map_or(true, |written| written.map(|source| source.text.to_string()) != agreed.text)
+}
+
+/// The text of a project's file of rules; nothing where it has none.
+///
+/// # Errors
+/// It cannot be read, or lies outside the project.
+pub fn written(project: &Path) -> Result<Option<Source>, ServiceError> {
     let path = project.join(FILE);
     // A link that leads nowhere was meant to lead to rules, so that it is no missing file.
     match path.symlink_metadata() {

@@ -21,9 +21,11 @@ use serde_json::json;
 use super::check::{draw_findings, is_graph, is_rules, refuse};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency, person};
+use crate::install;
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
 /// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`.
+/// Where hooks are installed, `.portolan/guidelines.yaml` counts as it is from then on.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -94,7 +96,15 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     };
     let mut report = Vec::new();
     if let Some(asked) = &typecheck {
-        report.push(settle(&output, &service, asked, args.revoke)?);
+        let are_agreed = !rules.is_empty() && !args.revoke && install::agree(service.project())?;
+        let mut settled = settle(&output, &service, asked, args.revoke)?;
+        if are_agreed {
+            settled["agreed"] = true.into();
+            if !output.is_json() {
+                output.line(format!("{}: these rules count from now on", rules::FILE))?;
+            }
+        }
+        report.push(settled);
     }
     for path in added {
         let source = own_plugins(&service, path)?;
@@ -212,7 +222,9 @@ fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow
         let message = format!("`{}` holds the rules of another project", given.display());
         return Err(ServiceError::refused("another_project", message, "name that project with `--project`").into());
     }
-    let source = rules::source(service.project())?.unwrap_or_else(|| Source::new(rules::FILE, ""));
+    // Whoever names the file means what is in it; what is agreed to counts otherwise.
+    let source = if given.is_some() { rules::written(service.project())? } else { rules::source(service.project())? };
+    let source = source.unwrap_or_else(|| Source::new(rules::FILE, ""));
     let (read, faults) = guidelines::read(&source);
     if faults.iter().any(Diagnostic::is_error) {
         return Ok(Err(Faulty(source, faults)));

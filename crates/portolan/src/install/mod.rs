@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use portolan_runtime::gates::hook::pinned;
-use portolan_runtime::pins::Pins;
+use portolan_runtime::gates::rules;
+use portolan_runtime::pins::{Agreed, Pins};
 
 use crate::hook::Host;
 use files::{Chain, Step};
@@ -60,6 +61,18 @@ pub(crate) struct Plan {
     record: Record,
     /// What the person should know or do.
     pub(crate) notes: Vec<String>,
+}
+
+/// Has the rules count that the project's file has now; whether that makes a difference.
+pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
+    let Some((project, _)) = Pins::around(project).map_err(anyhow::Error::msg)? else { return Ok(false) };
+    let mut record = Record::load(&project)?;
+    let text = rules::written(&project)?.map(|source| source.text.to_string());
+    let agreed = Some(Agreed { text });
+    let Some(pins) = record.pins.as_mut().filter(|pins| pins.rules != agreed) else { return Ok(false) };
+    pins.rules = agreed;
+    files::keep_record(&project, &record).context("the rules cannot be recorded")?;
+    Ok(true)
 }
 
 impl Plan {
@@ -107,7 +120,8 @@ impl Plan {
         } else if self.record.files.is_empty() {
             self.record.pins = None;
         } else if let (Target::Git, Some(pins)) = (target, self.record.pins.take()) {
-            self.record.pins = Some(Pins { log: pins.log, programs: pins.programs, ..Pins::default() });
+            self.record.pins =
+                Some(Pins { log: pins.log, programs: pins.programs, rules: pins.rules, ..Pins::default() });
         }
     }
 

@@ -431,6 +431,54 @@ fn rules_that_are_not_everybodys_are_told() {
     doctor_says(&clone.project, &[], "`.portolan/guidelines.yaml` is not what `origin/main` has");
 }
 
+/// Nothing that becomes of the file changes the rules: it is put in by way of the index, another branch has none, and it has
+/// faults. What a person agrees to does.
+#[test]
+fn rules_are_those_that_a_person_has_agreed_to() {
+    let project = Project::new();
+    project.write(".portolan/guidelines.yaml", "integration: [main, develop]\nbypass: { I-3: human-only }\n");
+    project.git("add -f .portolan/guidelines.yaml");
+    project.git_words(&["commit", "-q", "-m", "chore: rules"]);
+    for host in ["claude-code", "git"] {
+        project.portolan(&format!("install {host} --yes"));
+    }
+    let is_kept = |after: &str| {
+        let edit = project.edit("claude-code", &format!("{}.txt", after.len()));
+        assert!(edit.is_denied(), "{after}: {edit:?}");
+        let rules = project.portolan("flow invariants");
+        assert!(rules.lines().any(|line| line.starts_with("I-3") && line.ends_with("a person")), "{after}: {rules}");
+    };
+    is_kept("nothing has happened");
+    project.write(".portolan/lax", "commitDirectly: true\n");
+    let blob = project.git("hash-object -w .portolan/lax");
+    project.git(&format!("update-index --cacheinfo 100644,{},.portolan/guidelines.yaml", blob.trim()));
+    project.git("checkout -q -- .portolan/guidelines.yaml");
+    is_kept("it was put in by way of the index");
+    let tampered = project.events("flow.guard.tamper");
+    assert!(tampered.iter().any(|line| line["data"]["what"] == "rules"), "{tampered:?}");
+    doctor_says(&project, &[], "`.portolan/guidelines.yaml` is not what was agreed to");
+    project.write(".portolan/guidelines.yaml", "integration: [trunk\n");
+    is_kept("it has faults");
+    project.git("reset -q --hard");
+    project.git_words(&["-c", "core.hooksPath=/dev/null", "switch", "-q", "--orphan", "develop"]);
+    project.git_words(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "chore: begin"]);
+    is_kept("another branch has none");
+
+    project.git_words(&["-c", "core.hooksPath=/dev/null", "switch", "-q", "main"]);
+    project.write(".portolan/guidelines.yaml", "commitDirectly: true\n");
+    // This process has run hooks, as hosts do: a person is somebody to whom that is not known.
+    let a_persons = || {
+        let mut command = project.program(env!("CARGO_BIN_EXE_portolan"));
+        command.args(["trust", ".portolan/guidelines.yaml"]).env("PORTOLAN_DATA_DIR", project.beside("a-persons"));
+        done(&mut command)
+    };
+    let (agreed, said) = a_persons();
+    assert!(agreed && said.contains("these rules count from now on"), "{said}");
+    assert!(project.edit("claude-code", "agreed.txt").is_allowed());
+    let (agreed, said) = a_persons();
+    assert!(agreed && !said.contains("from now on"), "they did already: {said}");
+}
+
 #[test]
 fn a_remote_that_was_added_later_is_pinned_by_installing_again() {
     let clone = Clone::new();

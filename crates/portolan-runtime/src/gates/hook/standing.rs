@@ -15,7 +15,7 @@ use super::upstream::{Upstreams, tracking};
 use crate::audit;
 use crate::gates::rules;
 use crate::gates::scene::{self, ask};
-use crate::pins::{self, Pins, Upstream};
+use crate::pins::{self, Agreed, Pins, Upstream};
 
 /// How long a remote may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,6 +52,10 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     let inner = |path: &Path| path.strip_prefix(project).unwrap_or(path).to_owned();
     let log = || inner(&audit::log_of(project, |name| std::env::var_os(name)));
     pins.log.get_or_insert_with(log);
+    // Rules that cannot be read are pinned once they can be: until then nothing passes.
+    if let (None, Ok(written)) = (&pins.rules, rules::written(project)) {
+        pins.rules = Some(Agreed { text: written.map(|source| source.text.to_string()) });
+    }
     for name in PROGRAMS {
         if pins.programs.get(name).is_none_or(|path| !pins::is_program(path))
             && let Some(path) = pins::on_path(name)
@@ -82,6 +86,9 @@ pub fn stands(project: &Path) -> Vec<Standing> {
     let mut all: Vec<Standing> = PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
+    if let Some(said) = tripwire::departed(project).map(|finding| finding.said) {
+        all.push(standing(State::Doubtful, said));
+    }
     match (scene::worktree(project), rules::rules(project)) {
         (_, Err(error)) => all.push(standing(State::Wrong, error.message)),
         (Some(worktree), Ok(rules)) => all.extend(branches(&worktree, &rules)),

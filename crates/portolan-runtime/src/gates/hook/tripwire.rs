@@ -20,6 +20,7 @@ use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 use crate::audit::{self, Entry, Kind, Line};
 use crate::digest::Digest;
+use crate::gates::rules;
 use crate::gates::scene::{self, ask, paths};
 use crate::pins;
 
@@ -225,11 +226,30 @@ pub(super) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Findi
     let Some(text) = paths::text(&project.join(pins::PLACE), MAX_HOOK) else { return Vec::new() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
     let mut found: Vec<Finding> = installation.files.iter().filter_map(|file| altered(project, file)).collect();
+    found.extend(departed(project));
     let hook = installation.files.iter().find(|file| file.host == "git");
     if let (Some(hook), Some(worktree)) = (hook, worktree) {
         found.extend(elsewhere(&hook.file, worktree));
     }
     found
+}
+
+/// The file of rules says something else than what was agreed to. That is how a branch is that is older than the rules, and
+/// how it is when somebody has changed them.
+pub(super) fn departed(project: &Path) -> Option<Finding> {
+    let digest = |text: Option<String>| text.map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
+    let expected = digest(rules::agreed(project).ok()??.text);
+    rules::is_departed(project).then(|| Finding {
+        what: "rules",
+        place: rules::FILE.to_owned(),
+        expected,
+        found: digest(paths::text(&project.join(rules::FILE), MAX_HOOK)),
+        said: format!(
+            "`{0}` is not what was agreed to, and what was agreed to counts; once a person has run \
+             `portolan trust {0}` the file does",
+            rules::FILE
+        ),
+    })
 }
 
 fn altered(project: &Path, file: &File) -> Option<Finding> {
