@@ -47,7 +47,7 @@ pub use gate::Gate;
 pub(in crate::service) use gate::asks_a_person;
 pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
-pub(crate) use used::is_used;
+pub(crate) use used::{is_use, is_used};
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 
 /// The workflow of a task where nobody names another.
