@@ -46,14 +46,18 @@ mod tests {
 
     #[test]
     fn an_address_tells_the_repository() {
-        for address in
-            ["https://github.com/o/r.git", "git@github.com:o/r.git", "ssh://git@github.com:22/o/r", "https://GitHub.com/o/r/"]
-        {
+        for address in [
+            "https://github.com/o/r.git",
+            "git@github.com:o/r.git",
+            "ssh://git@github.com:22/o/r",
+            "https://GitHub.com/o/r/",
+        ] {
             assert_eq!(repository(address).as_deref(), Some("o/r"), "{address}");
         }
         assert_eq!(repository("https://token@ghe.example.com/o/r").as_deref(), Some("ghe.example.com/o/r"));
         assert_eq!(repository("git@work:o/r.git").as_deref(), Some("work/o/r"));
-        for address in ["/srv/git/r.git", "../r", "https://example.org/r", "file:///o/r", "https://github.com/o/r/tree"] {
+        for address in ["/srv/git/r.git", "../r", "https://example.org/r", "file:///o/r", "https://github.com/o/r/tree"]
+        {
             assert_eq!(repository(address), None, "{address}");
         }
     }

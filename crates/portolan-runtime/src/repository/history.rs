@@ -58,7 +58,9 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
 /// The refs that are looked for: integration branches here and on remotes, and the claimed branch.
 fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
     let names = guidelines.integration.iter().filter(|name| !name.is_empty() && !name.contains('\0'));
-    let both = names.flat_map(|name| around(name)).flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
+    let both = names
+        .flat_map(|name| around(name))
+        .flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
     let own =
         claims.branch.iter().filter(|branch| names::is_branch(branch)).map(|branch| format!("refs/heads/{branch}"));
     // Without any, git would tell all of them.

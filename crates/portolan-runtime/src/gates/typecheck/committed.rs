@@ -9,9 +9,9 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use portolan_core::gates::Guidelines;
 use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::names::is_oid;
-use portolan_core::gates::Guidelines;
 
 use super::content::Git;
 use crate::project_folder;
