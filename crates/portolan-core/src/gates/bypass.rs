@@ -40,6 +40,13 @@ pub struct Bypass {
     pub uses: Uses,
 }
 
+impl Bypass {
+    /// Whether it is one on record that counts once. One that comes with a call, as a variable, is gone with it.
+    pub fn counts_once(&self) -> bool {
+        self.uses == Uses::Once && self.source != Source::Env
+    }
+}
+
 /// How a bypass is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

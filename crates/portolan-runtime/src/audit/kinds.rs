@@ -49,7 +49,7 @@ kinds! {
     GuardAllow = "flow.guard.allow",
     /// A guard stopped a tool call: `guardId`, `reason`, and `late` where it was noticed afterwards.
     GuardBlock = "flow.guard.block",
-    /// A guard was got past: `guardId`, `reason`, `bypass`.
+    /// A guard was got past: `guardId`, `reason`, `bypass`, and `hook` where git asked.
     GuardBypass = "flow.guard.bypass",
     /// Guards, their hooks or their rules were changed or taken away: `what`, `where`, `expected`, `found`.
     GuardTamper = "flow.guard.tamper",

@@ -43,11 +43,11 @@ use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
-pub(crate) use flow::is_used;
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
     Status, Tick, Verified,
 };
+pub(crate) use flow::{is_use, is_used};
 pub use functions::{Finished, FunctionCall, How, Interrupted};
 pub(crate) use hold::{Held, store_error};
 pub use init::Init;

@@ -117,6 +117,21 @@ fn a_rule_that_the_task_gets_past_is_got_past_as_often_as_was_said() {
     assert!(used.iter().all(|line| line["taskId"] == "login"), "{used:?}");
 }
 
+/// Calls that are judged at the same time have all seen that it is open.
+#[test]
+fn of_calls_at_once_a_bypass_that_counts_once_lets_one_happen() {
+    let project = Project::new();
+    begin(&project);
+    past(&project, "I-1", true);
+    let files: Vec<String> = (1..=6).map(|length| format!("{}.txt", "a".repeat(length))).collect();
+    let allowed = std::thread::scope(|scope| {
+        let calls = files.iter().map(|file| scope.spawn(|| project.edit("claude-code", file).is_allowed()));
+        let calls: Vec<_> = calls.collect();
+        calls.into_iter().map(|call| call.join().expect("an answer")).filter(|allowed| *allowed).count()
+    });
+    assert_eq!((allowed, project.events("flow.guard.bypass").len()), (1, 1));
+}
+
 /// A host's call and the hooks of the git that it starts ask about the same commit: it is got past once, by both.
 #[test]
 fn a_bypass_that_counts_once_lets_one_commit_through_and_no_second() {

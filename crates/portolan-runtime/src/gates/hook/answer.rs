@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::clip;
 use portolan_core::gates::guards;
-use portolan_core::gates::{Decision, Judgement};
+use portolan_core::gates::{Bypass, Decision, Judgement};
 
 use crate::audit::AuditError;
 use crate::service::ServiceError;
@@ -84,7 +84,12 @@ impl Answerable {
 
     /// A rule is got past.
     pub(super) fn is_bypassed(&self) -> bool {
-        self.judgements.iter().any(|judgement| judgement.bypassed_by.is_some())
+        self.bypasses().next().is_some()
+    }
+
+    /// What rules were got past by.
+    pub(super) fn bypasses(&self) -> impl Iterator<Item = &Bypass> {
+        self.judgements.iter().filter_map(|judgement| judgement.bypassed_by.as_ref())
     }
 }
 

@@ -231,8 +231,9 @@ impl Run {
             judgement.decision = Decision::Allow;
             entries.extend(self.said(keeper, &gate, &self.intent("", "git commit"), std::slice::from_ref(&judgement)));
         }
+        let is_past = judgement.bypassed_by.is_some();
         all.judgements.push(judgement);
-        keeper.put_on_record(&entries, Answerable { context: all.context, ..Answerable::of(all.judgements) })
+        keeper.put_on_record(&entries, if is_past { all } else { Answerable::of(all.judgements) })
     }
 
     fn pre_push(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {

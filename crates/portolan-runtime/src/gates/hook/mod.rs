@@ -54,7 +54,7 @@ use super::{rules, scene};
 use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
-use crate::service::{Gate, Options, Service, ServiceError, is_used};
+use crate::service::{Gate, Options, Service, ServiceError, is_use, is_used};
 use crate::store::RunId;
 
 pub use answer::Answerable;
@@ -276,7 +276,30 @@ impl Gatekeeper {
                 false => answer,
             };
         };
-        match record::append(project, &self.clock, entries, answer.is_bypassed()) {
+        let once: Vec<&Bypass> = answer.bypasses().filter(|bypass| bypass.counts_once()).collect();
+        let counts = |line: &audit::Line| {
+            once.iter().any(|bypass| {
+                let since = line.at >= bypass.at && self.hook.is_none_or(|hook| hook.is_of_another_act(line));
+                since && is_use(line, (bypass.task.as_deref(), &bypass.id))
+            })
+        };
+        let appended = match once.iter().map(|bypass| bypass.at).min() {
+            None => record::append(project, &self.clock, entries, answer.is_bypassed()).map(|()| true),
+            Some(since) => record::append_unless(project, &self.clock, entries, since, counts),
+        };
+        match appended {
+            Ok(true) => answer,
+            Ok(false) => self.used_meanwhile(project),
+            Err(error) => answer.unrecorded(&error),
+        }
+    }
+
+    /// The answer where another call has had the bypass, between the look and the record.
+    fn used_meanwhile(&self, project: &Path) -> Answerable {
+        let why = "the bypass that this relies on counts once, and another call has used it meanwhile";
+        let entry = self.record(None).refusal("gates", why, None);
+        let answer = Answerable::blocked(why);
+        match record::append(project, &self.clock, &[entry], false) {
             Ok(()) => answer,
             Err(error) => answer.unrecorded(&error),
         }

@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use portolan_core::gates::{Decision, Intent, Judgement, Tool};
+use portolan_core::value::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
-use crate::audit::{AuditError, Durability, Entry, Kind, Log};
+use crate::audit::{AuditError, Durability, Entry, Kind, Line, Log};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::project_folder;
@@ -28,6 +29,25 @@ pub(super) fn append(project: &Path, clock: &Clock, entries: &[Entry], synced: b
     }
     let durability = if synced { Durability::Synced } else { Durability::Written };
     Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())
+}
+
+/// Puts entries on record, all of them or none: unless a line since then says what `is_said` asks. Nobody writes between
+/// the look and the write. Whether they are on record.
+pub(super) fn append_unless(
+    project: &Path,
+    clock: &Clock,
+    entries: &[Entry],
+    since: Timestamp,
+    is_said: impl Fn(&Line) -> bool,
+) -> Result<bool, AuditError> {
+    let log = Log::of_project(project)?.with_clock(clock.clone());
+    let lines = log.append_missing(
+        entries,
+        Durability::Synced,
+        |line| is_said(line) || line.at < since,
+        |_, newest| !newest.is_some_and(&is_said),
+    )?;
+    Ok(!lines.is_empty())
 }
 
 /// Whose call it is.

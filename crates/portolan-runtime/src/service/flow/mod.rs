@@ -48,7 +48,7 @@ pub(in crate::service) use gate::asks_a_person;
 pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
-pub(crate) use used::is_used;
+pub(crate) use used::{is_use, is_used};
 
 /// The workflow of a task where nobody names another.
 pub const DEFAULT_WORKFLOW: &str = "delivery";

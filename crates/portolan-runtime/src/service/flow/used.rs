@@ -7,33 +7,35 @@ use portolan_core::engine::Work;
 use portolan_core::run::{Bypass, EventKind, Verdict};
 use portolan_core::value::Timestamp;
 
-use super::super::hold::Held;
-use super::super::{Service, ServiceError};
+use super::super::hold::{Held, Refused};
+use super::super::{Caller, Service};
 use crate::audit::{self, AuditError, Kind, Line};
 
 impl Service {
-    /// The use of a bypass at the node of `work` that a tool call has had and the run has not heard of. It is asked for
-    /// where a verdict may be excused.
+    /// Has a run hear of the bypasses at the node of `work` that tool calls have used, where a verdict may be excused.
     ///
     /// # Errors
-    /// The log cannot be read.
-    pub(in crate::service) fn used_meanwhile(
+    /// The log cannot be read, or the run has moved.
+    pub(in crate::service) async fn note_used(
         &self,
-        held: &Held,
+        held: &mut Held,
         work: &Work,
         verdict: &Verdict,
-    ) -> Result<Option<EventKind>, ServiceError> {
+        engine: &Caller,
+    ) -> Result<(), Refused> {
         if !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. }) {
-            return Ok(None);
+            return Ok(());
         }
-        let task = held.run.opening.description.as_deref();
+        let task = held.run.opening.description.clone();
         let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node == work.id.node;
-        for Bypass { id, at, .. } in held.run.bypasses().iter().filter(open) {
-            if is_used(self.project(), (task, id), *at, |_| true)? {
-                return Ok(Some(EventKind::Used { bypass: id.clone() }));
+        let open: Vec<Bypass> = held.run.bypasses().iter().filter(open).cloned().collect();
+        for Bypass { id, at, .. } in open {
+            let used = is_used(self.project(), (task.as_deref(), &id), at, |_| true);
+            if used.map_err(|error| Refused::Failed(error.into()))? {
+                self.step(held, EventKind::Used { bypass: id }, engine).await?;
             }
         }
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -47,10 +49,12 @@ pub(crate) fn is_used(
     since: Timestamp,
     counts: impl Fn(&Line) -> bool,
 ) -> Result<bool, AuditError> {
-    let is_use = |line: &Line| {
-        let is_it = line.task.as_deref() == task && line.data["bypass"] == bypass;
-        line.kind == Kind::GuardBypass.name() && is_it && counts(line)
-    };
+    let is_use = |line: &Line| is_use(line, (task, bypass)) && counts(line);
     let found = audit::latest(&audit::project_log(project), |line| is_use(line) || line.at < since)?;
     Ok(found.is_some_and(|line| is_use(&line)))
+}
+
+/// Whether a line of the log says that a guard was got past by a bypass of a task.
+pub(crate) fn is_use(line: &Line, (task, bypass): (Option<&str>, &str)) -> bool {
+    line.kind == Kind::GuardBypass.name() && line.task.as_deref() == task && line.data["bypass"] == bypass
 }
