@@ -318,3 +318,10 @@ proptest! {
         definition::reads(lines.join("\n").as_bytes());
     }
 }
+
+/// A file of several graphs, of which only one has faults: the other comes out, and the file is refused all the same.
+#[test]
+fn a_tool_graph_beside_a_faulty_one_is_read() {
+    let (head, tool) = TOOL_GRAPHS[0].split_once("  - name: ").expect("a tool");
+    definition::reads(format!("{head}  - id: which\n  - name: {tool}").as_bytes());
+}
