@@ -53,6 +53,7 @@ pub(super) async fn tree(
     git.environment.push(("GIT_OBJECT_DIRECTORY".into(), folder.path().join("objects").into()));
     git.environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), listed(objects).into()));
     if content == Content::Worktree {
+        git.look_at_all().await?;
         git.told(&["add", "--all", "--", ":/"]).await?;
     }
     let tree = git.told(&["write-tree"]).await?;
@@ -101,6 +102,27 @@ pub(super) struct Git<'g> {
 }
 
 impl Git<'_> {
+    /// Has git look at the files that somebody told it to pass over (`--skip-worktree`, `--assume-unchanged`). Those that do
+    /// not lie there, as in a sparse checkout, are as they were committed.
+    async fn look_at_all(&self) -> Result<(), Unknown> {
+        let said = self.told(&["ls-files", "-z", "-v", "--", ":/"]).await?;
+        let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
+        let passed_over = entries.filter(|(tag, _)| *tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()));
+        let lie_there =
+            passed_over.map(|(_, path)| path).filter(|path| self.project.join(path).symlink_metadata().is_ok());
+        let paths: String = lie_there.flat_map(|path| [path, "\0"]).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        for flag in ["--no-skip-worktree", "--no-assume-unchanged"] {
+            let output = self.ask_with(&["update-index", flag, "-z", "--stdin"], paths.as_bytes()).await?;
+            if output.code != Some(0) {
+                return Err(refused("update-index", &output));
+            }
+        }
+        Ok(())
+    }
+
     /// What it says when all is well.
     pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
         let output = self.ask(arguments).await?;
@@ -121,6 +143,10 @@ impl Git<'_> {
     }
 
     async fn ask(&self, arguments: &[&str]) -> Result<Output, Unknown> {
+        self.ask_with(arguments, &[]).await
+    }
+
+    async fn ask_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Unknown> {
         // Hooks and watchers that the configuration names would be started by this.
         let mut all = vec!["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
         all.extend(["-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false"]);
@@ -130,7 +156,7 @@ impl Git<'_> {
             arguments: &all,
             folder: self.project,
             environment: &self.environment,
-            input: &[],
+            input,
             timeout: TIMEOUT,
             most_bytes: MOST_BYTES,
         })

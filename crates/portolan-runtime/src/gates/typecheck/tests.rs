@@ -164,6 +164,34 @@ fn the_tree_is_that_of_the_files_and_nothing_changes() {
     assert_ne!(world.tree(Content::Worktree), tree);
 }
 
+/// Git passes over files that it was told not to look at: what is in them counts all the same.
+#[test]
+fn the_tree_has_files_that_git_passes_over() {
+    for flag in ["skip-worktree", "assume-unchanged"] {
+        let world = World::new();
+        world.write("b.rs", "another\n");
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-q", "-m", "feat: another"]);
+        let head = world.git(&["rev-parse", "HEAD^{tree}"]);
+        world.git(&["update-index", &format!("--{flag}"), "a.rs"]);
+        let index = fs::read(world.project.join(".git/index")).unwrap();
+        assert_eq!(world.tree(Content::Worktree), head, "{flag}: it is as it was committed");
+        world.write("a.rs", "other\n");
+        fs::create_dir_all(world.project.join("sub")).unwrap();
+        let there = wait(content::tree(&world.project.join("sub"), Content::Worktree, &world.environment())).unwrap();
+        assert_eq!(fs::read(world.project.join(".git/index")).unwrap(), index, "{flag}");
+        world.git(&["update-index", &format!("--no-{flag}"), "a.rs"]);
+        world.git(&["add", "-A"]);
+        assert_eq!(there, world.tree(Content::Index), "{flag}");
+        assert_ne!(there, head, "{flag}");
+        // In a sparse checkout they do not lie there.
+        world.git(&["reset", "-q", "--hard"]);
+        world.git(&["update-index", "--skip-worktree", "a.rs"]);
+        fs::remove_file(world.project.join("a.rs")).unwrap();
+        assert_eq!(world.tree(Content::Worktree), head, "{flag}");
+    }
+}
+
 #[test]
 fn the_tree_of_unusual_repositories() {
     let world = World::new();
