@@ -17,11 +17,13 @@ use std::sync::Arc;
 
 mod branches;
 mod builtins;
+mod databases;
 pub mod git;
 mod making;
 mod memory;
 mod programs;
 mod queue;
+mod rights;
 mod walk;
 mod words;
 mod wrap;
@@ -29,6 +31,7 @@ mod writes;
 
 pub use git::alias::expand;
 pub(crate) use programs::is_interpreter;
+pub(crate) use rights::only_adds as only_adds_rights;
 
 /// The longest text that is read.
 pub const MAX_BYTES: usize = 64 * 1024;

@@ -1,6 +1,6 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word};
+use super::{Command, Word, databases, rights};
 
 /// Paths that are no files of anybody.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -23,12 +23,9 @@ pub(super) fn add(command: &mut Command) {
         "truncate" => operands(arguments, &["-s", "--size", "-r", "--reference"]),
         "touch" => operands(arguments, &["-d", "-t", "-r", "--date", "--reference"]),
         "rm" | "unlink" | "rmdir" | "shred" | "mkdir" => operands(arguments, &["-m", "--mode", "-n", "-s"]),
-        "chmod" | "chown" => {
-            // `chmod -x file`: the mode looks like an option.
-            let mode = |word: &Word| {
-                word.known().is_some_and(|text| text.starts_with('-') && text.ends_with(['r', 'w', 'x', 's', 't']))
-            };
-            operands(arguments, &[]).into_iter().skip(usize::from(!arguments.iter().any(mode))).collect()
+        "chmod" | "chown" | "chgrp" => {
+            let given = arguments.iter().any(|word| word.known().is_some_and(rights::is_dashed_mode));
+            operands(arguments, &[]).into_iter().skip(usize::from(!given)).collect()
         }
         "chattr" => operands(arguments, &["-v", "-p"]).into_iter().filter(|word| !is_mode(word)).collect(),
         // What is linked to may be written by the other name.
@@ -50,6 +47,7 @@ pub(super) fn add(command: &mut Command) {
         "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
             operands(arguments, &["-s", "-seek"]).into_iter().skip(1).collect()
         }
+        "sqlite3" if databases::only_asks(arguments) => Vec::new(),
         "sqlite3" => operands(arguments, &["-cmd", "-init"]).into_iter().take(1).collect(),
         "tar" | "unzip" | "cpio" if extracts(name, arguments) => extracted(arguments),
         "find" => found(arguments),

@@ -1,12 +1,12 @@
 //! `protect-guards`: what holds the gates is not edited by those whom they hold: the settings of the hosts, the state of
 //! the flows, and the repository's own folder.
 
-use super::act::{self, Act};
+use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
 use super::{integration, named, shadow};
-use crate::gates::{Tool, holds_protected, is_protected, may_be_protected};
-use crate::shell::Word;
+use crate::gates::{holds_protected, is_protected, may_be_protected};
+use crate::shell::{self, Word};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = act
@@ -23,19 +23,29 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
 }
 
 /// Programs that take a folder with all that is in it.
-const TAKES: [&str; 11] = ["rm", "mv", "rmdir", "shred", "ln", "find", "chmod", "chown", "chattr", "mount", "install"];
+const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount"];
+
+/// What a program does with folders.
+fn takes(call: &Call<'_>) -> Takes {
+    let program = call.command.program().unwrap_or_default();
+    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
+    match program {
+        "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
+        // What is added to the rights of a hook leaves it a hook.
+        "chmod" | "chown" | "chgrp" if shell::only_adds_rights(call.command) => Takes::Nothing,
+        "chmod" | "chown" | "chgrp" => Takes::Everything,
+        _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
+        _ if TAKES.contains(&program) => Takes::Folders,
+        "ln" | "install" => Takes::Named,
+        _ if call.git.is_some() => Takes::Named,
+        _ => Takes::Nothing,
+    }
+}
 
 /// What a command is known to write.
 fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
     let call = &act.calls[at];
-    let program = call.command.program().unwrap_or_default();
-    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
-    let whole = matches!(by_git, "rm" | "mv") || matches!(program, "rm" | "mv" | "rmdir" | "shred");
-    let takes = match (whole, TAKES.contains(&program) || call.git.is_some()) {
-        (true, _) => Takes::Everything,
-        (false, true) => Takes::Folders,
-        (false, false) => Takes::Nothing,
-    };
+    let takes = takes(call);
     let from = &act.intent.folder;
     let mut paths = act::written(from, call.command);
     paths.extend(call.git.iter().flat_map(|told| integration::touched(from, told)));
@@ -80,7 +90,7 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
         named::is_named(path)
             || act.place(path).is_some_and(|place| {
                 let outside = place.worktree.is_none() && is_protected(&place.path);
-                place.of_git || outside || named::is_named(&place.inside) || act.scene.own.contains(&place.path)
+                place.of_git || outside || named::is_named(&place.inside) || act.is_own(&place.path)
             })
     };
     if let Some(path) = arguments.iter().flat_map(|path| named::seen(from, command, path)).find(holds) {
@@ -95,8 +105,7 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
         return Some(Finding::ask(act, "", format!("the text that is run names `{path}`, which holds the gates")));
     }
     let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
-    let Tool::Shell { command: text } = &act.intent.tool else { return None };
-    let path = named::named(text).filter(|_| unknown)?;
+    let path = unknown.then(|| act.named()).flatten()?;
     Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
 }
 
@@ -105,10 +114,12 @@ fn path_of(act: &Act<'_>, path: &str) -> Option<String> {
 }
 
 /// What a command does with folders.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Takes {
     /// It writes files.
     Nothing,
+    /// It may change those that are there for the gates.
+    Named,
     /// It changes a folder with what is in it.
     Folders,
     /// The same, also where it is the whole project.
@@ -126,7 +137,9 @@ fn finding(act: &Act<'_>, path: &str, takes: Takes) -> Option<Finding> {
             || (everything && path.is_empty())
     };
     let around = everything && place.is_some_and(|place| is_around(&place.path, &act.intent.folder));
-    let own = place.is_some_and(|place| place.of_git || act.scene.own.contains(&place.path));
+    let own = place.is_some_and(|place| {
+        place.of_git || act.is_own(&place.path) || (takes >= Takes::Folders && act.holds_own(&place.path))
+    });
     (around || own || seen.iter().any(holds)).then(|| block(path))
 }
 

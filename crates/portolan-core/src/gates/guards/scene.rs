@@ -23,7 +23,8 @@ pub struct Scene {
     pub messages: BTreeMap<String, String>,
     /// The runs and questions that only a person may answer, by the ids that they are answered under.
     pub human_questions: BTreeSet<String>,
-    /// Files of the gates that lie anywhere: the log of events, and the program itself.
+    /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
+    /// to it, and what a person has for all projects.
     pub own: BTreeSet<String>,
     /// When the call is judged.
     pub now: Timestamp,

@@ -30,16 +30,13 @@ fn configured(call: &Call<'_>) -> Option<Finding> {
 /// A program that is found on a `PATH` of the command's own.
 fn shadowed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     let command = call.command;
-    let path = |call: &Call<'_>| {
-        call.command.carried.iter().chain(&call.command.assignments).any(|given| given.name == "PATH")
-    };
     let name = |text: &str| PROGRAMS.contains(&text.rsplit('/').next().unwrap_or_default());
-    if act.calls.iter().any(path) && command.writes.iter().filter_map(Word::known).any(name) {
+    if act.sets_path && command.writes.iter().filter_map(Word::known).any(name) {
         let reason = "it writes a program that would be found in the place of `git`, `gh` or `portolan`";
         return Some(Finding::ask(act, "", reason));
     }
     let program = command.program().filter(|program| PROGRAMS.contains(program))?;
     let reads = call.git.as_ref().is_some_and(|told| matches!(told.action, Action::Reads));
-    (path(call) && !reads)
+    (call.sets("PATH") && !reads)
         .then(|| Finding::ask(act, "", format!("which `{program}` is run depends on the `PATH` that is set before it")))
 }

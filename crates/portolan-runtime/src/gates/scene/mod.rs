@@ -7,12 +7,13 @@
 pub(super) mod ask;
 mod config;
 mod ignores;
+mod own;
 pub(crate) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,7 +81,8 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let mut scene = Scene { environment: environment(), own: own(&intent.folder), ..Scene::default() };
+    let mut scene =
+        Scene { environment: environment(), own: own::around(Path::new(&intent.folder)), ..Scene::default() };
     for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
@@ -95,14 +97,6 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         }
     }
     Found { reading, wanted, scene }
-}
-
-/// The files of the gates that lie anywhere: this program, and the log where a variable names one.
-fn own(folder: &str) -> BTreeSet<String> {
-    let program = std::env::current_exe().ok();
-    let log = crate::audit::project_log(Path::new(folder));
-    let resolved = |path: &Path| paths::resolve(path.to_str()?, true)?.to_str().map(str::to_owned);
-    program.iter().chain([&log]).filter_map(|path| resolved(path)).collect()
 }
 
 /// What the shell of the call finds where it begins.

@@ -180,6 +180,37 @@ fn what_the_shell_finds_is_known_to_it() {
 }
 
 #[test]
+fn every_name_of_a_program_of_the_hooks_is_protected() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/1.0/portolan", "x");
+    fs::create_dir_all(scratch.at("plain/bin")).expect("a folder");
+    symlink("../1.0/portolan", scratch.at("plain/bin/portolan")).expect("a link");
+    symlink("bin", scratch.at("plain/own")).expect("a link");
+    let hook = scratch.text("plain/hooks/pre-commit");
+    let record = format!(
+        r#"{{"version":1,"pins":{{}},"files":[{{"host":"git","file":"{hook}","program":"{}"}}]}}"#,
+        scratch.text("plain/own/portolan")
+    );
+    scratch.write("repo/.portolan/installed.json", &record);
+    for name in
+        ["plain/own/portolan", "plain/bin/portolan", "plain/1.0/portolan", "plain/own", "plain/hooks/pre-commit"]
+    {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("ln -sfn /bin/true {path}")), Decision::Block, "{name}");
+    }
+    for name in ["plain/own", "plain/bin", "plain/1.0", "plain/hooks", "plain"] {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("mv {path} {path}2")), Decision::Block, "{name}");
+        assert_eq!(scratch.shell("repo", &format!("chmod -R a-x {path}")), Decision::Block, "{name}");
+    }
+    for name in ["plain/bin/other", "plain/deep", "plain/1.0/x"] {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("rm -rf {path}")), Decision::Allow, "{name}");
+    }
+}
+
+#[test]
 fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
     scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
