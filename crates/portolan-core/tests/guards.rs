@@ -3,6 +3,7 @@
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
 //! `push.default <value>`, `own <path>`,
+//! `tree <name>=<changed file> …`,
 //! `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
@@ -27,6 +28,8 @@ struct World {
     scene: Scene,
     guidelines: Guidelines,
     aliases: BTreeMap<String, String>,
+    /// The protected files that a tree has otherwise; `?` for one that cannot be looked at.
+    trees: BTreeMap<String, String>,
     must: Option<Decision>,
 }
 
@@ -61,7 +64,14 @@ impl World {
         guidelines.integration.push("release/*".to_owned());
         guidelines.commits.require_reference = false;
         let scene = Scene { typecheck: Verdict::NotConfigured, now: Timestamp(1), ..Scene::default() };
-        World { head: Some(worktree("/repo", "main")), scene, guidelines, aliases: BTreeMap::new(), must: None }
+        World {
+            head: Some(worktree("/repo", "main")),
+            scene,
+            guidelines,
+            aliases: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            must: None,
+        }
     }
 
     /// Where a path lies, as text alone says it.
@@ -108,6 +118,13 @@ impl World {
         for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named) {
             scene.places.insert(path.clone(), self.place(path));
         }
+        for (folder, name) in &wanted.trees {
+            let changed = self.trees.get(name).map_or("", String::as_str);
+            if changed != "?" {
+                let files = changed.split(' ').filter(|file| !file.is_empty()).map(str::to_owned).collect();
+                scene.trees.insert((folder.clone(), name.clone()), files);
+            }
+        }
         guards::judge(&intent, &reading, &scene, &self.guidelines)
     }
 
@@ -145,6 +162,10 @@ impl World {
             ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
             ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
             ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),
+            ("tree", rest) => {
+                let (name, files) = rest.split_once('=').expect("a tree and files");
+                self.trees.insert(name.to_owned(), files.to_owned());
+            }
             ("own", path) => drop(self.scene.own.insert(path.to_owned())),
             ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),
             ("file", rest) => {

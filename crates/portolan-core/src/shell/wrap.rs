@@ -265,6 +265,9 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             for text in git::texts(&command) {
                 run_words(&[text], &elsewhere, told);
             }
+            if git::runs_other_side(&command) {
+                told.doubts.push((Why::Hidden, text_of(&command.words)));
+            }
         }
         _ if programs::is_script(&program) => told.doubts.push((Why::Script, text_of(&command.words))),
         _ if programs::runs_programs(&name) => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),

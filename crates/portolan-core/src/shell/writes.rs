@@ -1,6 +1,6 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word, databases, rights};
+use super::{Command, Word, databases, git, rights};
 
 /// Paths that are no files of anybody.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -39,8 +39,7 @@ pub(super) fn add(command: &mut Command) {
         "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" => operands(arguments, &["-c", "-p", "--cmd"]),
         "patch" => patched(arguments),
         "sort" => valued(arguments, &["-o", "--output"]),
-        "git" if packs(arguments) => valued(arguments, &["-o", "--output"]),
-        "git" => valued(arguments, &["--output"]),
+        _ if name == "git" || name.starts_with("git-") => git::files(command),
         "curl" => fetched(arguments, &["-o", "--output"], &["--output-dir"]),
         "wget" => fetched(arguments, &["-O", "--output-document"], &["-P", "--directory-prefix"]),
         "openssl" => next_to(arguments, "-out"),
@@ -138,11 +137,6 @@ fn links(arguments: &[Word]) -> bool {
 
 fn is_mode(word: &Word) -> bool {
     word.known().is_some_and(|text| text.starts_with(['+', '=']))
-}
-
-/// Calls of git whose `-o` is a file, or a folder for files.
-fn packs(arguments: &[Word]) -> bool {
-    arguments.iter().any(|word| matches!(word.known(), Some("archive" | "format-patch")))
 }
 
 /// Files that are fetched: by their name, and into a folder.

@@ -21,6 +21,7 @@
 
 mod act;
 mod approvals;
+mod bygit;
 mod fetched;
 mod finding;
 mod forge;
@@ -92,7 +93,8 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named::paths(&intent.folder, command));
         let Some(told) = git::invocation(command) else { continue };
-        wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
+        wanted.paths.extend(bygit::touched(&intent.folder, command, &told).into_iter().flatten());
+        wanted.trees.extend(bygit::trees(&intent.folder, &told));
         let folders = act::folders(&intent.folder, &told);
         // What is made is looked at where it will be.
         if let Some(made) = act::subcommand(command).and_then(|(_, arguments)| made::folder(&told, arguments)) {

@@ -4,7 +4,7 @@
 use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
-use super::{integration, named, shadow};
+use super::{bygit, named, shadow};
 use crate::gates::{holds_protected, is_protected, may_be_protected};
 use crate::shell::{self, Word};
 
@@ -18,6 +18,8 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     for at in 0..act.calls.len() {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
+        let told = act.calls[at].git.as_ref();
+        found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
     }
     found
 }
@@ -34,6 +36,9 @@ fn takes(call: &Call<'_>) -> Takes {
         // What is added to the rights of a hook leaves it a hook.
         "chmod" | "chown" | "chgrp" if shell::only_adds_rights(call.command) => Takes::Nothing,
         "chmod" | "chown" | "chgrp" => Takes::Everything,
+        _ if by_git == "rm" && act::subcommand(call.command).is_some_and(|(_, words)| act::has(words, "--cached")) => {
+            Takes::Named
+        }
         _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
         _ if TAKES.contains(&program) => Takes::Folders,
         "ln" | "install" => Takes::Named,
@@ -48,7 +53,7 @@ fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
     let takes = takes(call);
     let from = &act.intent.folder;
     let mut paths = act::written(from, call.command);
-    paths.extend(call.git.iter().flat_map(|told| integration::touched(from, told)));
+    paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, call.command, told)));
     let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, takes)).collect();
     let mut patterns = named::patterns(from, call.command);
     // Git knows patterns of its own, also where they are quoted.
@@ -143,7 +148,7 @@ fn finding(act: &Act<'_>, path: &str, takes: Takes) -> Option<Finding> {
     (around || own || seen.iter().any(holds)).then(|| block(path))
 }
 
-fn block(path: &str) -> Finding {
+pub(super) fn block(path: &str) -> Finding {
     Finding::block("", format!("`{path}` holds the gates, or the repository itself; only a person changes it"))
         .remedy("ask the person whom you work for to change it")
 }

@@ -11,6 +11,9 @@ use crate::value::Timestamp;
 pub struct Scene {
     /// Where each path of [`Wanted`] lies. One that is missing could not be looked at.
     pub places: BTreeMap<String, Place>,
+    /// The protected files that each tree of [`Wanted`] has otherwise than the index of its folder, seen from the root of
+    /// the worktree. One that is missing could not be looked at; one that is no tree has none.
+    pub trees: BTreeMap<(String, String), Vec<String>>,
     /// The flow that is active for the session, if one is.
     pub flow: Option<FlowScene>,
     /// The bypasses on record that are not used up.
@@ -152,6 +155,8 @@ pub struct Wanted {
     pub folders: BTreeSet<String>,
     /// What programs are told of that may write it, and folders in which patterns are looked for.
     pub named: BTreeSet<String>,
+    /// Trees that come into the index, each with a folder that git works in.
+    pub trees: BTreeSet<(String, String)>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
     /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.

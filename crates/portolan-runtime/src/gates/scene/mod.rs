@@ -27,6 +27,8 @@ use portolan_core::shell::{self, Reading, Surroundings};
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
 const MAX_PATHS: usize = 512;
+/// How many trees are compared with the index.
+const MAX_TREES: usize = 4;
 /// In how many repositories aliases are asked for.
 const MAX_ALIASES: usize = 4;
 
@@ -90,6 +92,11 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     }
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
+    }
+    for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
+        if let Some(changed) = ask::changed(Path::new(folder), tree) {
+            scene.trees.insert((folder.clone(), tree.clone()), changed);
+        }
     }
     for path in &wanted.messages {
         if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
