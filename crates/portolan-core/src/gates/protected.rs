@@ -95,7 +95,7 @@ fn may_cover(expected: &str, place: &[&str], takes: bool) -> bool {
 }
 
 /// Whether a part of a pattern may match a name. A class in brackets counts for every character.
-fn part_matches(part: &str, name: &str) -> bool {
+pub(super) fn part_matches(part: &str, name: &str) -> bool {
     if name.starts_with('.') && !part.trim_start_matches('\\').starts_with('.') {
         return false;
     }

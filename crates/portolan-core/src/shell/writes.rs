@@ -1,6 +1,6 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word, databases, git, rights};
+use super::{Command, Word, copies, databases, git, rights};
 
 /// Paths that are no files of anybody.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -48,7 +48,7 @@ pub(super) fn add(command: &mut Command) {
         }
         "sqlite3" if databases::only_asks(arguments) => Vec::new(),
         "sqlite3" => operands(arguments, &["-cmd", "-init"]).into_iter().take(1).collect(),
-        "tar" | "unzip" | "cpio" if extracts(name, arguments) => extracted(arguments),
+        "tar" | "unzip" | "cpio" if copies::unpacks(name, arguments) => extracted(arguments),
         "find" => found(arguments),
         _ => Vec::new(),
     };
@@ -58,7 +58,7 @@ pub(super) fn add(command: &mut Command) {
 }
 
 /// The arguments that are no options and no values of these options.
-fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
+pub(super) fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
     let mut options = true;
@@ -130,7 +130,7 @@ fn copies_folders(arguments: &[Word]) -> bool {
 }
 
 /// `cp -l`, `cp -s`.
-fn links(arguments: &[Word]) -> bool {
+pub(crate) fn links(arguments: &[Word]) -> bool {
     let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['l', 's']);
     arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--link" | "--symbolic-link") || bundled(text))
 }
@@ -176,7 +176,7 @@ fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
 }
 
 /// The values of options: `-o x`, `-ox`, `--output=x`.
-fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
+pub(super) fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
         let Some(text) = word.known() else { continue };
@@ -223,15 +223,6 @@ fn patched(arguments: &[Word]) -> Vec<Word> {
     named.extend(operands(arguments, &["-p", "-i", "-d", "-o", "--input", "--directory"]).into_iter().take(1));
     // Without a file it writes what the patch names.
     if named.is_empty() { vec![Word::Dynamic] } else { named }
-}
-
-fn extracts(name: &str, arguments: &[Word]) -> bool {
-    let first = arguments.first().and_then(Word::known).unwrap_or_default();
-    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
-    let mut options = arguments.iter().filter_map(Word::known);
-    name != "tar"
-        || (!first.starts_with('-') && first.contains('x'))
-        || options.any(|text| bundled(text) || matches!(text, "--extract" | "--get"))
 }
 
 fn found(arguments: &[Word]) -> Vec<Word> {

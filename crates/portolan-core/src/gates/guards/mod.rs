@@ -22,6 +22,7 @@
 mod act;
 mod approvals;
 mod bygit;
+mod copied;
 mod fetched;
 mod finding;
 mod forge;
@@ -47,7 +48,7 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
-pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
+pub use scene::{FlowScene, Head, Held, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
 struct Guard {
@@ -92,6 +93,9 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
     for command in &reading.commands {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named::paths(&intent.folder, command));
+        let (sources, targets) = copied::paths(&intent.folder, command);
+        wanted.copied.extend(sources);
+        wanted.named.extend(targets);
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(bygit::touched(&intent.folder, command, &told).into_iter().flatten());
         wanted.trees.extend(bygit::trees(&intent.folder, &told));

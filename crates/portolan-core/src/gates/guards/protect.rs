@@ -4,7 +4,7 @@
 use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
-use super::{bygit, named, shadow};
+use super::{bygit, copied, named, shadow};
 use crate::gates::{holds_protected, is_protected, may_be_protected};
 use crate::shell::{self, Word};
 
@@ -18,6 +18,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     for at in 0..act.calls.len() {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
+        found.extend(copied::look(act, act.calls[at].command).map(|finding| finding.at(at)));
         let told = act.calls[at].git.as_ref();
         found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
     }
@@ -36,6 +37,11 @@ fn takes(call: &Call<'_>) -> Takes {
         // What is added to the rights of a hook leaves it a hook.
         "chmod" | "chown" | "chgrp" if shell::only_adds_rights(call.command) => Takes::Nothing,
         "chmod" | "chown" | "chgrp" => Takes::Everything,
+        // Its files would be written by their other name, and what is not in the source is taken away.
+        "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
+        "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
+            Takes::Everything
+        }
         _ if by_git == "rm" && act::subcommand(call.command).is_some_and(|(_, words)| act::has(words, "--cached")) => {
             Takes::Named
         }
@@ -51,10 +57,14 @@ fn takes(call: &Call<'_>) -> Takes {
 fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
     let call = &act.calls[at];
     let takes = takes(call);
+    let program = call.command.program().unwrap_or_default();
     let from = &act.intent.folder;
     let mut paths = act::written(from, call.command);
     paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, call.command, told)));
-    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, takes)).collect();
+    // What comes into a folder leaves it what it is.
+    let into = if matches!(program, "mv" | "cp") { copied::paths(from, call.command).1 } else { Vec::new() };
+    let taken = |path: &String| if into.contains(path) { takes.min(Takes::Named) } else { takes };
+    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, taken(path))).collect();
     let mut patterns = named::patterns(from, call.command);
     // Git knows patterns of its own, also where they are quoted.
     if call.git.is_some() {

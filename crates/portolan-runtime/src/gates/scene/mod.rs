@@ -6,6 +6,7 @@
 
 pub(super) mod ask;
 mod config;
+mod held;
 mod ignores;
 mod own;
 pub(crate) mod paths;
@@ -23,10 +24,14 @@ use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
 use portolan_core::shell::{self, Reading, Surroundings};
 
+use crate::pins;
+
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
 const MAX_PATHS: usize = 512;
+/// How many folders that are copied are looked into.
+const MAX_COPIED: usize = 16;
 /// How many trees are compared with the index.
 const MAX_TREES: usize = 4;
 /// In how many repositories aliases are asked for.
@@ -93,6 +98,12 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
     }
+    if !wanted.copied.is_empty() {
+        let home = std::env::home_dir().and_then(|home| paths::resolve(home.to_str()?, true));
+        scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
+        let held = |path: &String| Some((path.clone(), held::within(&paths::resolve(path, true)?)?));
+        scene.folders.extend(wanted.copied.iter().take(MAX_COPIED).filter_map(held));
+    }
     for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
         if let Some(changed) = ask::changed(Path::new(folder), tree) {
             scene.trees.insert((folder.clone(), tree.clone()), changed);
@@ -110,12 +121,22 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
 fn around(intent: &Intent, search: &mut Search) -> Surroundings {
     let Tool::Shell { .. } = intent.tool.deed() else { return Surroundings::default() };
     let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
-    let branch = worktree.and_then(|worktree| match &worktree.head {
+    let branch = worktree.as_ref().and_then(|worktree| match &worktree.head {
         Head::Branch(branch) => Some(branch.clone()),
         Head::Unborn(_) | Head::Detached(_) | Head::Unknown => None,
     });
     let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
-    Surroundings { folder: Some(intent.folder.clone()), home, branch }
+    let found = |name: &str| Some((name.to_owned(), pins::on_path(name)?.to_str()?.to_owned()));
+    let programs = ["git", "gh", "portolan"].into_iter().filter_map(found).collect();
+    let around =
+        Surroundings { folder: Some(intent.folder.clone()), home, branch, programs, ..Surroundings::default() };
+    let Some(worktree) = worktree else { return around };
+    Surroundings {
+        root: (!worktree.bare).then(|| worktree.root.clone()),
+        git_dir: Some(worktree.git_dir.clone()),
+        common_dir: Some(worktree.common_dir.clone()),
+        ..around
+    }
 }
 
 /// The variables of this process that ask for a bypass.

@@ -232,6 +232,28 @@ fn what_another_tree_would_bring_into_the_index_is_looked_at() {
 }
 
 #[test]
+fn what_a_copied_folder_holds_is_looked_at() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/x/.claude/settings.json", "{}");
+    scratch.write("plain/y/src/b.rs", "");
+    let (x, y) = (scratch.text("plain/x"), scratch.text("plain/y"));
+    for blocked in [
+        format!("cp -a {x}/. ."),
+        format!("cp -a {x}/.[a-z]* ."),
+        format!("cd {x} && cp -r . \"$OLDPWD\""),
+        "rm \"$(git rev-parse --git-path hooks/pre-commit)\"".to_owned(),
+        "cd src && rm -rf \"$(git rev-parse --git-dir)/hooks\"".to_owned(),
+    ] {
+        assert_eq!(scratch.shell("repo", &blocked), Decision::Block, "{blocked}");
+    }
+    for free in [format!("cp -a {y}/. ."), format!("cp -r {x} {y}"), "cp -r src lib".to_owned()] {
+        assert_eq!(scratch.shell("repo", &free), Decision::Allow, "{free}");
+    }
+    assert_eq!(scratch.shell("repo", &format!("cp -a {x}/z/. .")), Decision::Ask, "it is not there yet");
+}
+
+#[test]
 fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
     scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
