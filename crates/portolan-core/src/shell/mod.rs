@@ -32,7 +32,7 @@ mod writes;
 
 pub(crate) use copies::{Copied, copied};
 pub use git::alias::expand;
-pub(crate) use programs::is_interpreter;
+pub(crate) use programs::{is_interpreter, starts_others};
 pub(crate) use rights::only_adds as only_adds_rights;
 pub(crate) use writes::links;
 

@@ -180,6 +180,164 @@ const WRAPPERS: &[Wrapper] = &[
         operands: 1,
     },
     Wrapper {
+        names: &["unshare"],
+        flags: &[
+            "-m",
+            "-u",
+            "-i",
+            "-n",
+            "-p",
+            "-U",
+            "-C",
+            "-T",
+            "-f",
+            "-r",
+            "-c",
+            "--mount",
+            "--uts",
+            "--ipc",
+            "--net",
+            "--pid",
+            "--user",
+            "--cgroup",
+            "--time",
+            "--fork",
+            "--map-root-user",
+            "--map-current-user",
+            "--mount-proc",
+            "--kill-child",
+            "--keep-caps",
+        ],
+        valued: &["-R", "-w", "-S", "-G", "--root", "--wd", "--setuid", "--setgid"],
+        operands: 0,
+    },
+    Wrapper {
+        names: &["nsenter"],
+        flags: &["-a", "-m", "-u", "-i", "-n", "-p", "-C", "-U", "-T", "-F", "-r", "-w", "--all", "--no-fork"],
+        valued: &["-t", "-S", "-G", "--target", "--setuid", "--setgid"],
+        operands: 0,
+    },
+    Wrapper {
+        names: &["setpriv"],
+        flags: &["--no-new-privs", "--clear-groups", "--keep-groups", "--init-groups", "--reset-env", "--nnp"],
+        valued: &[
+            "--reuid",
+            "--regid",
+            "--ruid",
+            "--rgid",
+            "--euid",
+            "--egid",
+            "--groups",
+            "--inh-caps",
+            "--ambient-caps",
+            "--bounding-set",
+            "--securebits",
+            "--pdeathsig",
+        ],
+        operands: 0,
+    },
+    Wrapper {
+        names: &["prlimit"],
+        flags: &[
+            "--core",
+            "--cpu",
+            "--data",
+            "--fsize",
+            "--nofile",
+            "--nproc",
+            "--stack",
+            "--as",
+            "--rss",
+            "--memlock",
+            "--nice",
+        ],
+        valued: &[],
+        operands: 0,
+    },
+    Wrapper { names: &["chrt"], flags: &["-f", "-r", "-b", "-o", "-i", "-R", "-v"], valued: &[], operands: 1 },
+    Wrapper {
+        names: &["linux32", "linux64", "i386", "x86_64", "uname26"],
+        flags: &["-R", "-v", "-B", "-F", "-I", "-L", "-S", "-T", "-X", "-Z", "-3", "--addr-no-randomize"],
+        valued: &[],
+        operands: 0,
+    },
+    Wrapper {
+        names: &["strace", "ltrace"],
+        flags: &[
+            "-f",
+            "-c",
+            "-C",
+            "-d",
+            "-q",
+            "-r",
+            "-t",
+            "-T",
+            "-v",
+            "-w",
+            "-x",
+            "-y",
+            "-k",
+            "-z",
+            "-Z",
+            "-i",
+            "-D",
+            "-F",
+            "-S",
+            "--follow-forks",
+            "--summary-only",
+            "--quiet",
+        ],
+        valued: &[
+            "-e", "-o", "-p", "-s", "-a", "-E", "-u", "-I", "-O", "-P", "-b", "-X", "-l", "-n", "--trace", "--output",
+        ],
+        operands: 0,
+    },
+    Wrapper { names: &["chroot"], flags: &["--skip-chdir"], valued: &["--userspec", "--groups"], operands: 1 },
+    Wrapper {
+        names: &["systemd-run"],
+        flags: &[
+            "--user",
+            "--system",
+            "--scope",
+            "--wait",
+            "--pipe",
+            "-P",
+            "-q",
+            "--quiet",
+            "-t",
+            "--pty",
+            "-d",
+            "--same-dir",
+            "-G",
+            "--collect",
+            "-r",
+            "--no-block",
+            "--no-ask-password",
+        ],
+        valued: &[
+            "-p",
+            "--property",
+            "-u",
+            "--unit",
+            "-E",
+            "--setenv",
+            "--uid",
+            "--gid",
+            "--slice",
+            "--working-directory",
+            "--description",
+            "--on-active",
+            "--on-calendar",
+        ],
+        operands: 0,
+    },
+    Wrapper {
+        names: &["ld.so"],
+        flags: &["--inhibit-cache"],
+        valued: &["--library-path", "--preload", "--argv0", "--audit"],
+        operands: 0,
+    },
+    Wrapper {
         names: &["watch"],
         flags: &["-d", "-t", "-b", "-e", "-g", "-c", "-x", "-p", "--differences", "--no-title", "--exec"],
         valued: &["-n", "-q", "--interval"],
@@ -218,7 +376,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         told.commands.push(command);
         return Vec::new();
     };
-    let name = programs::base_name(&program).to_owned();
+    let name = programs::called(&program).to_owned();
     if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) {
         return started(wrapper, &name, command, told);
     }
@@ -254,6 +412,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             run_words(text.as_slice(), &command, told);
         }
         "su" | "script" => option_text(&command, told),
+        "ssh" | "at" | "batch" | "crontab" | "npx" | "npm" => handed(&name, &command, told),
         "find" | "gfind" | "fd" | "fdfind" => {
             let started = found(&command);
             told.commands.push(command);
@@ -300,7 +459,10 @@ fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told)
                 run_words(&[std::slice::from_ref(value), rest.as_slice()].concat(), &command, told);
                 return Vec::new();
             }
-            ("time" | "gtime", "-o" | "--output") => command.writes.push(value.clone()),
+            ("time" | "gtime" | "strace" | "ltrace", "-o" | "--output") => match value.known() {
+                Some(text) if text.starts_with(['|', '!']) => run_words(&[Word::from(&text[1..])], &command, told),
+                _ => command.writes.push(value.clone()),
+            },
             _ => {}
         }
     }
@@ -463,6 +625,9 @@ fn short(
 
 /// `sh -c text`, `sh file`, `sh < text`.
 fn shell(command: &Command, told: &mut Told) {
+    if programs::is_reached(command) {
+        told.commands.push(Command { writes: Vec::new(), ..command.clone() });
+    }
     let (mut at, mut text_follows, mut from_stdin) = (1, false, false);
     while let Some(word) = command.words.get(at) {
         let Some(option) = word.known() else {
@@ -522,6 +687,16 @@ fn run_words(words: &[Word], command: &Command, told: &mut Told) {
 
 /// `su -c text`: the text after the option, also in a bundle.
 fn option_text(command: &Command, told: &mut Told) {
+    let attached = |word: &Word| {
+        let text = word.known()?;
+        text.strip_prefix("--command=")
+            .or_else(|| text.strip_prefix("-c").filter(|rest| !rest.is_empty()))
+            .map(Word::from)
+    };
+    if let Some(text) = command.words.iter().find_map(attached) {
+        run_words(&[text], command, told);
+        return;
+    }
     let takes = |word: &Word| {
         word.known().is_some_and(|text| text.starts_with('-') && text.ends_with('c') || text == "--command")
     };
@@ -533,6 +708,52 @@ fn option_text(command: &Command, told: &mut Told) {
         ),
         None => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
     }
+}
+
+/// Texts that a program hands to a shell, here or later.
+fn handed(name: &str, command: &Command, told: &mut Told) {
+    let arguments = &command.words[1..];
+    let has = |names: &[&str]| arguments.iter().filter_map(Word::known).any(|word| names.contains(&word));
+    match name {
+        "ssh" if let Some(rest) = on_this_machine(arguments) => {
+            let elsewhere = Command { folders: vec![Word::Dynamic], ..command.clone() };
+            run_words(rest, &elsewhere, told);
+        }
+        "npx" | "npm" if name == "npx" || has(&["exec", "x"]) => {
+            let at = arguments.iter().position(|word| matches!(word.known(), Some("-c" | "--call")));
+            if let Some(at) = at {
+                run_words(&arguments[(at + 1).min(arguments.len())..(at + 2).min(arguments.len())], command, told);
+            }
+            told.doubts.push((Why::RunsPrograms, text_of(&command.words)));
+        }
+        "at" | "batch" | "crontab" if !has(&["-l", "-r", "-d", "-c", "-e", "-V"]) => {
+            let file =
+                if name == "crontab" { arguments.iter().any(|word| word.known() != Some("-")) } else { has(&["-f"]) };
+            match &command.stdin {
+                _ if file => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
+                Some(text) => run_words(std::slice::from_ref(text), command, told),
+                None => told.doubts.push((Why::DynamicText, text_of(&command.words))),
+            }
+        }
+        _ => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
+    }
+}
+
+/// What `ssh` runs on the machine that it is called on.
+fn on_this_machine(arguments: &[Word]) -> Option<&[Word]> {
+    let mut at = 0;
+    while let Some(text) = arguments.get(at)?.known() {
+        match text.strip_prefix('-') {
+            // Its options with a value have one letter each.
+            Some(rest) if rest.len() == 1 && "BbcDEeFIiJLlmOoPpRSWw".contains(rest) => at += 2,
+            Some(_) => at += 1,
+            None => break,
+        }
+    }
+    let host = arguments.get(at)?.known()?;
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let local = matches!(host, "localhost" | "::1" | "0.0.0.0" | "ip6-localhost") || host.starts_with("127.");
+    local.then(|| &arguments[at + 1..]).filter(|rest| !rest.is_empty())
 }
 
 /// What `find -exec` starts.

@@ -19,6 +19,7 @@ pub(super) fn add(command: &mut Command) {
     };
     let arguments = &command.words[1..];
     let more = match name {
+        "uniq" => operands(arguments, &["-f", "-s", "-w"]).into_iter().skip(1).collect(),
         "tee" | "sponge" => operands(arguments, &[]),
         "truncate" => operands(arguments, &["-s", "--size", "-r", "--reference"]),
         "touch" => operands(arguments, &["-d", "-t", "-r", "--date", "--reference"]),

@@ -37,6 +37,7 @@ mod push;
 mod scene;
 mod settings;
 mod shadow;
+mod starters;
 mod typecheck;
 mod undecidable;
 
