@@ -20,6 +20,7 @@ mod builtins;
 mod copies;
 mod databases;
 pub mod git;
+mod handed;
 mod making;
 mod memory;
 mod programs;
@@ -28,6 +29,7 @@ mod rights;
 mod walk;
 mod words;
 mod wrap;
+mod wrappers;
 mod writes;
 
 pub(crate) use copies::{Copied, copied};

@@ -36,7 +36,7 @@ pub(super) fn look(act: &Act<'_>, command: &Command) -> Option<Finding> {
     let program = command.program().unwrap_or_default();
     let reason =
         || format!("what `{program}` puts into the root of the worktree may take the place of what holds the gates");
-    found.iter().any(|landing| *landing == Landing::Unknown).then(|| Finding::ask(act, "", reason()))
+    found.contains(&Landing::Unknown).then(|| Finding::ask(act, "", reason()))
 }
 
 #[derive(PartialEq, Eq)]
