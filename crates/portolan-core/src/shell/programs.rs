@@ -177,6 +177,8 @@ pub(super) fn is_script(program: &str) -> bool {
 pub(super) enum To {
     /// Into a folder.
     Folder(Word),
+    /// Into one whose name matches.
+    Matching(String),
     /// Home.
     Home,
     /// Where it was before.
@@ -200,6 +202,7 @@ pub(super) fn moves_to(command: &Command) -> Option<To> {
         {
             Some(To::Folder(Word::Known(folder.clone())))
         }
+        ("cd" | "pushd" | "chdir", Some(Word::Pattern(pattern))) => Some(To::Matching(pattern.clone())),
         ("popd", None) => Some(To::Popped),
         ("cd" | "pushd" | "chdir" | "popd", _) => Some(To::Anywhere),
         _ => None,

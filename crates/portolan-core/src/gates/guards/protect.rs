@@ -119,6 +119,16 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
     if let Some(path) = named::in_program(command) {
         return Some(Finding::ask(act, "", format!("the text that is run names `{path}`, which holds the gates")));
     }
+    let gates = |folder: &Word| match folder {
+        Word::Pattern(pattern) => may_be_protected(&format!("{pattern}/*"), false).then(|| pattern.clone()),
+        Word::Known(_) | Word::Dynamic | Word::Spread => None,
+    };
+    if !command.writes.is_empty()
+        && let Some(pattern) = command.folders.iter().find_map(gates)
+    {
+        let reason = format!("a file is written in `{pattern}`, which may be a folder that holds the gates");
+        return Some(Finding::ask(act, "", reason));
+    }
     let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
     let path = unknown.then(|| act.named()).flatten()?;
     Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
