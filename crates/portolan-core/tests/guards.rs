@@ -2,7 +2,9 @@
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `blocked <request>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+//! `push.default <value>`, `blocked <request>`, `own <path>`, `tree <name>=<changed file> …`,
+//! `holds <folder>=<protected file> …`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not
+//! what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -12,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portolan_core::gates::bypass::{Bypass, Source, Uses};
-use portolan_core::gates::guards::{self, FlowScene, Head, Operation, Place, Scene, Verdict, Worktree};
+use portolan_core::gates::guards::{self, FlowScene, Head, Held, Operation, Place, Scene, Verdict, Worktree};
 use portolan_core::gates::guidelines::{IssueProvider, Level, Who};
 use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, names};
 use portolan_core::shell::{self, Surroundings};
@@ -26,6 +28,10 @@ struct World {
     scene: Scene,
     guidelines: Guidelines,
     aliases: BTreeMap<String, String>,
+    /// The protected files that a tree has otherwise; `?` for one that cannot be looked at.
+    trees: BTreeMap<String, String>,
+    /// What is in folders that are copied.
+    folders: BTreeMap<String, Held>,
     must: Option<Decision>,
 }
 
@@ -60,7 +66,15 @@ impl World {
         guidelines.integration.push("release/*".to_owned());
         guidelines.commits.require_reference = false;
         let scene = Scene { typecheck: Verdict::NotConfigured, now: Timestamp(1), ..Scene::default() };
-        World { head: Some(worktree("/repo", "main")), scene, guidelines, aliases: BTreeMap::new(), must: None }
+        World {
+            head: Some(worktree("/repo", "main")),
+            scene,
+            guidelines,
+            aliases: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            must: None,
+        }
     }
 
     /// Where a path lies, as text alone says it.
@@ -107,6 +121,18 @@ impl World {
         for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named) {
             scene.places.insert(path.clone(), self.place(path));
         }
+        scene.home = Some("/home/me".to_owned());
+        for path in &wanted.copied {
+            let held = self.folders.iter().find(|(name, _)| self.place(path).path == **name);
+            scene.folders.extend(held.map(|(_, held)| (path.clone(), held.clone())));
+        }
+        for (folder, name) in &wanted.trees {
+            let changed = self.trees.get(name).map_or("", String::as_str);
+            if changed != "?" {
+                let files = changed.split(' ').filter(|file| !file.is_empty()).map(str::to_owned).collect();
+                scene.trees.insert((folder.clone(), name.clone()), files);
+            }
+        }
         guards::judge(&intent, &reading, &scene, &self.guidelines)
     }
 
@@ -115,7 +141,20 @@ impl World {
             Head::Branch(branch) => Some(branch.clone()),
             _ => None,
         });
-        Surroundings { folder: Some("/repo".to_owned()), home: Some("/home/me".to_owned()), branch }
+        let text = |text: &str| Some(text.to_owned());
+        let git = self.head.is_some().then(|| "/repo/.git".to_owned());
+        Surroundings {
+            folder: text("/repo"),
+            home: text("/home/me"),
+            branch,
+            root: text("/repo").filter(|_| self.head.is_some()),
+            git_dir: git.clone(),
+            common_dir: git,
+            programs: vec![
+                ("git".to_owned(), "/usr/bin/git".to_owned()),
+                ("portolan".to_owned(), "/opt/bin/portolan".to_owned()),
+            ],
+        }
     }
 
     fn shell(&self, command: &str) -> Vec<Judgement> {
@@ -148,6 +187,16 @@ impl World {
                 let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
                 drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
             }
+            ("holds", rest) => {
+                let (path, files) = rest.split_once('=').expect("a folder and files");
+                let protected = files.split(' ').filter(|file| !matches!(*file, "" | "…")).map(str::to_owned).collect();
+                self.folders.insert(path.to_owned(), Held { protected, whole: !files.contains('…') });
+            }
+            ("tree", rest) => {
+                let (name, files) = rest.split_once('=').expect("a tree and files");
+                self.trees.insert(name.to_owned(), files.to_owned());
+            }
+            ("own", path) => drop(self.scene.own.insert(path.to_owned())),
             ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),
             ("file", rest) => {
                 let (path, text) = rest.split_once('=').expect("a path and a text");

@@ -205,6 +205,7 @@ fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
         folder: Some("/repo".to_owned()),
         home: Some("/home/me".to_owned()),
         branch: Some("feat/1".to_owned()),
+        ..Surroundings::default()
     };
     lines(&shell::expand(&shell::read_in(text, &around), aliases))
 }

@@ -2,7 +2,7 @@
 
 /// What is protected, wherever in a project it stands: hosts also read their settings in subfolders. A pattern that ends
 /// in `/**` is a folder with all that is in it, one that ends in `*` is all files whose names begin so.
-pub const PROTECTED: [&str; 18] = [
+pub const PROTECTED: [&str; 19] = [
     ".claude/settings*",
     ".codex/hooks.json",
     ".codex/config.toml",
@@ -22,6 +22,7 @@ pub const PROTECTED: [&str; 18] = [
     ".gitconfig",
     ".config/git/**",
     ".config/opencode/**",
+    ".local/share/portolan/**",
 ];
 
 /// What agents write beneath a protected folder, because it is content of the project.
@@ -94,7 +95,7 @@ fn may_cover(expected: &str, place: &[&str], takes: bool) -> bool {
 }
 
 /// Whether a part of a pattern may match a name. A class in brackets counts for every character.
-fn part_matches(part: &str, name: &str) -> bool {
+pub(super) fn part_matches(part: &str, name: &str) -> bool {
     if name.starts_with('.') && !part.trim_start_matches('\\').starts_with('.') {
         return false;
     }
@@ -203,6 +204,7 @@ mod tests {
             "/home/me/.gitconfig",
             "/home/me/.config/git/config",
             "/home/me/.claude.json",
+            "/home/me/.local/share/portolan/people",
         ] {
             assert!(is_protected(path), "{path}");
         }

@@ -16,6 +16,7 @@ impl Walk<'_> {
         let memory = Arc::make_mut(&mut self.memory);
         let success = match to {
             programs::To::Folder(folder) => folders.iter().map(|from| join(from, &folder)).collect(),
+            programs::To::Matching(pattern) => folders.iter().map(|from| matching(from, &pattern)).collect(),
             programs::To::Home => vec![memory.value("HOME").cloned().unwrap_or(Word::Dynamic)],
             programs::To::Previous if sure => memory.previous(),
             programs::To::Popped if sure => memory.pop().unwrap_or_else(nowhere),
@@ -53,5 +54,15 @@ impl Walk<'_> {
             memory.set(&given.name, &given.value, true);
         }
         Arc::new(memory)
+    }
+}
+
+/// A folder whose name matches, seen from `from`.
+fn matching(from: &Word, pattern: &str) -> Word {
+    match from {
+        _ if pattern.starts_with('/') => Word::Pattern(pattern.to_owned()),
+        Word::Known(from) if from == "." => Word::Pattern(pattern.to_owned()),
+        Word::Known(from) => Word::Pattern(format!("{from}/{pattern}")),
+        Word::Dynamic | Word::Spread | Word::Pattern(_) => Word::Dynamic,
     }
 }

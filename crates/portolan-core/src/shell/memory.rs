@@ -85,6 +85,11 @@ impl Memory {
         self.around.folder.as_deref()
     }
 
+    /// What is known of where the shell begins.
+    pub(super) fn around(&self) -> &Surroundings {
+        &self.around
+    }
+
     /// What is checked out where the shell begins.
     pub(super) fn branch(&self) -> Option<&str> {
         self.around.branch.as_deref()

@@ -17,18 +17,26 @@ use std::sync::Arc;
 
 mod branches;
 mod builtins;
+mod copies;
+mod databases;
 pub mod git;
+mod handed;
 mod making;
 mod memory;
 mod programs;
 mod queue;
+mod rights;
 mod walk;
 mod words;
 mod wrap;
+mod wrappers;
 mod writes;
 
+pub(crate) use copies::{Copied, copied};
 pub use git::alias::expand;
-pub(crate) use programs::is_interpreter;
+pub(crate) use programs::{is_interpreter, starts_others};
+pub(crate) use rights::only_adds as only_adds_rights;
+pub(crate) use writes::links;
 
 /// The longest text that is read.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -165,6 +173,14 @@ pub struct Surroundings {
     pub home: Option<String>,
     /// The branch that is checked out in `folder`.
     pub branch: Option<String>,
+    /// The worktree around `folder`.
+    pub root: Option<String>,
+    /// Where the worktree has its state.
+    pub git_dir: Option<String>,
+    /// Where the state of all worktrees of the repository is.
+    pub common_dir: Option<String>,
+    /// Where the search path leads to programs that matter, by their names.
+    pub programs: Vec<(String, String)>,
 }
 
 /// Every simple command that could run when a shell is given `text`.

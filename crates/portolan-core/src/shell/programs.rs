@@ -9,6 +9,31 @@ pub(super) fn base_name(program: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
+/// The same, by one name for those that have many.
+pub(super) fn called(program: &str) -> &str {
+    let name = base_name(program);
+    let loads = ["ld-linux", "ld-musl", "ld64.so"].iter().any(|start| name.starts_with(start));
+    if loads { "ld.so" } else { name }
+}
+
+/// Whether a shell is given variables that reach past the text which it runs.
+pub(super) fn is_reached(command: &Command) -> bool {
+    let given = || command.carried.iter().chain(&command.assignments);
+    let text = command.words.iter().any(|word| {
+        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
+    });
+    given().any(|given| match given.name.as_str() {
+        "BASH_ENV" | "ENV" | "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => true,
+        // What the text itself calls is judged by what is set for it.
+        name => !text && (name.starts_with("GIT_CONFIG") || matches!(name, "GIT_EXEC_PATH" | "GIT_DIR")),
+    })
+}
+
+/// Whether a program starts others that are not to be seen.
+pub(crate) fn starts_others(program: &str) -> bool {
+    is_shell(base_name(program)) || runs_programs(base_name(program)) || is_script(program)
+}
+
 /// Programs that run others, which a file, a network or their own language names.
 const RUNNERS: &[&str] = &[
     "make",
@@ -63,16 +88,13 @@ const RUNNERS: &[&str] = &[
     "act",
     "tmux",
     "screen",
-    "at",
-    "batch",
-    "crontab",
-    "systemd-run",
     "gdb",
-    "strace",
-    "ltrace",
-    "chroot",
-    "unshare",
-    "nsenter",
+    "bwrap",
+    "firejail",
+    "perf",
+    "valgrind",
+    "setarch",
+    "start-stop-daemon",
     "vim",
     "vi",
     "nvim",
@@ -155,6 +177,8 @@ pub(super) fn is_script(program: &str) -> bool {
 pub(super) enum To {
     /// Into a folder.
     Folder(Word),
+    /// Into one whose name matches.
+    Matching(String),
     /// Home.
     Home,
     /// Where it was before.
@@ -178,6 +202,7 @@ pub(super) fn moves_to(command: &Command) -> Option<To> {
         {
             Some(To::Folder(Word::Known(folder.clone())))
         }
+        ("cd" | "pushd" | "chdir", Some(Word::Pattern(pattern))) => Some(To::Matching(pattern.clone())),
         ("popd", None) => Some(To::Popped),
         ("cd" | "pushd" | "chdir" | "popd", _) => Some(To::Anywhere),
         _ => None,

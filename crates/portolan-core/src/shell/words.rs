@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::making::{Making, Piece};
 use super::walk::{Folders, Walk, join};
-use super::{Command, Why, Word};
+use super::{Command, Surroundings, Why, Word};
 
 impl Walk<'_> {
     /// The words that `word` comes to; the commands in it are told on the way.
@@ -221,6 +221,9 @@ impl Walk<'_> {
     fn repeated(&mut self, body: &StmtSeq) -> Option<String> {
         let before = self.told();
         self.subshell(body);
+        if let Some(path) = located(self.memory.around(), body.span.slice(self.source)) {
+            return Some(path);
+        }
         let [command] = self.told_since(before) else { return None };
         if body.len() != 1 || !command.writes.is_empty() {
             return None;
@@ -229,7 +232,44 @@ impl Walk<'_> {
             let text = command.stdin.as_ref().and_then(Word::known)?;
             return Some(text.trim_end_matches('\n').to_owned());
         }
-        self.branch(command)
+        match command.words.as_slice() {
+            [word] | [word, _] if word.known() == Some("pwd") => self.variable("PWD")?.known().map(str::to_owned),
+            _ => self.branch(command).or_else(|| self.of_repository(command)),
+        }
+    }
+
+    /// A folder of the repository that a call of git names, such as `git rev-parse --git-dir`: as an absolute path.
+    fn of_repository(&self, command: &Command) -> Option<String> {
+        let around = self.memory.around();
+        let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
+        let mut words = words?;
+        words.retain(|word| !word.starts_with("--path-format"));
+        let mut folder = match &command.folders[..] {
+            [folder] => folder.clone(),
+            _ => return None,
+        };
+        if let ["git", "-C", to, ..] = words[..] {
+            folder = join(&folder, &Word::from(to));
+            words.drain(1..3);
+        }
+        let plain =
+            !command.assignments.iter().chain(command.carried.iter()).any(|given| given.name.starts_with("GIT_"));
+        let ["git", "rev-parse", asked @ ..] = &words[..] else { return None };
+        let inside = is_within(around, folder.known()?);
+        let found = match asked {
+            ["--git-dir" | "--absolute-git-dir"] => around.git_dir.clone(),
+            ["--git-common-dir"] => around.common_dir.clone(),
+            ["--show-toplevel"] => around.root.clone(),
+            ["--git-path", path] => {
+                let shared = ["hooks", "config", "info", "refs", "objects", "packed-refs", "logs/refs"];
+                let is_shared =
+                    shared.iter().any(|name| path.strip_prefix(name).is_some_and(|rest| !rest.contains("..")));
+                let of = if is_shared { &around.common_dir } else { &around.git_dir };
+                of.as_ref().map(|folder| format!("{folder}/{path}"))
+            }
+            _ => None,
+        };
+        found.filter(|_| plain && inside)
     }
 
     /// The branch that a call of git names, as long as nothing in the text may have checked out another.
@@ -375,6 +415,32 @@ pub(super) fn names_branch(command: &Command) -> bool {
                 | ["git", "symbolic-ref", "--short", "HEAD"]
         )
     })
+}
+
+/// Where the search path leads to a program, for a text that asks it: `command -v git`.
+fn located(around: &Surroundings, text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let name = match words[..] {
+        ["which", name] | ["command", "-v", name] | ["type", "-P" | "-p", name] => name,
+        _ => return None,
+    };
+    around.programs.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+}
+
+/// Whether a folder, seen from where the shell begins, lies in the worktree around that.
+fn is_within(around: &Surroundings, folder: &str) -> bool {
+    let (Some(start), Some(root)) = (&around.folder, &around.root) else { return false };
+    let whole = if folder.starts_with('/') { folder.to_owned() } else { format!("{start}/{folder}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let whole = format!("/{}", parts.join("/"));
+    whole.strip_prefix(root.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Text between backquotes as the inner shell reads it.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use super::handed::{handed, option_text};
 use super::walk::join;
+use super::wrappers::{Options, WRAPPERS, Wrapper, options};
 use super::{Assignment, Command, Why, Word, git, programs};
 
 /// A text that is read on its own.
@@ -25,167 +27,6 @@ pub(super) struct Told {
     /// Whether the shell itself may be elsewhere after it.
     pub(super) moves: bool,
 }
-
-/// A program that starts what follows its options: those without and those with a value, and how many operands of its own
-/// it has.
-struct Wrapper {
-    names: &'static [&'static str],
-    flags: &'static [&'static str],
-    valued: &'static [&'static str],
-    operands: usize,
-}
-
-const fn plain(names: &'static [&'static str]) -> Wrapper {
-    Wrapper { names, flags: &[], valued: &[], operands: 0 }
-}
-
-const WRAPPERS: &[Wrapper] = &[
-    plain(&[
-        "builtin",
-        "nohup",
-        "noglob",
-        "nocorrect",
-        "busybox",
-        "toybox",
-        "eatmydata",
-        "winpty",
-        "chronic",
-        "-",
-        "--",
-        "!",
-    ]),
-    Wrapper { names: &["command"], flags: &["-p"], valued: &[], operands: 0 },
-    Wrapper { names: &["exec"], flags: &["-c", "-l"], valued: &["-a"], operands: 0 },
-    Wrapper {
-        names: &["time", "gtime"],
-        flags: &["-p", "-v", "-a", "-q", "--verbose", "--portability", "--append", "--quiet"],
-        valued: &["-f", "-o", "--format", "--output"],
-        operands: 0,
-    },
-    Wrapper {
-        names: &["sudo"],
-        flags: &[
-            "-E",
-            "-n",
-            "-H",
-            "-k",
-            "-b",
-            "-S",
-            "-A",
-            "-P",
-            "-B",
-            "-i",
-            "-s",
-            "-N",
-            "--preserve-env",
-            "--non-interactive",
-            "--set-home",
-            "--background",
-            "--stdin",
-            "--login",
-            "--shell",
-            "--askpass",
-        ],
-        valued: &[
-            "-u", "-g", "-p", "-C", "-T", "-h", "-D", "-R", "-r", "-t", "--user", "--group", "--prompt", "--host",
-            "--chdir",
-        ],
-        operands: 0,
-    },
-    Wrapper { names: &["doas"], flags: &["-n", "-L", "-s"], valued: &["-u", "-a", "-C"], operands: 0 },
-    Wrapper { names: &["nice", "gnice"], flags: &[], valued: &["-n", "--adjustment"], operands: 0 },
-    Wrapper {
-        names: &["ionice"],
-        flags: &["-t", "--ignore"],
-        valued: &["-c", "-n", "--class", "--classdata"],
-        operands: 0,
-    },
-    Wrapper {
-        names: &["timeout", "gtimeout"],
-        flags: &["-v", "-f", "-p", "--verbose", "--preserve-status", "--foreground"],
-        valued: &["-s", "-k", "--signal", "--kill-after"],
-        operands: 1,
-    },
-    Wrapper {
-        names: &["stdbuf"],
-        flags: &[],
-        valued: &["-i", "-o", "-e", "--input", "--output", "--error"],
-        operands: 0,
-    },
-    Wrapper { names: &["setsid"], flags: &["-f", "-w", "-c", "--fork", "--wait", "--ctty"], valued: &[], operands: 0 },
-    Wrapper { names: &["caffeinate"], flags: &["-d", "-i", "-m", "-s", "-u"], valued: &["-t", "-w"], operands: 0 },
-    Wrapper { names: &["taskset", "faketime"], flags: &["-a", "-c"], valued: &[], operands: 1 },
-    Wrapper {
-        names: &["env", "genv"],
-        flags: &["-i", "-0", "-v", "--ignore-environment", "--null", "--debug"],
-        valued: &["-u", "-C", "-S", "--unset", "--chdir", "--split-string"],
-        operands: 0,
-    },
-    Wrapper { names: &["cross-env", "fakeroot"], flags: &[], valued: &[], operands: 0 },
-    Wrapper {
-        names: &["xargs", "gxargs"],
-        flags: &[
-            "-0",
-            "-r",
-            "-t",
-            "-p",
-            "-x",
-            "-o",
-            "--null",
-            "--no-run-if-empty",
-            "--verbose",
-            "--interactive",
-            "--exit",
-            "--open-tty",
-        ],
-        valued: &[
-            "-I",
-            "-n",
-            "-P",
-            "-L",
-            "-s",
-            "-d",
-            "-E",
-            "-a",
-            "-J",
-            "-R",
-            "--replace",
-            "--max-args",
-            "--max-procs",
-            "--max-lines",
-            "--max-chars",
-            "--delimiter",
-            "--eof",
-            "--arg-file",
-        ],
-        operands: 0,
-    },
-    Wrapper {
-        names: &["flock"],
-        flags: &[
-            "-s",
-            "-x",
-            "-e",
-            "-n",
-            "-u",
-            "-o",
-            "-F",
-            "--shared",
-            "--exclusive",
-            "--nonblock",
-            "--close",
-            "--no-fork",
-        ],
-        valued: &["-w", "-E", "--timeout", "--wait", "--conflict-exit-code"],
-        operands: 1,
-    },
-    Wrapper {
-        names: &["watch"],
-        flags: &["-d", "-t", "-b", "-e", "-g", "-c", "-x", "-p", "--differences", "--no-title", "--exec"],
-        valued: &["-n", "-q", "--interval"],
-        operands: 0,
-    },
-];
 
 /// How often something may be taken off one command.
 const MAX_LAYERS: usize = 64;
@@ -218,7 +59,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         told.commands.push(command);
         return Vec::new();
     };
-    let name = programs::base_name(&program).to_owned();
+    let name = programs::called(&program).to_owned();
     if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) {
         return started(wrapper, &name, command, told);
     }
@@ -254,6 +95,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             run_words(text.as_slice(), &command, told);
         }
         "su" | "script" => option_text(&command, told),
+        "ssh" | "at" | "batch" | "crontab" | "npx" | "npm" => handed(&name, &command, told),
         "find" | "gfind" | "fd" | "fdfind" => {
             let started = found(&command);
             told.commands.push(command);
@@ -264,6 +106,9 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             let elsewhere = Command { folders: vec![Word::Dynamic], ..command.clone() };
             for text in git::texts(&command) {
                 run_words(&[text], &elsewhere, told);
+            }
+            if git::runs_other_side(&command) {
+                told.doubts.push((Why::Hidden, text_of(&command.words)));
             }
         }
         _ if programs::is_script(&program) => told.doubts.push((Why::Script, text_of(&command.words))),
@@ -297,7 +142,10 @@ fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told)
                 run_words(&[std::slice::from_ref(value), rest.as_slice()].concat(), &command, told);
                 return Vec::new();
             }
-            ("time" | "gtime", "-o" | "--output") => command.writes.push(value.clone()),
+            ("time" | "gtime" | "strace" | "ltrace", "-o" | "--output") => match value.known() {
+                Some(text) if text.starts_with(['|', '!']) => run_words(&[Word::from(&text[1..])], &command, told),
+                _ => command.writes.push(value.clone()),
+            },
             _ => {}
         }
     }
@@ -374,92 +222,11 @@ fn assigned(command: &mut Command, mut at: usize, told: &mut Told) -> usize {
     at
 }
 
-struct Options {
-    /// Where the operands begin.
-    at: usize,
-    given: Vec<(String, Word)>,
-}
-
-fn options(wrapper: &Wrapper, words: &[Word], mut at: usize) -> Result<Options, Why> {
-    let mut given = Vec::new();
-    while let Some(word) = words.get(at) {
-        let Some(text) = word.known() else {
-            if matches!(wrapper.names[0], "env" | "cross-env") {
-                break;
-            }
-            return Err(Why::DynamicCommand);
-        };
-        match text {
-            "--" => {
-                at += 1;
-                break;
-            }
-            "-" if wrapper.names[0] == "env" => at += 1,
-            _ if !text.starts_with('-') || text == "-" => break,
-            // `nice -10`
-            _ if wrapper.names[0] == "nice"
-                && text[1..].trim_start_matches('-').chars().all(|c| c.is_ascii_digit()) =>
-            {
-                at += 1
-            }
-            _ if text.starts_with("--") => at += long(wrapper, words, at, text, &mut given)?,
-            _ => at += short(wrapper, words, at, text, &mut given)?,
-        }
-    }
-    Ok(Options { at, given })
-}
-
-fn long(
-    wrapper: &Wrapper,
-    words: &[Word],
-    at: usize,
-    text: &str,
-    given: &mut Vec<(String, Word)>,
-) -> Result<usize, Why> {
-    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-    if wrapper.flags.contains(&name) {
-        given.push((name.to_owned(), Word::from("")));
-        return Ok(1);
-    }
-    if !wrapper.valued.contains(&name) {
-        return Err(Why::UnknownOption);
-    }
-    match value {
-        Some(value) => given.push((name.to_owned(), Word::from(value))),
-        None => given.push((name.to_owned(), words.get(at + 1).cloned().ok_or(Why::UnknownOption)?)),
-    }
-    Ok(if value.is_some() { 1 } else { 2 })
-}
-
-fn short(
-    wrapper: &Wrapper,
-    words: &[Word],
-    at: usize,
-    text: &str,
-    given: &mut Vec<(String, Word)>,
-) -> Result<usize, Why> {
-    for (place, letter) in text.char_indices().skip(1) {
-        let option = format!("-{letter}");
-        if wrapper.valued.contains(&option.as_str()) {
-            let attached = &text[place + letter.len_utf8()..];
-            let inside = !attached.is_empty();
-            let value = if inside { Some(Word::from(attached)) } else { words.get(at + 1).cloned() };
-            if value.as_ref().is_some_and(Word::is_several) {
-                return Err(Why::DynamicCommand);
-            }
-            given.push((option, value.ok_or(Why::UnknownOption)?));
-            return Ok(if inside { 1 } else { 2 });
-        }
-        if !wrapper.flags.contains(&option.as_str()) {
-            return Err(Why::UnknownOption);
-        }
-        given.push((option, Word::from("")));
-    }
-    Ok(1)
-}
-
 /// `sh -c text`, `sh file`, `sh < text`.
 fn shell(command: &Command, told: &mut Told) {
+    if programs::is_reached(command) {
+        told.commands.push(Command { writes: Vec::new(), ..command.clone() });
+    }
     let (mut at, mut text_follows, mut from_stdin) = (1, false, false);
     while let Some(word) = command.words.get(at) {
         let Some(option) = word.known() else {
@@ -502,7 +269,7 @@ fn shell(command: &Command, told: &mut Told) {
 }
 
 /// Words that are run as one text.
-fn run_words(words: &[Word], command: &Command, told: &mut Told) {
+pub(super) fn run_words(words: &[Word], command: &Command, told: &mut Told) {
     let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
     let Some(known) = known else {
         told.doubts.push((Why::DynamicText, text_of(&command.words)));
@@ -515,21 +282,6 @@ fn run_words(words: &[Word], command: &Command, told: &mut Told) {
         assignments: command.assignments.clone(),
         own: command.words.first().and_then(Word::known) == Some("eval"),
     });
-}
-
-/// `su -c text`: the text after the option, also in a bundle.
-fn option_text(command: &Command, told: &mut Told) {
-    let takes = |word: &Word| {
-        word.known().is_some_and(|text| text.starts_with('-') && text.ends_with('c') || text == "--command")
-    };
-    match command.words.iter().position(takes) {
-        Some(at) => run_words(
-            &command.words[(at + 1).min(command.words.len())..(at + 2).min(command.words.len())],
-            command,
-            told,
-        ),
-        None => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
-    }
 }
 
 /// What `find -exec` starts.
@@ -565,6 +317,6 @@ fn keep_writes(mut command: Command, told: &mut Told) {
     }
 }
 
-fn text_of(words: &[Word]) -> String {
+pub(super) fn text_of(words: &[Word]) -> String {
     words.iter().map(|word| word.known().unwrap_or("?")).collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word};
+use super::{Command, Word, copies, databases, git, rights};
 
 /// Paths that are no files of anybody.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -19,16 +19,14 @@ pub(super) fn add(command: &mut Command) {
     };
     let arguments = &command.words[1..];
     let more = match name {
+        "uniq" => operands(arguments, &["-f", "-s", "-w"]).into_iter().skip(1).collect(),
         "tee" | "sponge" => operands(arguments, &[]),
         "truncate" => operands(arguments, &["-s", "--size", "-r", "--reference"]),
         "touch" => operands(arguments, &["-d", "-t", "-r", "--date", "--reference"]),
         "rm" | "unlink" | "rmdir" | "shred" | "mkdir" => operands(arguments, &["-m", "--mode", "-n", "-s"]),
-        "chmod" | "chown" => {
-            // `chmod -x file`: the mode looks like an option.
-            let mode = |word: &Word| {
-                word.known().is_some_and(|text| text.starts_with('-') && text.ends_with(['r', 'w', 'x', 's', 't']))
-            };
-            operands(arguments, &[]).into_iter().skip(usize::from(!arguments.iter().any(mode))).collect()
+        "chmod" | "chown" | "chgrp" => {
+            let given = arguments.iter().any(|word| word.known().is_some_and(rights::is_dashed_mode));
+            operands(arguments, &[]).into_iter().skip(usize::from(!given)).collect()
         }
         "chattr" => operands(arguments, &["-v", "-p"]).into_iter().filter(|word| !is_mode(word)).collect(),
         // What is linked to may be written by the other name.
@@ -42,16 +40,16 @@ pub(super) fn add(command: &mut Command) {
         "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" => operands(arguments, &["-c", "-p", "--cmd"]),
         "patch" => patched(arguments),
         "sort" => valued(arguments, &["-o", "--output"]),
-        "git" if packs(arguments) => valued(arguments, &["-o", "--output"]),
-        "git" => valued(arguments, &["--output"]),
+        _ if name == "git" || name.starts_with("git-") => git::files(command),
         "curl" => fetched(arguments, &["-o", "--output"], &["--output-dir"]),
         "wget" => fetched(arguments, &["-O", "--output-document"], &["-P", "--directory-prefix"]),
         "openssl" => next_to(arguments, "-out"),
         "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
             operands(arguments, &["-s", "-seek"]).into_iter().skip(1).collect()
         }
+        "sqlite3" if databases::only_asks(arguments) => Vec::new(),
         "sqlite3" => operands(arguments, &["-cmd", "-init"]).into_iter().take(1).collect(),
-        "tar" | "unzip" | "cpio" if extracts(name, arguments) => extracted(arguments),
+        "tar" | "unzip" | "cpio" if copies::unpacks(name, arguments) => extracted(arguments),
         "find" => found(arguments),
         _ => Vec::new(),
     };
@@ -61,7 +59,7 @@ pub(super) fn add(command: &mut Command) {
 }
 
 /// The arguments that are no options and no values of these options.
-fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
+pub(super) fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
     let mut options = true;
@@ -133,18 +131,13 @@ fn copies_folders(arguments: &[Word]) -> bool {
 }
 
 /// `cp -l`, `cp -s`.
-fn links(arguments: &[Word]) -> bool {
+pub(crate) fn links(arguments: &[Word]) -> bool {
     let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['l', 's']);
     arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--link" | "--symbolic-link") || bundled(text))
 }
 
 fn is_mode(word: &Word) -> bool {
     word.known().is_some_and(|text| text.starts_with(['+', '=']))
-}
-
-/// Calls of git whose `-o` is a file, or a folder for files.
-fn packs(arguments: &[Word]) -> bool {
-    arguments.iter().any(|word| matches!(word.known(), Some("archive" | "format-patch")))
 }
 
 /// Files that are fetched: by their name, and into a folder.
@@ -184,7 +177,7 @@ fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
 }
 
 /// The values of options: `-o x`, `-ox`, `--output=x`.
-fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
+pub(super) fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
         let Some(text) = word.known() else { continue };
@@ -231,15 +224,6 @@ fn patched(arguments: &[Word]) -> Vec<Word> {
     named.extend(operands(arguments, &["-p", "-i", "-d", "-o", "--input", "--directory"]).into_iter().take(1));
     // Without a file it writes what the patch names.
     if named.is_empty() { vec![Word::Dynamic] } else { named }
-}
-
-fn extracts(name: &str, arguments: &[Word]) -> bool {
-    let first = arguments.first().and_then(Word::known).unwrap_or_default();
-    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
-    let mut options = arguments.iter().filter_map(Word::known);
-    name != "tar"
-        || (!first.starts_with('-') && first.contains('x'))
-        || options.any(|text| bundled(text) || matches!(text, "--extract" | "--get"))
 }
 
 fn found(arguments: &[Word]) -> Vec<Word> {

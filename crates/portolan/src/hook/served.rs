@@ -17,7 +17,16 @@ struct Shape {
 }
 
 const SHAPES: &[Shape] = &[
-    Shape { names: &["merge_pull_request", "merge_pr", "enable_pr_auto_merge"], deed: merges },
+    Shape {
+        names: &[
+            "merge_pull_request",
+            "merge_pr",
+            "enable_pr_auto_merge",
+            "enable_auto_merge",
+            "enable_pull_request_auto_merge",
+        ],
+        deed: merges,
+    },
     Shape { names: &["merge_merge_request", "accept_merge_request"], deed: merges },
     Shape { names: &["approve_merge_request", "approve_pull_request"], deed: |_, _| runs(&["gh pr review --approve"]) },
     Shape { names: &["pull_request_review", "review_write"], deed: reviews },
@@ -54,7 +63,22 @@ const SHAPES: &[Shape] = &[
             "insert_after_symbol",
             "insert_before_symbol",
             "str_replace",
+            "str_replace_editor",
+            "str_replace_based_edit_tool",
             "rename_file",
+            "remove_file",
+            "save_file",
+            "append_file",
+            "append_to_file",
+            "patch_file",
+            "multi_edit",
+            "write_files",
+            "edit_files",
+            "move_files",
+            "copy_files",
+            "delete_files",
+            "apply_patch",
+            "write_multiple_files",
         ],
         deed: writes,
     },
@@ -79,6 +103,12 @@ const SHAPES: &[Shape] = &[
             "exec",
             "execute",
             "run_script",
+            "run",
+            "run_in_shell",
+            "execute_in_terminal",
+            "terminal_execute",
+            "terminal_run",
+            "send_command",
             "command",
             "cmd",
         ],
@@ -97,9 +127,42 @@ pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     let is = |known: &&str| name == **known || name.strip_suffix(*known).is_some_and(|rest| rest.ends_with('_'));
     match verb {
         _ if own => None,
+        _ if CALLS_OF_GIT.contains(&name.as_str()) || name.ends_with("_git") => called(input),
         Some(verb) if VERBS.contains(&verb) => git(verb, input),
         _ => SHAPES.iter().find(|shape| shape.names.iter().any(is)).and_then(|shape| (shape.deed)(&name, input)),
     }
+}
+
+/// Tools that are given a call of git as it would be typed.
+const CALLS_OF_GIT: [&str; 9] = [
+    "git",
+    "git_run",
+    "git_exec",
+    "git_execute",
+    "git_command",
+    "git_cli",
+    "git_raw",
+    "run_git_command",
+    "git_run_command",
+];
+
+/// A call of git whose words are given, with `git` before them or without.
+fn called(input: &Input) -> Option<Tool> {
+    let folder = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory", "workingDirectory"]);
+    let folder = folder.map(|folder| format!("-C {} ", quoted(&folder))).unwrap_or_default();
+    let keys = ["command", "subcommand", "cmd", "operation"];
+    let (given, more) = (words(input, &keys), words(input, &["args", "arguments", "argv", "options"]));
+    // One text is taken apart by a shell, and several words are not.
+    let mut call = match keys.iter().find_map(|key| input.get(*key)) {
+        Some(Value::String(text)) => text.clone(),
+        _ => quoted_all(&given),
+    };
+    if !more.is_empty() {
+        call = format!("{call} {}", quoted_all(&more));
+    }
+    let call = call.trim();
+    let call = call.strip_prefix("git ").unwrap_or(call);
+    (!call.is_empty()).then(|| Tool::Shell { command: format!("git {folder}{call}") })
 }
 
 /// `createOrUpdateFile`, `create-or-update-file` and `server/create_or_update_file` end alike.
@@ -167,7 +230,7 @@ fn is_remote(input: &Input) -> bool {
 /// A branch of the forge that is written is one that is pushed to.
 fn pushes(_: &str, input: &Input) -> Option<Tool> {
     match text(input, &["branch", "branch_name", "branchName"]) {
-        Some(branch) => pushed(input, &format!("HEAD:refs/heads/{branch}")),
+        Some(branch) => pushed(input, &format!("HEAD:refs/heads/{}", branch_of(&branch))),
         None => asked("contents"),
     }
 }
@@ -190,6 +253,13 @@ fn repository(input: &Input) -> Option<String> {
     (named.split('/').count() == 2 && named.split('/').all(is_part)).then_some(named)
 }
 
+/// The branch that a reference of a forge is, however it is written.
+fn branch_of(reference: &str) -> &str {
+    let name = reference.trim().trim_start_matches('/');
+    let name = name.strip_prefix("refs/").unwrap_or(name);
+    name.strip_prefix("heads/").unwrap_or(name)
+}
+
 /// A branch of the forge, or of a repository here.
 fn creates(name: &str, input: &Input) -> Option<Tool> {
     if is_remote(input) && !input.contains_key("repo_path") { refers(name, input) } else { git("create_branch", input) }
@@ -197,7 +267,7 @@ fn creates(name: &str, input: &Input) -> Option<Tool> {
 
 fn refers(name: &str, input: &Input) -> Option<Tool> {
     let named = text(input, &["ref", "branch", "branch_name", "branchName", "name"]);
-    match named.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
+    match named.as_deref().map(branch_of) {
         Some(branch) if name.contains("delete") => pushed(input, &format!(":refs/heads/{branch}")),
         Some(branch) => pushed(input, &format!("HEAD:refs/heads/{branch}")),
         None => asked("git/refs"),
@@ -209,7 +279,8 @@ fn writes(name: &str, input: &Input) -> Option<Tool> {
     if is_remote(input) {
         return pushes(name, input);
     }
-    if is_on(input, &["dryRun", "dry_run"]) {
+    let looks = text(input, &["command"]).is_some_and(|command| command == "view");
+    if is_on(input, &["dryRun", "dry_run"]) || looks {
         return None;
     }
     let mut paths = edited(input);
@@ -292,6 +363,7 @@ fn git(verb: &str, input: &Input) -> Option<Tool> {
             call.extend(text(input, &["message"]).map(|message| format!("--message={message}")));
             let options = [("amend", "--amend"), ("noVerify", "--no-verify"), ("no_verify", "--no-verify")];
             call.extend(options.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
+            call.extend(words(input, &["args", "arguments"]));
         }
         "checkout" | "switch" => {
             call.push("checkout".to_owned());
@@ -343,7 +415,7 @@ fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
         ("noVerify", "--no-verify"),
         ("no_verify", "--no-verify"),
     ];
-    const OPERANDS: [&str; 20] = [
+    const OPERANDS: [&str; 22] = [
         "mode",
         "operation",
         "action",
@@ -364,13 +436,16 @@ fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
         "commits",
         "upstream",
         "files",
+        "args",
+        "arguments",
     ];
     call.push(verb.replace('_', "-"));
     call.extend(OPTIONS.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
     let verbed = matches!(verb, "stash" | "worktree" | "remote" | "notes" | "bisect" | "submodule" | "tag");
     let taken = OPERANDS.iter().filter(|key| verbed || !matches!(**key, "mode" | "operation" | "action"));
     // The usual remote is named, so that what follows it is not taken for one.
-    if matches!(verb, "push" | "pull" | "fetch") && !input.contains_key("remote") {
+    let named = ["remote", "args", "arguments"].iter().any(|key| input.contains_key(*key));
+    if matches!(verb, "push" | "pull" | "fetch") && !named {
         call.push("origin".to_owned());
     }
     call.extend(taken.flat_map(|key| words(input, &[key])));

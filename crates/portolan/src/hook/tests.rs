@@ -383,6 +383,52 @@ fn tools_of_servers_are_known_for_what_they_do() {
 }
 
 #[test]
+fn tools_of_servers_are_known_however_they_are_told_what_to_do() {
+    let mut told = String::new();
+    for (host, name, input) in [
+        (Host::ClaudeCode, "mcp__github__create_or_update_file", r#"{"owner":"me","repo":"it","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__github__push_files", r#"{"owner":"me","repo":"it","branch":"refs/heads/main"}"#),
+        (Host::ClaudeCode, "mcp__github__update_ref", r#"{"owner":"me","repo":"it","ref":"heads/main","sha":"c0"}"#),
+        (Host::ClaudeCode, "mcp__github__enable_auto_merge", r#"{"owner":"me","repo":"it","pullNumber":3}"#),
+        (Host::ClaudeCode, "mcp__github__issue_write", r#"{"owner":"me","repo":"it","method":"create"}"#),
+        (Host::ClaudeCode, "mcp__x__git", r#"{"args":["push","origin","HEAD:main"]}"#),
+        (Host::ClaudeCode, "mcp__x__git", r#"{"command":"git push origin HEAD:main","cwd":"/p q"}"#),
+        (Host::ClaudeCode, "mcp__git__run", r#"{"subcommand":"push","args":["origin","HEAD:main"]}"#),
+        (Host::ClaudeCode, "mcp__git__git_push", r#"{"args":["--force","origin","HEAD:main"]}"#),
+        (Host::ClaudeCode, "mcp__x__write_files", r#"{"files":[{"path":".claude/settings.json","content":""}]}"#),
+        (Host::ClaudeCode, "mcp__x__append_file", r#"{"path":"a","content":""}"#),
+        (Host::ClaudeCode, "mcp__x__str_replace_editor", r#"{"command":"create","path":"a","file_text":""}"#),
+        (Host::ClaudeCode, "mcp__x__str_replace_editor", r#"{"command":"view","path":"a"}"#),
+        (Host::ClaudeCode, "mcp__x__apply_patch", r#"{"patch":"--- a/b.rs\n+++ b/b.rs\n@@ -1 +1 @@\n"}"#),
+        (Host::ClaudeCode, "mcp__x__run", r#"{"command":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__workflow_run", r#"{"id":1}"#),
+        (Host::ClaudeCode, "mcp__x__terminal", r#"{"cmd":"git push"}"#),
+    ] {
+        let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
+    }
+    expect![[r#"
+        claude-code mcp__github__create_or_update_file: mcp github / create_or_update_file, which runs gh api -X POST contents
+        claude-code mcp__github__push_files: mcp github / push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__github__update_ref: mcp github / update_ref, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__github__enable_auto_merge: mcp github / enable_auto_merge, which runs gh pr merge 3
+        claude-code mcp__github__issue_write: mcp github / issue_write
+        claude-code mcp__x__git: mcp x / git, which runs git push origin HEAD:main
+        claude-code mcp__x__git: mcp x / git, which runs git -C '/p q' push origin HEAD:main
+        claude-code mcp__git__run: mcp git / run, which runs git push origin HEAD:main
+        claude-code mcp__git__git_push: mcp git / git_push, which runs git push --force origin HEAD:main
+        claude-code mcp__x__write_files: mcp x / write_files, which edits .claude/settings.json
+        claude-code mcp__x__append_file: mcp x / append_file, which edits a
+        claude-code mcp__x__str_replace_editor: mcp x / str_replace_editor, which edits a
+        claude-code mcp__x__str_replace_editor: mcp x / str_replace_editor
+        claude-code mcp__x__apply_patch: mcp x / apply_patch, which edits b.rs
+        claude-code mcp__x__run: mcp x / run, which runs git push
+        claude-code mcp__x__workflow_run: mcp x / workflow_run
+        claude-code mcp__x__terminal: mcp x / terminal, which runs git push
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
 fn a_shell_runs_where_it_is_told_to() {
     let folder = |input: &str| {
         let text = format!(r#"{{"cwd":"/p","tool_name":"bash","tool_input":{input}}}"#);

@@ -105,7 +105,7 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// The files that a call writes: those that its arguments name, and those of a patch.
 pub(super) fn edited(input: &Map<String, Value>) -> Vec<String> {
-    const PATCHES: [&str; 5] = ["command", "input", "patch", "patchText", "patch_text"];
+    const PATCHES: [&str; 6] = ["command", "input", "patch", "patchText", "patch_text", "diff"];
     let mut paths = named(input, 0);
     for key in PATCHES {
         if let Some(patch) = input.get(key).and_then(Value::as_str) {
@@ -147,11 +147,21 @@ fn named(input: &Map<String, Value>, depth: usize) -> Vec<String> {
     paths
 }
 
-/// The files of a patch in the form of `apply_patch`.
+/// The files of a patch, in the form of `apply_patch` or of `diff`.
 fn patched(patch: &str) -> impl Iterator<Item = String> {
     const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
-    patch.lines().filter_map(|line| {
+    // A line that is taken out of a text may begin as a header of the other form does.
+    let of_diffs = !patch.contains("*** Begin Patch");
+    patch.lines().filter_map(move |line| {
         let line = line.trim();
-        HEADERS.iter().find_map(|header| line.strip_prefix(header)).map(|path| path.trim().to_owned())
+        let named = HEADERS.iter().find_map(|header| line.strip_prefix(header));
+        named.map(|path| path.trim().to_owned()).or_else(|| of_diffs.then(|| of_diff(line)).flatten())
     })
+}
+
+/// The file of a line such as `+++ b/src/a.rs`. What stands behind a tab is a time.
+fn of_diff(line: &str) -> Option<String> {
+    let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "))?.split('\t').next()?.trim();
+    let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+    (path != "/dev/null" && !path.is_empty()).then(|| path.to_owned())
 }

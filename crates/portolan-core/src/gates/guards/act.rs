@@ -1,12 +1,14 @@
 //! A tool call with everything that the guards look at: its commands, where each of them runs, and which branch may be
 //! checked out there by then.
 
+use std::cell::OnceCell;
+
 use super::made::{self, Made};
 use super::named;
 use super::scene::{Head, Place, Scene, Worktree};
 use crate::gates::{Guidelines, Intent, Tool};
 use crate::shell::git::{self, Action, Invocation, Switch};
-use crate::shell::{Command, Reading, Word};
+use crate::shell::{Assignment, Command, Reading, Word};
 
 /// A tool call that is judged.
 pub(super) struct Act<'a> {
@@ -21,6 +23,11 @@ pub(super) struct Act<'a> {
     made: Vec<Made<'a>>,
     /// The text may have a loop, so that what is told later may have happened before.
     loops: bool,
+    /// A `PATH` is set somewhere.
+    pub(super) sets_path: bool,
+    /// What holds the gates and is named in the text. It is looked for once, and only where it matters: the text is long,
+    /// and there are many calls.
+    named: OnceCell<Option<String>>,
 }
 
 /// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
@@ -31,6 +38,17 @@ const MAX_SWITCHES: usize = 64;
 pub(super) struct Call<'a> {
     pub(super) command: &'a Command,
     pub(super) git: Option<Invocation>,
+}
+
+impl Call<'_> {
+    /// Everything that is set when it runs.
+    pub(super) fn set(&self) -> impl Iterator<Item = &Assignment> {
+        self.command.carried.iter().chain(&self.command.assignments)
+    }
+
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.set().any(|given| given.name == name)
+    }
 }
 
 /// What may be checked out where something happens.
@@ -62,9 +80,11 @@ impl<'a> Act<'a> {
         guidelines: &'a Guidelines,
     ) -> Act<'a> {
         let call = |command| Call { command, git: git::invocation(command) };
-        let calls = reading.commands.iter().map(call).collect();
+        let calls: Vec<Call<'_>> = reading.commands.iter().map(call).collect();
         let (switches, made, loops) = (Vec::new(), Vec::new(), loops(intent));
-        let mut act = Act { intent, reading, scene, guidelines, calls, switches, made, loops };
+        let sets_path = calls.iter().any(|call| call.sets("PATH"));
+        let named = OnceCell::new();
+        let mut act = Act { intent, reading, scene, guidelines, calls, switches, made, loops, sets_path, named };
         act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
         act.made = made::all(&act);
         act
@@ -85,6 +105,22 @@ impl<'a> Act<'a> {
 
     pub(super) fn place(&self, path: &str) -> Option<&'a Place> {
         self.scene.places.get(path)
+    }
+
+    /// A path that holds the gates and that the text of the shell names.
+    pub(super) fn named(&self) -> Option<&str> {
+        let Tool::Shell { command } = self.intent.tool.deed() else { return None };
+        self.named.get_or_init(|| named::named(command)).as_deref()
+    }
+
+    /// Whether a path is one of the gates' own that lie anywhere, or lies in one.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        self.scene.own.iter().any(|own| is_in(path, own))
+    }
+
+    /// Whether such a file lies in this folder.
+    pub(super) fn holds_own(&self, folder: &str) -> bool {
+        self.scene.own.iter().any(|own| is_in(own, folder))
     }
 
     /// Whether work is integrated into the branch.
@@ -256,6 +292,12 @@ fn loops(intent: &Intent) -> bool {
     command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
 }
 
+/// Whether `path` is `folder`, or lies in it.
+pub(super) fn is_in(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn same(one: &Command, other: &Command) -> bool {
     one.words == other.words && one.folders == other.folders && one.level == other.level
 }
@@ -367,5 +409,24 @@ mod tests {
         assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
         assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
         assert_eq!(held("git worktree add x m;"), (3000, 0, vec![On::Unknown]), "nor what they make");
+    }
+
+    /// What the whole text names is looked for where a file is written that only the run will name, and then once.
+    #[test]
+    fn a_long_text_is_not_searched_for_each_of_its_commands() {
+        let searched = |text: &str| {
+            let tool = Tool::Shell { command: text.to_owned() };
+            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
+            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
+            let (scene, guidelines) = (Scene::default(), Guidelines::default());
+            let act = Act::new(&intent, &reading, &scene, &guidelines);
+            let found = (guards::protect::look(&act).len(), act.named.get().is_some());
+            (act.calls.len(), found)
+        };
+        assert_eq!(searched(&"true;".repeat(3000)), (3000, (0, false)));
+        assert_eq!(searched("true; echo > \"$x\" .git/config"), (2, (1, true)));
+        let (calls, _) = searched(&":;".repeat(20_000));
+        assert!(calls <= 4096, "{calls}");
     }
 }

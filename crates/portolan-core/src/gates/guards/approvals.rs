@@ -25,6 +25,10 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         (None, _) if !words.is_empty() => {
             Some(Finding::ask(act, "", "it cannot be told what `portolan` is asked to do"))
         }
+        (Some("trust"), _) if has("--list") && words.len() == 1 => None,
+        // What git and the host say is put on record as theirs.
+        (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
+        (Some("guard" | "hook"), _) => Some(of_hooks()),
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
         // What is pinned is what stands when it is installed.
@@ -64,6 +68,11 @@ fn operands(arguments: &[Word]) -> Vec<&Word> {
 fn for_a_person(what: &str) -> Finding {
     Finding::block("", format!("this command {what}; only a person runs it"))
         .remedy("ask the person whom you work for to run it in a terminal of theirs")
+}
+
+fn of_hooks() -> Finding {
+    Finding::block("", "this command is for git and for the agent's host, and writes down what they have seen")
+        .remedy("leave it to them: the hooks run it by themselves")
 }
 
 /// Wherever the rule stands among the options: one that only a person may get past is enough.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::act::Act;
 use crate::gates::bypass::{self, Bypass, NO_REASON, Source, Uses};
 use crate::gates::guidelines::{IssueProvider, Level, Who};
-use crate::gates::{Decision, Guidelines, Judgement};
+use crate::gates::{Decision, Guidelines, Judgement, RULES};
 use crate::shell::Word;
 
 /// One thing that a guard has seen in a tool call.
@@ -166,8 +166,9 @@ fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Opt
     }))
 }
 
-/// How a rule is got past by name.
+/// How a rule is got past by name; a guard that keeps none has no way past it.
 fn offer(guard: &str, rule: &str, guidelines: &Guidelines) -> Option<String> {
+    RULES.iter().find(|known| known.id == rule)?;
     let recorded = format!("portolan flow override {rule} --reason \"…\"");
     match (bypass::who(rule, guard, guidelines), bypass::variable(rule)) {
         (Who::Never, _) => None,

@@ -27,14 +27,6 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     found
 }
 
-/// The paths whose files a call of git changes.
-pub(super) fn touched(from: &str, told: &Invocation) -> Vec<Option<String>> {
-    let Action::Files { paths, .. } = &told.action else { return Vec::new() };
-    let folders = act::folders(from, told);
-    let seen = |folder: &Option<String>, path| act::absolute(folder.as_deref()?, path);
-    folders.iter().flat_map(|folder| paths.iter().map(move |path| seen(folder, path))).collect()
-}
-
 fn edit(act: &Act<'_>, path: &str) -> Finding {
     let absolute = act::absolute(&act.intent.folder, &path.into()).unwrap_or_default();
     let Some(place) = act.place(&absolute) else {

@@ -21,6 +21,8 @@
 
 mod act;
 mod approvals;
+mod bygit;
+mod copied;
 mod fetched;
 mod finding;
 mod forge;
@@ -36,6 +38,7 @@ mod readers;
 mod scene;
 mod settings;
 mod shadow;
+mod starters;
 mod typecheck;
 mod undecidable;
 
@@ -49,7 +52,7 @@ use crate::shell::{self, Reading, Surroundings};
 pub use act::integrates;
 pub use push::ON_FORGE;
 pub use readers::only_reads;
-pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
+pub use scene::{FlowScene, Head, Held, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
 struct Guard {
@@ -95,8 +98,12 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named::paths(&intent.folder, command));
         wanted.requests.extend(forge::merged(command));
+        let (sources, targets) = copied::paths(&intent.folder, command);
+        wanted.copied.extend(sources);
+        wanted.named.extend(targets);
         let Some(told) = git::invocation(command) else { continue };
-        wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
+        wanted.paths.extend(bygit::touched(&intent.folder, command, &told).into_iter().flatten());
+        wanted.trees.extend(bygit::trees(&intent.folder, &told));
         let folders = act::folders(&intent.folder, &told);
         // What is made is looked at where it will be.
         if let Some(made) = act::subcommand(command).and_then(|(_, arguments)| made::folder(&told, arguments)) {

@@ -105,6 +105,7 @@ const TOLD: &[&str] = &[
     "mkdir",
     "chmod",
     "chown",
+    "chgrp",
     "chattr",
     "mount",
     "mv",

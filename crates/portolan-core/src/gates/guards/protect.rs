@@ -1,12 +1,12 @@
 //! `protect-guards`: what holds the gates is not edited by those whom they hold: the settings of the hosts, the state of
 //! the flows, and the repository's own folder.
 
-use super::act::{self, Act};
+use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
-use super::{integration, named, shadow};
-use crate::gates::{Tool, holds_protected, is_protected, may_be_protected};
-use crate::shell::Word;
+use super::{bygit, copied, named, shadow};
+use crate::gates::{holds_protected, is_protected, may_be_protected};
+use crate::shell::{self, Word};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = act
@@ -18,28 +18,53 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     for at in 0..act.calls.len() {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
+        found.extend(copied::look(act, act.calls[at].command).map(|finding| finding.at(at)));
+        let told = act.calls[at].git.as_ref();
+        found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
     }
     found
 }
 
 /// Programs that take a folder with all that is in it.
-const TAKES: [&str; 11] = ["rm", "mv", "rmdir", "shred", "ln", "find", "chmod", "chown", "chattr", "mount", "install"];
+const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount"];
+
+/// What a program does with folders.
+fn takes(call: &Call<'_>) -> Takes {
+    let program = call.command.program().unwrap_or_default();
+    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
+    match program {
+        "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
+        // What is added to the rights of a hook leaves it a hook.
+        "chmod" | "chown" | "chgrp" if shell::only_adds_rights(call.command) => Takes::Nothing,
+        "chmod" | "chown" | "chgrp" => Takes::Everything,
+        // Its files would be written by their other name, and what is not in the source is taken away.
+        "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
+        "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
+            Takes::Everything
+        }
+        _ if by_git == "rm" && act::subcommand(call.command).is_some_and(|(_, words)| act::has(words, "--cached")) => {
+            Takes::Named
+        }
+        _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
+        _ if TAKES.contains(&program) => Takes::Folders,
+        "ln" | "install" => Takes::Named,
+        _ if call.git.is_some() => Takes::Named,
+        _ => Takes::Nothing,
+    }
+}
 
 /// What a command is known to write.
 fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
     let call = &act.calls[at];
+    let takes = takes(call);
     let program = call.command.program().unwrap_or_default();
-    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
-    let whole = matches!(by_git, "rm" | "mv") || matches!(program, "rm" | "mv" | "rmdir" | "shred");
-    let takes = match (whole, TAKES.contains(&program) || call.git.is_some()) {
-        (true, _) => Takes::Everything,
-        (false, true) => Takes::Folders,
-        (false, false) => Takes::Nothing,
-    };
     let from = &act.intent.folder;
     let mut paths = act::written(from, call.command);
-    paths.extend(call.git.iter().flat_map(|told| integration::touched(from, told)));
-    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, takes)).collect();
+    paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, call.command, told)));
+    // What comes into a folder leaves it what it is.
+    let into = if matches!(program, "mv" | "cp") { copied::paths(from, call.command).1 } else { Vec::new() };
+    let taken = |path: &String| if into.contains(path) { takes.min(Takes::Named) } else { takes };
+    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, taken(path))).collect();
     let mut patterns = named::patterns(from, call.command);
     // Git knows patterns of its own, also where they are quoted.
     if call.git.is_some() {
@@ -80,7 +105,7 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
         named::is_named(path)
             || act.place(path).is_some_and(|place| {
                 let outside = place.worktree.is_none() && is_protected(&place.path);
-                place.of_git || outside || named::is_named(&place.inside) || act.scene.own.contains(&place.path)
+                place.of_git || outside || named::is_named(&place.inside) || act.is_own(&place.path)
             })
     };
     if let Some(path) = arguments.iter().flat_map(|path| named::seen(from, command, path)).find(holds) {
@@ -94,9 +119,18 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
     if let Some(path) = named::in_program(command) {
         return Some(Finding::ask(act, "", format!("the text that is run names `{path}`, which holds the gates")));
     }
+    let gates = |folder: &Word| match folder {
+        Word::Pattern(pattern) => may_be_protected(&format!("{pattern}/*"), false).then(|| pattern.clone()),
+        Word::Known(_) | Word::Dynamic | Word::Spread => None,
+    };
+    if !command.writes.is_empty()
+        && let Some(pattern) = command.folders.iter().find_map(gates)
+    {
+        let reason = format!("a file is written in `{pattern}`, which may be a folder that holds the gates");
+        return Some(Finding::ask(act, "", reason));
+    }
     let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
-    let Tool::Shell { command: text } = &act.intent.tool else { return None };
-    let path = named::named(text).filter(|_| unknown)?;
+    let path = unknown.then(|| act.named()).flatten()?;
     Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
 }
 
@@ -105,10 +139,12 @@ fn path_of(act: &Act<'_>, path: &str) -> Option<String> {
 }
 
 /// What a command does with folders.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Takes {
     /// It writes files.
     Nothing,
+    /// It may change those that are there for the gates.
+    Named,
     /// It changes a folder with what is in it.
     Folders,
     /// The same, also where it is the whole project.
@@ -126,11 +162,13 @@ fn finding(act: &Act<'_>, path: &str, takes: Takes) -> Option<Finding> {
             || (everything && path.is_empty())
     };
     let around = everything && place.is_some_and(|place| is_around(&place.path, &act.intent.folder));
-    let own = place.is_some_and(|place| place.of_git || act.scene.own.contains(&place.path));
+    let own = place.is_some_and(|place| {
+        place.of_git || act.is_own(&place.path) || (takes >= Takes::Folders && act.holds_own(&place.path))
+    });
     (around || own || seen.iter().any(holds)).then(|| block(path))
 }
 
-fn block(path: &str) -> Finding {
+pub(super) fn block(path: &str) -> Finding {
     Finding::block("", format!("`{path}` holds the gates, or the repository itself; only a person changes it"))
         .remedy("ask the person whom you work for to change it")
 }

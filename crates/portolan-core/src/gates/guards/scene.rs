@@ -11,6 +11,13 @@ use crate::value::Timestamp;
 pub struct Scene {
     /// Where each path of [`Wanted`] lies. One that is missing could not be looked at.
     pub places: BTreeMap<String, Place>,
+    /// The protected files that each tree of [`Wanted`] has otherwise than the index of its folder, seen from the root of
+    /// the worktree. One that is missing could not be looked at; one that is no tree has none.
+    pub trees: BTreeMap<(String, String), Vec<String>>,
+    /// What is in the folders that are copied, by their path in [`Wanted`]. One that is missing could not be looked at.
+    pub folders: BTreeMap<String, Held>,
+    /// The folder of the person, after symlinks.
+    pub home: Option<String>,
     /// The flow that is active for the session, if one is.
     pub flow: Option<FlowScene>,
     /// The bypasses on record that are not used up.
@@ -25,10 +32,20 @@ pub struct Scene {
     pub blocked: BTreeMap<u64, String>,
     /// The runs and questions that only a person may answer, by the ids that they are answered under.
     pub human_questions: BTreeSet<String>,
-    /// Files of the gates that lie anywhere: the log of events, and the program itself.
+    /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
+    /// to it, and what a person has for all projects.
     pub own: BTreeSet<String>,
     /// When the call is judged.
     pub now: Timestamp,
+}
+
+/// What is in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The paths that would hold the gates of a project with these files, seen from the folder.
+    pub protected: Vec<String>,
+    /// All of it was looked at.
+    pub whole: bool,
 }
 
 /// Where a path lies.
@@ -157,6 +174,10 @@ pub struct Wanted {
     pub folders: BTreeSet<String>,
     /// What programs are told of that may write it, and folders in which patterns are looked for.
     pub named: BTreeSet<String>,
+    /// Folders that are copied with what is in them.
+    pub copied: BTreeSet<String>,
+    /// Trees that come into the index, each with a folder that git works in.
+    pub trees: BTreeSet<(String, String)>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
     /// Pull requests that would be merged, by their numbers.

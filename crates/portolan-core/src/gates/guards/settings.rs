@@ -13,8 +13,10 @@ pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, groun
     let look = Look::new(act, command, told, ground);
     let outside = ground.on == [On::Outside];
     let mut effects = Vec::new();
-    if !outside && acts(command, told) {
-        effects.extend(told.config.iter().filter_map(|(key, value)| weighed(&look, key, Some(value))));
+    if !outside {
+        let acts = acts(command, told);
+        let counts = told.config.iter().filter(|(key, _)| acts || RUN_ALWAYS.contains(&key.as_str()));
+        effects.extend(counts.filter_map(|(key, value)| weighed(&look, key, Some(value))));
     }
     if let Action::Config(write) = &told.action {
         if write.key == "remote" {
@@ -67,6 +69,9 @@ const WRITING: [&str; 22] = [
     "write-tree",
     "restore",
 ];
+
+/// Programs that git also runs where it only looks.
+const RUN_ALWAYS: [&str; 3] = ["core.fsmonitor", "core.sshcommand", "core.gitproxy"];
 
 /// Whether the configuration of the user is written, or that of any file.
 fn is_of_user(arguments: &[Word]) -> bool {

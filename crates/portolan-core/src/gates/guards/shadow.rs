@@ -3,21 +3,26 @@
 
 use super::act::{Act, Call};
 use super::finding::Finding;
-use crate::shell::Word;
 use crate::shell::git::Action;
+use crate::shell::{self, Assignment, Word};
 
 const PROGRAMS: [&str; 3] = ["git", "gh", "portolan"];
 
 pub(super) fn look(act: &Act<'_>, at: usize) -> Option<Finding> {
     let call = &act.calls[at];
-    configured(call).or_else(|| shadowed(act, call)).map(|finding| finding.at(at))
+    configured(call)
+        .or_else(|| started(act, call))
+        .or_else(|| shadowed(act, call))
+        .or_else(|| renamed(act, call))
+        .map(|finding| finding.at(at))
 }
 
 /// Configuration of git that reaches whatever the command starts.
 fn configured(call: &Call<'_>) -> Option<Finding> {
-    let sets = |name: &str| name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM";
+    let sets =
+        |name: &str| (name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM") || name == "GIT_EXEC_PATH";
     let command = call.command;
-    let given = command.carried.iter().chain(&command.assignments).find(|given| sets(&given.name))?;
+    let given = call.set().find(|given| sets(&given.name))?;
     let program = command.program().filter(|program| !matches!(*program, "export" | "declare" | "unset" | "echo"))?;
     // Calls of git itself are judged by what is set for them.
     if call.git.is_some() {
@@ -27,19 +32,51 @@ fn configured(call: &Call<'_>) -> Option<Finding> {
     Some(Finding::block("", reason).remedy(format!("run it without `{}`", given.name)))
 }
 
+/// A text or a library that runs first in whatever the command starts, or a repository that it works in.
+fn started(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+    let first = call.command.words.first()?.known()?;
+    let starts = shell::starts_others(first);
+    let reaches = |given: &&Assignment| {
+        let value = given.value.known();
+        match given.name.as_str() {
+            "BASH_ENV" => starts && value != Some(""),
+            // Much else is called so: `ENV=test`.
+            "ENV" => starts && value.is_none_or(|value| value.contains('/')),
+            "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => (starts || call.git.is_some()) && value != Some(""),
+            "GIT_DIR" => starts,
+            _ => false,
+        }
+    };
+    let name = &call.set().find(reaches)?.name;
+    Some(Finding::ask(act, "", format!("`{name}` changes what `{first}` does, and every program that it starts")))
+}
+
+/// A copy of a program that the gates stand on, by a name that nobody knows it by.
+fn renamed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+    if !matches!(call.command.program()?, "cp" | "ln" | "install" | "mv") {
+        return None;
+    }
+    let sources: Vec<&str> = call.command.words.iter().skip(1).filter_map(Word::known).collect();
+    let (_, sources) = sources.split_last()?;
+    let is_program = |path: &&&str| {
+        path.rsplit_once('/').is_some_and(|(folder, name)| {
+            PROGRAMS.contains(&name) && (folder.ends_with("bin") || folder.ends_with("git-core"))
+        })
+    };
+    let program = sources.iter().find(is_program)?;
+    Some(Finding::ask(act, "", format!("`{program}` is not known by another name")))
+}
+
 /// A program that is found on a `PATH` of the command's own.
 fn shadowed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     let command = call.command;
-    let path = |call: &Call<'_>| {
-        call.command.carried.iter().chain(&call.command.assignments).any(|given| given.name == "PATH")
-    };
     let name = |text: &str| PROGRAMS.contains(&text.rsplit('/').next().unwrap_or_default());
-    if act.calls.iter().any(path) && command.writes.iter().filter_map(Word::known).any(name) {
+    if act.sets_path && command.writes.iter().filter_map(Word::known).any(name) {
         let reason = "it writes a program that would be found in the place of `git`, `gh` or `portolan`";
         return Some(Finding::ask(act, "", reason));
     }
     let program = command.program().filter(|program| PROGRAMS.contains(program))?;
     let reads = call.git.as_ref().is_some_and(|told| matches!(told.action, Action::Reads));
-    (path(call) && !reads)
+    (call.sets("PATH") && !reads)
         .then(|| Finding::ask(act, "", format!("which `{program}` is run depends on the `PATH` that is set before it")))
 }

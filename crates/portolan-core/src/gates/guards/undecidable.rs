@@ -12,19 +12,21 @@
 //! | a script that is a file (`./build.sh`, `. venv/bin/activate`) | allow: its effects are noticed after it, and git's hooks see them |
 //! | a script that arrives on standard input, or has no name (`curl … \| sh`) | ask |
 //! | a program that runs others (`make`, `npm run`, `cargo`, `python`) | allow, as for scripts |
-//! | the same, where its arguments call git by name (`python -c '… git push …'`) | ask |
+//! | the same, where the text that it is given calls git by name (`python -c '… git push …'`) | ask |
 //! | a subcommand of git that is only known at the run | ask |
 //! | a subcommand of git that is neither its own nor an alias | ask on an integration branch, otherwise allow |
 //! | options of git that are not known, where it commits, pushes or moves branches | ask |
 
 use super::act::{Act, On};
 use super::finding::Finding;
+use super::starters;
 use crate::gates::Decision;
 use crate::shell::git::{Action, History, Invocation};
-use crate::shell::{self, Doubt, Why};
+use crate::shell::{Doubt, Why};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = act.reading.doubts.iter().map(|given| doubt(act, given)).collect();
+    found.extend(starters::look(act));
     for (at, _, told) in act.git() {
         found.extend(unclear(act, at, told).map(|finding| finding.at(at)));
     }
@@ -47,7 +49,6 @@ fn doubt(act: &Act<'_>, given: &Doubt) -> Finding {
             (Decision::Allow, format!("`{what}` is a script; what it does is noticed after it"))
         }
         Why::Script => (Decision::Ask, format!("`{what}` runs a text that is not to be seen")),
-        Why::RunsPrograms if calls_git(what) => (Decision::Ask, format!("`{what}` seems to call git by itself")),
         Why::RunsPrograms => {
             (Decision::Allow, format!("`{what}` runs other programs; what they do is noticed after it"))
         }
@@ -72,34 +73,6 @@ fn is_file(what: &str) -> bool {
     let script = words.nth(options.len());
     let reads_input = options.iter().any(|option| !option.starts_with("--") && option.contains('s'));
     !reads_input && script.is_some_and(|script| !script.contains('?') && !script.starts_with("/dev/"))
-}
-
-/// Programs beside interpreters that are told in an argument what to run.
-const STARTERS: [&str; 6] = ["parallel", "tmux", "screen", "watchexec", "entr", "xargs"];
-
-/// Whether a program is given a text that calls git: `python -c 'os.system("git push")'`.
-fn calls_git(what: &str) -> bool {
-    const VERBS: [&str; 14] = [
-        "commit",
-        "push",
-        "merge",
-        "rebase",
-        "reset",
-        "cherry-pick",
-        "revert",
-        "am",
-        "update-ref",
-        "symbolic-ref",
-        "branch",
-        "filter-branch",
-        "config",
-        "pull",
-    ];
-    let program = what.split(' ').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    let known = shell::is_interpreter(program) || STARTERS.contains(&program);
-    let mut words =
-        what.split(|char: char| !(char.is_alphanumeric() || "-_./".contains(char))).filter(|word| !word.is_empty());
-    known && words.any(|word| word == "git" || word.ends_with("/git")) && words.any(|word| VERBS.contains(&word))
 }
 
 fn unclear(act: &Act<'_>, at: usize, told: &Invocation) -> Option<Finding> {

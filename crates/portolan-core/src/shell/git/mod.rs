@@ -4,13 +4,17 @@ mod actions;
 pub(super) mod alias;
 mod options;
 mod subcommands;
+mod targets;
 mod transfer;
 
 pub use actions::{
     Action, Branch, Change, Commit, ConfigWrite, Fetch, History, Merge, Message, Pull, Push, Refspec, Replay,
     ReplayKind, Reset, Switch,
 };
+pub use targets::Index;
+pub(super) use targets::files;
 
+use super::programs::base_name;
 use super::walk::join;
 use super::{Assignment, Command, Word};
 
@@ -32,6 +36,10 @@ pub struct Invocation {
     pub hooks: Hooks,
     /// What it does.
     pub action: Action,
+    /// Folders that it makes, and files that take the place of git's own, seen from `folders`.
+    pub places: Vec<Word>,
+    /// What it puts into the index.
+    pub index: Option<Index>,
     /// What is not understood of it: unknown options, and words that only the run will know where an option could stand.
     pub unclear: Vec<String>,
 }
@@ -61,6 +69,8 @@ pub fn invocation(command: &Command) -> Option<Invocation> {
         None => ("version".to_owned(), Vec::new()),
     };
     let told = subcommands::told(&name, &arguments, command.stdin.as_ref());
+    let places = targets::places(&name, &arguments, command.carried.iter().chain(&command.assignments));
+    let index = targets::index(&name, &arguments, command.stdin.as_ref());
     let mut unclear = globals.unclear;
     unclear.extend(told.unclear);
     unclear.dedup();
@@ -74,6 +84,8 @@ pub fn invocation(command: &Command) -> Option<Invocation> {
         config: globals.config,
         hooks: Hooks { skipped: told.skips_hooks, replaced },
         action: told.action,
+        places,
+        index,
         unclear,
     })
 }
@@ -86,6 +98,8 @@ fn is_hooks(key: &str) -> bool {
 /// What stands before the subcommand.
 pub(super) struct Globals {
     folders: Vec<Word>,
+    /// What `-C` says, seen from where the command runs.
+    base: Word,
     git_dir: Option<Word>,
     work_tree: Option<Word>,
     index_file: Option<Word>,
@@ -125,6 +139,7 @@ pub(super) fn globals(command: &Command) -> Option<Globals> {
     }
     let mut globals = Globals {
         folders: command.folders.clone(),
+        base: Word::from("."),
         git_dir: None,
         work_tree: None,
         index_file: None,
@@ -210,6 +225,7 @@ impl Globals {
             "-C" => {
                 let folder = taken();
                 self.folders = self.folders.iter().map(|from| join(from, &folder)).collect();
+                self.base = join(&self.base, &folder);
                 return 2;
             }
             "-c" => {
@@ -260,6 +276,9 @@ const PROGRAMS: &[&str] = &[
     "diff.external",
     "gpg.program",
     "credential.helper",
+    "uploadpack.packobjectshook",
+    "gc.recentobjectshook",
+    "core.alternaterefscommand",
     "GIT_EDITOR",
     "GIT_SEQUENCE_EDITOR",
     "GIT_PAGER",
@@ -273,14 +292,17 @@ const PROGRAMS: &[&str] = &[
 
 /// Ends of such keys: `diff.x.textconv`.
 const PROGRAM_ENDS: &[&str] =
-    &[".textconv", ".command", ".driver", ".cmd", ".clean", ".smudge", ".process", ".program"];
+    &[".textconv", ".command", ".driver", ".cmd", ".clean", ".smudge", ".process", ".program", ".helper"];
 
 /// The texts that a call of git hands to a shell, or words that it runs.
 pub(super) fn texts(command: &Command) -> Vec<Word> {
     let Some(globals) = globals(command) else { return Vec::new() };
     let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
     let assigned = command.assignments.iter().filter(|given| runs(&given.name)).map(|given| given.value.clone());
-    let mut found: Vec<Word> = set.chain(assigned).collect();
+    // `!text` is a text for the shell wherever git takes either a name or a text.
+    let shell =
+        |word: Word| word.known().and_then(|text| text.strip_prefix('!')).map(Word::from).unwrap_or(word.clone());
+    let mut found: Vec<Word> = set.chain(assigned).map(shell).collect();
     // Whether there is a pager at all, or a monitor of git's own.
     found.extend(subcommand_texts(&globals));
     found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
@@ -313,15 +335,48 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
         }
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
         ("rebase", _) => values(arguments, &["-x", "--exec"]),
-        ("difftool", _) => values(arguments, &["-x", "--extcmd"]),
-        ("fetch" | "fetch-pack" | "pull" | "ls-remote", _) => values(arguments, &["--upload-pack", "--exec"]),
-        ("clone", _) => values(arguments, &["-u", "--upload-pack"]),
-        ("push" | "send-pack", _) => values(arguments, &["--receive-pack", "--exec"]),
+        // It is given both files behind its own words.
+        ("difftool", _) => values(arguments, &["-x", "--extcmd"]).iter().map(with_files).collect(),
+        ("grep", _) => values(arguments, &["-O", "--open-files-in-pager"]),
+        ("for-each-repo", _) => {
+            let call = arguments.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
+            vec![joined(std::iter::once(&Word::from("git")).chain(call))]
+        }
+        ("fetch" | "fetch-pack" | "pull" | "ls-remote" | "clone" | "push" | "send-pack" | "archive", _) => {
+            let mut found = other_sides(&globals.subcommand);
+            found.extend(arguments.iter().filter_map(|word| word.known()?.strip_prefix("ext::")).map(Word::from));
+            found
+        }
         // Git runs what is written there later on.
         ("config", _) => written_program(globals, arguments),
         ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),
         _ => Vec::new(),
     }
+}
+
+fn with_files(text: &Word) -> Word {
+    text.known().map_or(Word::Dynamic, |text| Word::Known(format!("{text} \"$LOCAL\" \"$REMOTE\"")))
+}
+
+/// The programs that a call has run at the other side, which may be this machine.
+fn other_sides(subcommand: &Option<(Word, Vec<Word>)>) -> Vec<Word> {
+    let Some((Word::Known(name), arguments)) = subcommand else { return Vec::new() };
+    match name.as_str() {
+        "fetch" | "fetch-pack" | "pull" | "ls-remote" => values(arguments, &["--upload-pack", "--exec"]),
+        "clone" => values(arguments, &["-u", "--upload-pack"]),
+        "push" | "send-pack" => values(arguments, &["--receive-pack", "--exec"]),
+        "archive" => values(arguments, &["--exec"]),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a call has another program run at the other side than git's own.
+pub(super) fn runs_other_side(command: &Command) -> bool {
+    let usual = |word: &Word| {
+        let program = word.known().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
+        matches!(base_name(program), "git" | "git-upload-pack" | "git-receive-pack" | "git-upload-archive")
+    };
+    globals(command).is_some_and(|globals| !other_sides(&globals.subcommand).iter().all(usual))
 }
 
 /// Words as a text that a shell takes apart into the same words.

@@ -6,6 +6,7 @@ use super::actions::{
     Reset, Switch,
 };
 use super::options::{Given, read};
+use super::targets::Index;
 use super::transfer::{FETCH, fetch, remote};
 
 /// What a subcommand comes to.
@@ -127,6 +128,9 @@ const READING: &[&str] = &[
     "commit-tree",
     "rerere",
     "update-index",
+    "credential-store",
+    "upload-pack",
+    "upload-archive",
     "read-tree",
     "instaweb",
     "gui",
@@ -234,6 +238,23 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Told
     };
     let skips = matches!(name, "commit" | "push" | "merge" | "pull" | "rebase" | "am") && given.on("no-verify");
     Told { action, skips_hooks: skips, unclear: given.unclear }
+}
+
+/// What comes into the index from another tree: the paths that are named behind it.
+pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<Index> {
+    let given = read(table(name)?, arguments);
+    let (before, after) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
+    let listed = given.on("patch") || given.value("pathspec-from-file").is_some();
+    let (tree, paths) = match name {
+        "restore" => (given.value("source").cloned(), given.operands.clone()),
+        // Without `--` the first word may be a path as well, and is then no tree to anybody.
+        _ => (before.first().cloned(), before.iter().skip(1).chain(after).cloned().collect()),
+    };
+    if paths.is_empty() && !listed {
+        return None;
+    }
+    let paths = if paths.is_empty() { vec![Word::from(".")] } else { paths };
+    Some(Index { paths, trees: vec![tree?] })
 }
 
 fn table(name: &str) -> Option<&'static str> {

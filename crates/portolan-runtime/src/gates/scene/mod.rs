@@ -6,13 +6,15 @@
 
 pub(super) mod ask;
 mod config;
+mod held;
 mod ignores;
+mod own;
 pub(crate) mod paths;
 mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,10 +24,16 @@ use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
 use portolan_core::shell::{self, Reading, Surroundings};
 
+use crate::pins;
+
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
 const MAX_PATHS: usize = 512;
+/// How many folders that are copied are looked into.
+const MAX_COPIED: usize = 16;
+/// How many trees are compared with the index.
+const MAX_TREES: usize = 4;
 /// In how many repositories aliases are asked for.
 const MAX_ALIASES: usize = 4;
 
@@ -80,7 +88,8 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let mut scene = Scene { environment: environment(), own: own(&intent.folder), ..Scene::default() };
+    let mut scene =
+        Scene { environment: environment(), own: own::around(Path::new(&intent.folder)), ..Scene::default() };
     for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
@@ -88,6 +97,17 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     }
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
+    }
+    if !wanted.copied.is_empty() {
+        let home = std::env::home_dir().and_then(|home| paths::resolve(home.to_str()?, true));
+        scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
+        let held = |path: &String| Some((path.clone(), held::within(&paths::resolve(path, true)?)?));
+        scene.folders.extend(wanted.copied.iter().take(MAX_COPIED).filter_map(held));
+    }
+    for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
+        if let Some(changed) = ask::changed(Path::new(folder), tree) {
+            scene.trees.insert((folder.clone(), tree.clone()), changed);
+        }
     }
     for path in &wanted.messages {
         if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
@@ -97,24 +117,26 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     Found { reading, wanted, scene }
 }
 
-/// The files of the gates that lie anywhere: this program, and the log where a variable names one.
-fn own(folder: &str) -> BTreeSet<String> {
-    let program = std::env::current_exe().ok();
-    let log = crate::audit::project_log(Path::new(folder));
-    let resolved = |path: &Path| paths::resolve(path.to_str()?, true)?.to_str().map(str::to_owned);
-    program.iter().chain([&log]).filter_map(|path| resolved(path)).collect()
-}
-
 /// What the shell of the call finds where it begins.
 fn around(intent: &Intent, search: &mut Search) -> Surroundings {
     let Tool::Shell { .. } = intent.tool.deed() else { return Surroundings::default() };
     let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
-    let branch = worktree.and_then(|worktree| match &worktree.head {
+    let branch = worktree.as_ref().and_then(|worktree| match &worktree.head {
         Head::Branch(branch) => Some(branch.clone()),
         Head::Unborn(_) | Head::Detached(_) | Head::Unknown => None,
     });
     let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
-    Surroundings { folder: Some(intent.folder.clone()), home, branch }
+    let found = |name: &str| Some((name.to_owned(), pins::on_path(name)?.to_str()?.to_owned()));
+    let programs = ["git", "gh", "portolan"].into_iter().filter_map(found).collect();
+    let around =
+        Surroundings { folder: Some(intent.folder.clone()), home, branch, programs, ..Surroundings::default() };
+    let Some(worktree) = worktree else { return around };
+    Surroundings {
+        root: (!worktree.bare).then(|| worktree.root.clone()),
+        git_dir: Some(worktree.git_dir.clone()),
+        common_dir: Some(worktree.common_dir.clone()),
+        ..around
+    }
 }
 
 /// The variables of this process that ask for a bypass.

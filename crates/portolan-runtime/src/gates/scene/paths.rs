@@ -17,6 +17,18 @@ const MAX_LINKS: usize = 40;
 /// The path that an absolute path leads to; `last` says whether its last part is followed as well. Nothing for one that is
 /// no path, or leads on and on.
 pub(in crate::gates) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
+    followed(path, last, &mut Vec::new())
+}
+
+/// Every symlink on the way of an absolute path, and where it leads: whoever changes one of them changes what is found.
+pub(super) fn way(path: &str) -> Option<Vec<PathBuf>> {
+    let mut links = Vec::new();
+    let end = followed(path, true, &mut links)?;
+    links.push(end);
+    Some(links)
+}
+
+fn followed(path: &str, last: bool, passed: &mut Vec<PathBuf>) -> Option<PathBuf> {
     if path.contains('\0') || !Path::new(path).is_absolute() {
         return None;
     }
@@ -36,6 +48,7 @@ pub(in crate::gates) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
                 if links > MAX_LINKS {
                     return None;
                 }
+                passed.push(next);
                 if target.is_absolute() {
                     found = PathBuf::from("/");
                 }

@@ -180,6 +180,80 @@ fn what_the_shell_finds_is_known_to_it() {
 }
 
 #[test]
+fn every_name_of_a_program_of_the_hooks_is_protected() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/1.0/portolan", "x");
+    fs::create_dir_all(scratch.at("plain/bin")).expect("a folder");
+    symlink("../1.0/portolan", scratch.at("plain/bin/portolan")).expect("a link");
+    symlink("bin", scratch.at("plain/own")).expect("a link");
+    let hook = scratch.text("plain/hooks/pre-commit");
+    let record = format!(
+        r#"{{"version":1,"pins":{{}},"files":[{{"host":"git","file":"{hook}","program":"{}"}}]}}"#,
+        scratch.text("plain/own/portolan")
+    );
+    scratch.write("repo/.portolan/installed.json", &record);
+    for name in
+        ["plain/own/portolan", "plain/bin/portolan", "plain/1.0/portolan", "plain/own", "plain/hooks/pre-commit"]
+    {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("ln -sfn /bin/true {path}")), Decision::Block, "{name}");
+    }
+    for name in ["plain/own", "plain/bin", "plain/1.0", "plain/hooks", "plain"] {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("mv {path} {path}2")), Decision::Block, "{name}");
+        assert_eq!(scratch.shell("repo", &format!("chmod -R a-x {path}")), Decision::Block, "{name}");
+    }
+    for name in ["plain/bin/other", "plain/deep", "plain/1.0/x"] {
+        let path = scratch.text(name);
+        assert_eq!(scratch.shell("repo", &format!("rm -rf {path}")), Decision::Allow, "{name}");
+    }
+}
+
+#[test]
+fn what_another_tree_would_bring_into_the_index_is_looked_at() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.git("repo", &["commit", "-q", "--allow-empty", "-m", "before"]);
+    scratch.write("repo/.claude/settings.json", "{}");
+    scratch.git("repo", &["add", "-A"]);
+    scratch.git("repo", &["commit", "-q", "-m", "installed"]);
+    scratch.write("repo/src/a.rs", "fn b() {}\n");
+    scratch.git("repo", &["commit", "-qam", "work"]);
+    for blocked in ["git checkout HEAD~2 -- .", "git -C src restore --source=HEAD~2 ..", "git reset HEAD~2 -- .claude"]
+    {
+        assert_eq!(scratch.shell("repo", blocked), Decision::Block, "{blocked}");
+    }
+    for free in
+        ["git checkout HEAD~1 -- .", "git checkout HEAD~2 -- src", "git checkout src/a.rs src/b.rs", "git checkout ."]
+    {
+        assert_eq!(scratch.shell("repo", free), Decision::Allow, "{free}");
+    }
+}
+
+#[test]
+fn what_a_copied_folder_holds_is_looked_at() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/x/.claude/settings.json", "{}");
+    scratch.write("plain/y/src/b.rs", "");
+    let (x, y) = (scratch.text("plain/x"), scratch.text("plain/y"));
+    for blocked in [
+        format!("cp -a {x}/. ."),
+        format!("cp -a {x}/.[a-z]* ."),
+        format!("cd {x} && cp -r . \"$OLDPWD\""),
+        "rm \"$(git rev-parse --git-path hooks/pre-commit)\"".to_owned(),
+        "cd src && rm -rf \"$(git rev-parse --git-dir)/hooks\"".to_owned(),
+    ] {
+        assert_eq!(scratch.shell("repo", &blocked), Decision::Block, "{blocked}");
+    }
+    for free in [format!("cp -a {y}/. ."), format!("cp -r {x} {y}"), "cp -r src lib".to_owned()] {
+        assert_eq!(scratch.shell("repo", &free), Decision::Allow, "{free}");
+    }
+    assert_eq!(scratch.shell("repo", &format!("cp -a {x}/z/. .")), Decision::Ask, "it is not there yet");
+}
+
+#[test]
 fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
     scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
