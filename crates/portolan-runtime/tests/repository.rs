@@ -384,6 +384,30 @@ fn what_github_says_of_issues_is_told_apart() {
     world.is(id, Unverified, "program-missing");
 }
 
+/// Another one on the search path is not believed in its place.
+#[test]
+fn a_pinned_program_that_is_gone_can_verify_nothing() {
+    let world = World::new();
+    let (issue, request) = ("trackingIssueExists", "prOpenedBeforeIdle");
+    world.issue("OPEN", "issues");
+    world.request("OPEN", &world.git(&["rev-parse", "HEAD"]), false);
+    let pinned = |name: &str, path: &Path| {
+        let programs = format!(r#"{{"{name}":"{}"}}"#, path.display());
+        world.write(".portolan/installed.json", &format!(r#"{{"version":1,"pins":{{"programs":{programs}}}}}"#));
+    };
+    pinned("gh", &world.root().join("bin/gh"));
+    world.is(issue, Holds, "issue-exists");
+    pinned("gh", Path::new("/nowhere/gh"));
+    world.is(issue, Unverified, "program-gone");
+    world.is(request, Unverified, "program-gone");
+    let said = world.decide(request).reason;
+    assert!(said.contains("`/nowhere/gh`") && said.contains("portolan install git"), "{said}");
+    pinned("git", Path::new("/nowhere/git"));
+    world.is("branchMatchesPrefix", Unverified, "program-gone");
+    world.write(".portolan/installed.json", "oops");
+    world.is("branchMatchesPrefix", Unverified, "program-gone");
+}
+
 #[test]
 fn a_pull_request_has_to_bring_what_is_here() {
     let world = World::new();

@@ -55,7 +55,9 @@ pub(super) fn script(name: &str, kind: Kind, program: &str) -> String {
 
 /// The folder where git looks for hooks, as its configuration says.
 pub(crate) fn folder(project: &Path) -> anyhow::Result<PathBuf> {
-    let output = Command::new(pins::program(project, "git"))
+    // Where the pinned one is gone, this is how another one comes to be pinned.
+    let git = pins::program(project, "git").unwrap_or_else(|_gone| PathBuf::from("git"));
+    let output = Command::new(git)
         .args(["rev-parse", "--git-path", "hooks"])
         .current_dir(project)
         .output();

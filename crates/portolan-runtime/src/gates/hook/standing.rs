@@ -19,8 +19,6 @@ use crate::pins::{self, Pins, Upstream};
 
 /// How long a remote may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The programs that are pinned.
-const PROGRAMS: [&str; 2] = ["git", "gh"];
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     let inner = |path: &Path| path.strip_prefix(project).unwrap_or(path).to_owned();
     let log = || inner(&audit::log_of(project, |name| std::env::var_os(name)));
     pins.log.get_or_insert_with(log);
-    for name in PROGRAMS {
+    for name in pins::PROGRAMS {
         if pins.programs.get(name).is_none_or(|path| !pins::is_program(path))
             && let Some(path) = pins::on_path(name)
         {
@@ -79,7 +77,7 @@ pub fn stands(project: &Path) -> Vec<Standing> {
         }
         Err(why) => return vec![standing(State::Wrong, why)],
     };
-    let mut all: Vec<Standing> = PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
+    let mut all: Vec<Standing> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
     match (scene::worktree(project), rules::rules(project)) {
@@ -94,10 +92,9 @@ fn program(pins: &Pins, name: &str) -> Option<Standing> {
     let real = |path: &Path| path.canonicalize().ok();
     let found = pins::on_path(name);
     match (pins.programs.get(name), found) {
-        (Some(pinned), _) if !pins::is_program(pinned) => Some(standing(
-            State::Wrong,
-            format!("`{}` is pinned and gone, so that any `{name}` is believed: install again", pinned.display()),
-        )),
+        (Some(pinned), _) if !pins::is_program(pinned) => {
+            Some(standing(State::Wrong, format!("nothing that `{name}` tells counts: {}", pins::gone(pinned, name))))
+        }
         (Some(pinned), Some(found)) if real(pinned) != real(&found) => Some(standing(
             State::Doubtful,
             format!(

@@ -119,7 +119,7 @@ fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, S
         }
         Forge::GitHub => {
             let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-            let mut command = Command::new(pins::program(project, "gh"));
+            let mut command = Command::new(pins::program(project, "gh")?);
             command.env_clear().envs(own(&environment));
             command.args(["pr", "list", "--head", branch, "--state", "all", "--json", "number,state"]);
             command.current_dir(project);

@@ -22,6 +22,8 @@ use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
 use portolan_core::shell::{self, Reading, Surroundings};
 
+use crate::pins;
+
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
@@ -102,7 +104,10 @@ fn own(folder: &str) -> BTreeSet<String> {
     let program = std::env::current_exe().ok();
     let log = crate::audit::project_log(Path::new(folder));
     let resolved = |path: &Path| paths::resolve(path.to_str()?, true)?.to_str().map(str::to_owned);
-    program.iter().chain([&log]).filter_map(|path| resolved(path)).collect()
+    // A link outside of all repositories counts for where it is.
+    let pinned = pins::files(Path::new(folder)).into_iter();
+    let links = pinned.filter_map(|path| paths::resolve(path.to_str()?, false)?.to_str().map(str::to_owned));
+    program.iter().chain([&log]).filter_map(|path| resolved(path)).chain(links).collect()
 }
 
 /// What the shell of the call finds where it begins.

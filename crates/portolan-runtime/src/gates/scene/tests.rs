@@ -179,6 +179,26 @@ fn what_the_shell_finds_is_known_to_it() {
     assert_eq!(scratch.shell("repo", push), Decision::Ask);
 }
 
+/// Whoever writes the program that a gate asks, or a link to it, decides what it is answered.
+#[test]
+fn pinned_programs_and_the_links_to_them_are_protected() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/real/gh", "x");
+    symlink("../real/gh", scratch.at("plain/deep/gh")).expect("a link");
+    let record =
+        format!(r#"{{"version":1,"files":[],"pins":{{"programs":{{"gh":"{}"}}}}}}"#, scratch.text("plain/deep/gh"));
+    scratch.write("repo/.portolan/installed.json", &record);
+    for name in ["plain/deep/gh", "plain/real/gh"] {
+        let path = scratch.text(name);
+        for command in ["rm -f", "cp a.txt", "ln -sfn /bin/true"] {
+            assert_eq!(scratch.shell("repo", &format!("{command} {path}")), Decision::Block, "{command} {name}");
+        }
+        assert_eq!(scratch.edited("repo", &path), Decision::Block, "{name}");
+    }
+    assert_eq!(scratch.shell("repo", &format!("rm -f {}", scratch.text("plain/real/other"))), Decision::Allow);
+}
+
 #[test]
 fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
