@@ -1,12 +1,12 @@
 //! What a tool call may do, from files under `tests/cases/guards`. A shell command stands behind `$ ` and its further
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
 //! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
-//! `on <branch>`, `rules …`, `typecheck …`, `issue <number>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
+//! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
+//! `push.default <value>`, `blocked <request>`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use portolan_core::gates::bypass::{Bypass, Source, Uses};
 use portolan_core::gates::guards::{self, FlowScene, Head, Operation, Place, Scene, Verdict, Worktree};
 use portolan_core::gates::guidelines::{IssueProvider, Level, Who};
-use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, names};
 use portolan_core::shell::{self, Surroundings};
 use portolan_core::value::Timestamp;
 use proptest::prelude::*;
@@ -137,13 +137,17 @@ impl World {
             ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
             ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
             ("issue", number) => {
-                let issue = Some(number.parse().expect("a number"));
+                let (issue, key) = (number.parse().ok(), Some(number.to_owned()).filter(|key| key.contains('-')));
                 let (task, phase) = ("login".to_owned(), "commit".to_owned());
-                self.scene.flow = Some(FlowScene { task, phase, issue, branch: None });
+                self.scene.flow = Some(FlowScene { task, phase, issue, issue_key: key, branch: None });
             }
             ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
             ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
             ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),
+            ("blocked", number) => {
+                let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
+                drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
+            }
             ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),
             ("file", rest) => {
                 let (path, text) = rest.split_once('=').expect("a path and a text");
@@ -362,6 +366,41 @@ fn a_tool_of_a_server_counts_for_what_it_does() {
     assert_eq!(judged(edit("/repo/.git/config")), Decision::Block);
     assert_eq!(judged(edit("/feat/src/a.rs")), Decision::Allow);
     assert_eq!(judged(None), Decision::Allow);
+}
+
+/// A tool of a forge's server names the repository that it writes, which may be none of this project's.
+#[test]
+fn a_push_to_another_repository_is_asked_and_none_to_ones_own_is_let_through() {
+    let judged = |remotes: &[&str], change: fn(&mut World), line: &str| {
+        let mut world = World::new();
+        let known: Option<BTreeSet<String>> = remotes.iter().map(|one| names::repository(one)).collect();
+        world.with_head(|head| head.repositories = known.filter(|known| !known.is_empty()));
+        change(&mut world);
+        let does = Some(Box::new(Tool::Shell { command: line.to_owned() }));
+        guards::overall(&world.judge(Tool::Mcp { server: "github".to_owned(), tool: "push_files".to_owned(), does }))
+    };
+    let own = ["git@github.com:me/it.git", "https://ghe.example.com/you/it"];
+    for (line, expected) in [
+        ("git push forge://me/it HEAD:refs/heads/main", Decision::Block),
+        ("git push forge://Me/It :refs/heads/main", Decision::Block),
+        ("git push forge://you/it HEAD:refs/heads/release/1", Decision::Block),
+        ("git push forge://me/it HEAD:refs/heads/feat/1", Decision::Allow),
+        ("git push forge://other/x HEAD:refs/heads/main", Decision::Ask),
+        ("git push forge://other/x HEAD:refs/heads/develop", Decision::Ask),
+        ("git push forge://e/it HEAD:refs/heads/main", Decision::Ask),
+        ("git push forge://other/x :refs/heads/main", Decision::Ask),
+        ("git push forge://other/x HEAD:refs/heads/feat/1", Decision::Allow),
+        ("git push origin HEAD:refs/heads/main", Decision::Block),
+    ] {
+        assert_eq!(judged(&own, |_| {}, line), expected, "{line}");
+    }
+    let abroad = "git push forge://other/x HEAD:refs/heads/main";
+    assert_eq!(judged(&own, |world| world.guidelines.strict = true, abroad), Decision::Block);
+    for untold in [&[][..], &["/srv/it.git"], &["git@github.com:me/it.git", "../it"]] {
+        assert_eq!(judged(untold, |_| {}, abroad), Decision::Block, "what cannot be compared is taken for one's own");
+    }
+    let shell = |line: &str| guards::overall(&World::new().shell(line));
+    assert_eq!(shell(abroad), Decision::Block, "no text of a shell says so");
 }
 
 fn quoted(text: &str) -> String {

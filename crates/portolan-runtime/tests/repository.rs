@@ -269,6 +269,23 @@ fn the_nearest_of_several_integration_branches_is_the_base() {
     world.is("branchMatchesPrefix", Fails, "integration-branch");
 }
 
+/// What guards protect as an integration branch is one for the checks as well: also further down, and in capitals.
+#[test]
+fn a_star_in_the_name_of_an_integration_branch_stands_for_everything() {
+    for (pattern, branch) in [("release/*", "release/2/hotfix"), ("rel*", "release/2"), ("release/*", "Release/1")] {
+        let mut world = World::new();
+        world.rules.integration.push(pattern.into());
+        world.git(&["switch", "-q", "-c", branch, "main"]);
+        world.claims.branch = Some(branch.into());
+        world.is("branchMatchesPrefix", Fails, "integration-branch");
+        world.commit("not conventional");
+        world.git(&["switch", "-q", "-c", "fix/it"]);
+        world.commit("fix: mend it\n\nRefs #42");
+        world.claims.branch = Some("fix/it".into());
+        world.is("conventionalCommitFormat", Holds, "commits-hold");
+    }
+}
+
 #[test]
 fn the_base_is_the_one_that_git_tells_whatever_was_merged_since() {
     let world = World::new();

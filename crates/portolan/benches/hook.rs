@@ -1,5 +1,5 @@
 //! What a coding agent waits for at each tool call: the whole process of `portolan hook`, from its start to its answer, in
-//! a repository of 10,000 files.
+//! a repository of 10,000 files in which Portolan is installed, for the agent's host and for git.
 //!
 //! Beside the figures stand the machine's own floors from the same run: a program that does nothing, and the cheapest
 //! question that git answers.
@@ -33,27 +33,45 @@ fn main() {
     let shell = |line: &str| ("Bash", json!({ "command": line }));
 
     println!("{calls} calls each, in a repository of {files} files");
-    row("floor: /bin/true", calls, || program(Path::new("/bin/true"), &[], &project, b""));
-    row("floor: git rev-parse HEAD", calls, || program(Path::new("git"), &["rev-parse", "HEAD"], &project, b""));
-    row("floor: portolan --version", calls, || program(&hook, &["--version"], &project, b""));
+    let floor = |name: &str, words: &[&str], file: &Path| {
+        let times = (0..calls).map(|_| timed(|| drop(program(file, words, &project, b""))));
+        row(&format!("floor: {name}"), times.collect());
+    };
+    floor("/bin/true", &[], Path::new("/bin/true"));
+    floor("git rev-parse HEAD", &["rev-parse", "HEAD"], Path::new("git"));
+    floor("portolan --version", &["--version"], &hook);
+    for host in ["claude-code", "git"] {
+        program(&hook, &["install", host, "--yes"], &project, b"");
+    }
     let ask = |name: &str, branch: &str, (tool, input): (&str, Value), said: &str| {
-        git(&project, &["switch", "-q", branch]);
-        let mut call = 0;
-        row(name, calls, || {
-            call += 1;
+        git(&project, &["-c", "core.hooksPath=/dev/null", "switch", "-q", branch]);
+        let announce = |event: &str, call: usize| {
             let announced = json!({ "session_id": "bench", "tool_use_id": format!("{name} {call}"), "cwd": project,
-                "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input });
-            let answer =
-                program(&hook, &["hook", "claude-code", "PreToolUse"], &project, announced.to_string().as_bytes());
+                "hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_response": {} });
+            let answer = program(&hook, &["hook", "claude-code", event], &project, announced.to_string().as_bytes());
             assert!(answer.contains(said) && (!said.is_empty() || answer.is_empty()), "{name}: {answer}");
-            answer
-        });
+        };
+        // The first call of a session on a branch looks at all files.
+        announce("PreToolUse", calls);
+        let is_seen_after = said.is_empty() && tool == "Bash";
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for call in 0..calls {
+            before.push(timed(|| announce("PreToolUse", call)));
+            if is_seen_after {
+                after.push(timed(|| announce("PostToolUse", call)));
+            }
+        }
+        row(name, before);
+        if is_seen_after {
+            row(&format!("{name}, afterwards"), after);
+        }
     };
     ask("edit on a branch", "feat/1-x", edit("d1/f1.rs"), "");
     ask("shell command on a branch", "feat/1-x", shell("ls -la && grep -rn x d1 | head"), "");
     ask("commit on a branch", "feat/1-x", shell("git add -A && git commit -m 'feat: x (#1)'"), "");
     ask("edit on main, which is refused", "main", edit("d1/f1.rs"), "deny");
-    ask("shell command on main", "main", shell("ls -la && grep -rn x d1 | head"), "");
+    ask("shell command on main that reads", "main", shell("ls -la && grep -rn x d1 | head"), "");
+    ask("shell command on main", "main", shell("cargo build"), "");
 }
 
 fn repository(scratch: &Path, files: usize) -> PathBuf {
@@ -81,8 +99,10 @@ fn program(name: &Path, words: &[&str], folder: &Path, input: &[u8]) -> String {
     let mut child = Command::new(name)
         .args(words)
         .current_dir(folder)
+        .env("HOME", folder.parent().expect("a scratch folder"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .expect("it starts");
     // One that reads nothing may have ended.
@@ -91,14 +111,15 @@ fn program(name: &Path, words: &[&str], folder: &Path, input: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn row(name: &str, calls: usize, mut call: impl FnMut() -> String) {
-    let timed = |_| {
-        let begun = Instant::now();
-        drop(call());
-        begun.elapsed()
-    };
-    let mut times: Vec<Duration> = (0..calls).map(timed).collect();
+fn timed(call: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    call();
+    begun.elapsed()
+}
+
+fn row(name: &str, mut times: Vec<Duration>) {
     times.sort();
-    let at = |quantile: f64| times[((times.len() - 1) as f64 * quantile) as usize].as_secs_f64() * 1e3;
-    println!("{name:<40} n={calls:<6} median {:>7.2} ms   p99 {:>7.2} ms   min {:>7.2} ms", at(0.5), at(0.99), at(0.0));
+    let (calls, at) =
+        (times.len(), |quantile: f64| times[((times.len() - 1) as f64 * quantile) as usize].as_secs_f64() * 1e3);
+    println!("{name:<46} n={calls:<6} median {:>7.2} ms   p99 {:>7.2} ms   min {:>7.2} ms", at(0.5), at(0.99), at(0.0));
 }

@@ -20,6 +20,7 @@ pub mod references;
 mod rules;
 pub mod seen;
 pub mod supervisor;
+mod tracked;
 
 pub use bypass::Bypass;
 pub use guidelines::Guidelines;

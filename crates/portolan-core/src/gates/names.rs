@@ -1,4 +1,4 @@
-//! What may be the name of a branch.
+//! What may be the name of a branch, of an object, of a repository.
 
 /// The longest name that is looked at, in bytes.
 const MAX_BYTES: usize = 255;
@@ -18,7 +18,47 @@ pub fn is_branch(name: &str) -> bool {
         && name.split('/').all(is_part)
 }
 
+/// The repository that a remote's address leads to: `owner/name` on `github.com`, `host/owner/name` on another forge.
+pub fn repository(address: &str) -> Option<String> {
+    let (host, path) = match address.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?,
+        None => address.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = host.rsplit('@').next()?.split(':').next()?;
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let well = !host.is_empty() && path.split('/').count() == 2 && path.split('/').all(|part| !part.is_empty());
+    match (well, host.eq_ignore_ascii_case("github.com")) {
+        (true, true) => Some(path.to_owned()),
+        (true, false) => Some(format!("{host}/{path}")),
+        (false, _) => None,
+    }
+}
+
 /// Whether `text` is the full name of an object: hexadecimal digits, of SHA-1 or SHA-256.
 pub fn is_oid(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repository;
+
+    #[test]
+    fn an_address_tells_the_repository() {
+        for address in [
+            "https://github.com/o/r.git",
+            "git@github.com:o/r.git",
+            "ssh://git@github.com:22/o/r",
+            "https://GitHub.com/o/r/",
+        ] {
+            assert_eq!(repository(address).as_deref(), Some("o/r"), "{address}");
+        }
+        assert_eq!(repository("https://token@ghe.example.com/o/r").as_deref(), Some("ghe.example.com/o/r"));
+        assert_eq!(repository("git@work:o/r.git").as_deref(), Some("work/o/r"));
+        for address in ["/srv/git/r.git", "../r", "https://example.org/r", "file:///o/r", "https://github.com/o/r/tree"]
+        {
+            assert_eq!(repository(address), None, "{address}");
+        }
+    }
 }

@@ -1,26 +1,50 @@
-//! Names that are meant by a pattern: `release/*`, `specs/**/*.md`. `*` and `?` stay within a part of a path, `**` does
-//! not; everything else is literal.
+//! Names that are meant by a pattern: `release/*`, `specs/**/*.md`. In paths `*` and `?` stay within a part, and `**` does
+//! not; in the names of branches they stay within nothing. Everything else is literal.
 
-/// Whether `name` is meant by `pattern`.
+/// Whether a path, or another name with parts, is meant by `pattern`.
 pub fn matches(pattern: &str, name: &str) -> bool {
+    fits(pattern, name, Stars::Within)
+}
+
+/// Whether a branch is meant by `pattern`: `release/*` means `release/1/2` as well. Letters count alike in both cases, as
+/// references do where files do.
+pub fn covers(pattern: &str, branch: &str) -> bool {
+    let (pattern, branch) = (pattern.to_lowercase(), branch.to_lowercase());
+    if !pattern.contains(['*', '?']) {
+        return pattern == branch;
+    }
+    fits(&pattern, &branch, Stars::Across)
+}
+
+/// What `*` and `?` stand for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stars {
+    /// A part of a path.
+    Within,
+    /// Anything.
+    Across,
+}
+
+fn fits(pattern: &str, name: &str, stars: Stars) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
+    let across = stars == Stars::Across;
     // All places of the pattern that may be reached are kept at once: going back would take exponential time.
     let mut places = vec![false; pattern.len() + 1];
+    let mut next = places.clone();
     places[0] = true;
     skip(&pattern, &mut places);
-    for &char in &name {
-        let mut next = vec![false; pattern.len() + 1];
+    for char in name.chars() {
+        next.fill(false);
         for at in (0..pattern.len()).filter(|&at| places[at]) {
             match pattern[at] {
-                '*' if is_deep(&pattern, at) || char != '/' => next[at] = true,
+                '*' if across || is_deep(&pattern, at) || char != '/' => next[at] = true,
                 '*' => {}
-                '?' => next[at + 1] |= char != '/',
+                '?' => next[at + 1] |= across || char != '/',
                 literal => next[at + 1] |= literal == char,
             }
         }
         skip(&pattern, &mut next);
-        places = next;
+        std::mem::swap(&mut places, &mut next);
     }
     places[pattern.len()]
 }
@@ -44,7 +68,7 @@ fn is_deep(pattern: &[char], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{covers, matches};
 
     #[test]
     fn stars_stay_in_their_part_and_double_ones_do_not() {
@@ -71,5 +95,27 @@ mod tests {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
         assert!(!matches(&"*a".repeat(50), &"a".repeat(49)));
+    }
+
+    #[test]
+    fn what_a_pattern_means_of_branches_is_never_less_than_it_means_of_paths() {
+        for (pattern, branch) in [
+            ("main", "Main"),
+            ("release/*", "release/1/2"),
+            ("release/*", "Release/1"),
+            ("release/**", "release/1/2"),
+            ("**/stable", "stable"),
+            ("rel*", "release/1"),
+            ("*", "a/b"),
+        ] {
+            assert!(covers(pattern, branch), "{pattern} {branch}");
+        }
+        for (pattern, branch) in [("main", "main/x"), ("release/*", "release"), ("release/*", "a/release/1")] {
+            assert!(!covers(pattern, branch), "{pattern} {branch}");
+        }
+        let texts = ["", "*", "a", "a*", "*/a", "**/a", "a/**", "a/*/b", "a?b", "A", "a/b", "a/b/c", "a/c/b", "b/a"];
+        for (pattern, name) in texts.iter().flat_map(|pattern| texts.map(|name| (pattern, name))) {
+            assert!(covers(pattern, name) || !matches(pattern, name), "{pattern} {name}");
+        }
     }
 }

@@ -61,6 +61,7 @@ fn what(event: &EventKind) -> String {
         EventKind::Bypassed { invariant, node, reason, .. } => {
             format!("got past `{invariant}` at `{node}`: {}", clip(reason))
         }
+        EventKind::Used { bypass } => format!("let a tool call happen by `{bypass}`"),
         EventKind::Cancelled { reason, outcome } => {
             let outcome = outcome.as_ref().map_or_else(String::new, |outcome| format!(" as {outcome}"));
             format!("cancelled the run{outcome}: {reason}")
@@ -77,6 +78,7 @@ fn change(change: &Change) -> Option<String> {
         Change::Opened { .. } | Change::Settled { .. } | Change::Given { .. } | Change::Joined { .. } => None,
         Change::Finished { .. } => None,
         Change::Bypassed { bypass } => Some(format!("bypass `{}` on record", bypass.id)),
+        Change::Used { bypass } => Some(format!("bypass `{bypass}` is used up")),
         Change::Moved { frame, place, .. } => Some(format!("{}{}", moved(place), at(frame))),
         Change::Retried { gate, used, budget, .. } => Some(format!("retry {used} of {budget} for `{gate}`")),
         Change::Refilled { gate: Some(gate), .. } => Some(format!("budget of `{gate}` refilled")),

@@ -44,6 +44,7 @@ impl Run {
             Change::Bypassed { bypass } => {
                 self.flow_data(&FramePath::default(), |data| data.bypasses.push(bypass.clone()));
             }
+            Change::Used { bypass } => self.use_bypass(bypass),
             Change::Settled { frame, check, verdict } => self.settle(frame, check, verdict),
             Change::Retried { frame, gate, used, .. } => self.at(frame, |frame| {
                 frame.spent.retain(|spent| spent.gate != *gate);
@@ -94,17 +95,19 @@ impl Run {
     }
 
     fn settle(&mut self, path: &FramePath, check: &CheckId, verdict: &Verdict) {
-        if let Verdict::Excused { bypass, .. } = verdict
-            && let Some(data) = &mut self.root.data
-            && let Some(used) = data.bypasses.iter_mut().find(|known| known.id == *bypass)
-        {
-            used.used = true;
+        if let Verdict::Excused { bypass, .. } = verdict {
+            self.use_bypass(bypass);
         }
         self.at(path, |frame| {
             if let Place::Checking { settled, .. } = &mut frame.place {
                 settled.push((check.clone(), verdict.clone()));
             }
         });
+    }
+
+    fn use_bypass(&mut self, id: &str) {
+        let known = self.root.data.iter_mut().flat_map(|data| &mut data.bypasses);
+        known.filter(|known| known.id == id).for_each(|known| known.used = true);
     }
 
     /// The data of a flow that is walked; it has none before it is told something.

@@ -46,6 +46,11 @@ pub enum Change {
         /// What is on record.
         bypass: Bypass,
     },
+    /// A bypass that counts once has counted.
+    Used {
+        /// Its name in the run.
+        bypass: String,
+    },
     /// A check is settled.
     Settled {
         /// In which frame.

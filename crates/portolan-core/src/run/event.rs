@@ -150,6 +150,11 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         once: bool,
     },
+    /// A bypass that counts once has counted elsewhere: it let a tool call happen.
+    Used {
+        /// The bypass, by its name in the run.
+        bypass: String,
+    },
     /// The run is called off.
     Cancelled {
         /// Why.

@@ -108,6 +108,18 @@ impl Log {
         })
     }
 
+    /// Whether something could be appended now. Nothing is written, but a log that is not there begins.
+    ///
+    /// # Errors
+    /// As for [`append`](Log::append).
+    pub fn is_ready(&self) -> Result<(), AuditError> {
+        let unwritable = |error: io::Error| AuditError::unwritable(self.path(), &error);
+        self.place.make_folder().map_err(unwritable)?;
+        self.place.check()?;
+        let _turn = turn::to_write(self.path())?;
+        end_of(&self.current().map_err(unwritable)?, self.path()).map(|_| ())
+    }
+
     fn in_turn(
         &self,
         durability: Durability,

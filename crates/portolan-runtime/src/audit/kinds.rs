@@ -61,7 +61,7 @@ kinds! {
     RegistryReplaced = "flow.registry.replaced",
     /// A person was asked: `replyToken`, `channel`, `body`.
     QuestionSent = "supervisor.question.sent",
-    /// An answer came: `replyToken`, `body`, `by`.
+    /// An answer came: `replyToken`, `body`, `by`; of a person also `via` (`command_line`, `elicitation`).
     ReplyReceived = "supervisor.reply.received",
     /// An answer came that is none of those that were offered: `replyToken`, `raw`.
     ReplyUnparseable = "supervisor.reply.unparseable",

@@ -108,9 +108,9 @@ impl Git {
         Ok(oid.map(|oid| oid.trim_end().to_owned()))
     }
 
-    /// The refs that `patterns` mean, which begin with `refs/`, and their commits.
+    /// The refs that `patterns` mean, which begin with `refs/`, in letters of either case; and their commits.
     pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, Unknown> {
-        let mut arguments = vec!["for-each-ref", "--format=%(refname) %(objectname)", "--"];
+        let mut arguments = vec!["for-each-ref", "--ignore-case", "--format=%(refname) %(objectname)", "--"];
         arguments.extend(patterns.iter().map(String::as_str));
         let said = self.told(&arguments).await?;
         let pair = |line: &str| line.rsplit_once(' ').map(|(name, oid)| (name.to_owned(), oid.to_owned()));

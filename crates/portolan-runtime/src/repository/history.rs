@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use portolan_core::gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
-use portolan_core::gates::{Guidelines, names, pattern};
+use portolan_core::gates::{Guidelines, names};
 
 use super::git::Git;
 use super::program::unknown;
@@ -38,7 +38,7 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
     let integration = integration(&refs, guidelines);
     let operation = OPERATIONS.iter().find(|(name, _)| git.folder.join(name).exists()).map(|(_, operation)| *operation);
     let mut facts = Facts {
-        repository: setting("remote.origin.url").and_then(repository),
+        repository: setting("remote.origin.url").and_then(names::repository),
         head: Head { branch, oid },
         operation,
         branch: refs.iter().find(|(name, _)| Some(name) == own.as_ref()).map(|(_, oid)| oid.clone()),
@@ -58,11 +58,21 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
 /// The refs that are looked for: integration branches here and on remotes, and the claimed branch.
 fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
     let names = guidelines.integration.iter().filter(|name| !name.is_empty() && !name.contains('\0'));
-    let both = names.flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
+    let both = names
+        .flat_map(|name| around(name))
+        .flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
     let own =
         claims.branch.iter().filter(|branch| names::is_branch(branch)).map(|branch| format!("refs/heads/{branch}"));
     // Without any, git would tell all of them.
     both.chain(own).chain(["refs/portolan-none".to_owned()]).collect()
+}
+
+/// Globs as git reads them, where a star stays in its part: they mean at least what `name` does.
+fn around(name: &str) -> Vec<String> {
+    match name.split_once(['*', '?']) {
+        None => vec![name.to_owned()],
+        Some((before, _)) => vec![format!("{before}*"), format!("{before}*/**")],
+    }
 }
 
 fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integration> {
@@ -73,7 +83,7 @@ fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integr
             (_, Some(rest)) => (rest.split_once('/').map_or(rest, |(_, name)| name), true),
             _ => continue,
         };
-        if !guidelines.integration.iter().any(|wanted| pattern::matches(wanted, name)) {
+        if !guidelines.integrates(name) {
             continue;
         }
         let at = found.iter().position(|branch| branch.name == name).unwrap_or_else(|| {
@@ -146,34 +156,4 @@ async fn tripwire(git: &Git, facts: &Facts, hooks: Option<&str>) -> Result<Tripw
 
 fn is_folder(top: &Path, path: &str) -> bool {
     top.join(path).is_dir()
-}
-
-/// `owner/name` of a remote's address on `github.com`; of another host `host/owner/name`.
-fn repository(url: &str) -> Option<String> {
-    let (host, path) = match url.split_once("://") {
-        Some((_, rest)) => rest.split_once('/')?,
-        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
-    };
-    let host = host.rsplit('@').next()?.split(':').next()?;
-    let path = path.trim_matches('/').trim_end_matches(".git");
-    let well = path.split('/').count() == 2 && path.split('/').all(|part| !part.is_empty());
-    match (well, host.eq_ignore_ascii_case("github.com")) {
-        (true, true) => Some(path.to_owned()),
-        (true, false) => Some(format!("{host}/{path}")),
-        (false, _) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::repository;
-
-    #[test]
-    fn a_remote_tells_the_repository() {
-        for url in ["https://github.com/o/r.git", "git@github.com:o/r.git", "ssh://git@github.com:22/o/r"] {
-            assert_eq!(repository(url).as_deref(), Some("o/r"), "{url}");
-        }
-        assert_eq!(repository("https://token@ghe.example.com/o/r").as_deref(), Some("ghe.example.com/o/r"));
-        assert_eq!(repository("/srv/git/r.git"), None);
-    }
 }

@@ -41,6 +41,7 @@ impl Service {
             | EventKind::TimedOut { .. }
             | EventKind::Noted { .. }
             | EventKind::Bypassed { .. }
+            | EventKind::Used { .. }
             | EventKind::Cancelled { .. } => Ok(()),
         }
     }

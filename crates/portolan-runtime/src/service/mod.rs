@@ -43,6 +43,7 @@ use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
+pub(crate) use flow::is_used;
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
     Status, Tick, Verified,

@@ -182,6 +182,16 @@ impl Service {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.take_up(released).await?;
             let so_far = so_far(&held.run, work);
+            if let Some(used) = self.used_meanwhile(&held, work, &verdict)? {
+                match self.decided(&mut held, used, &engine).await {
+                    Ok(_) => {}
+                    Err(Refused::Conflict) => {
+                        released = held.release();
+                        continue;
+                    }
+                    Err(Refused::Failed(error)) => return Err(error),
+                }
+            }
             let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
             match self.decided(&mut held, event, &engine).await {
                 Ok(changes) => {

@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::gates::supervisor::{Board, Question, answer};
-use portolan_core::run::Actor;
+use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
 use serde_json::{Value, json};
 
@@ -81,9 +81,10 @@ impl Supervisor<'_> {
             let message = format!("the answer has more than {MAX_BODY_BYTES} bytes");
             return Err(ServiceError::refused("too_large", message, "say it shorter"));
         }
-        let by = match &caller.by {
-            Actor::Agent(name) | Actor::Person { name, .. } => name.clone(),
-            Actor::Engine => "portolan".to_owned(),
+        let (by, via) = match &caller.by {
+            Actor::Agent(name) => (name.as_str(), None),
+            Actor::Person { name, via } => (name.as_str(), Some(*via)),
+            Actor::Engine => ("portolan", None),
         };
         self.change(|board, now| {
             let Some(question) = board.questions.get(token) else { return Err(unknown()) };
@@ -103,9 +104,9 @@ impl Supervisor<'_> {
                 && deadline <= now
                 && *default != said
             {
-                return Ok((vec![received(question, default, "timeout")], Err(answered())));
+                return Ok((vec![received(question, default, "timeout", None)], Err(answered())));
             }
-            let entry = received(question, &said, &by);
+            let entry = received(question, &said, by, via);
             Ok((vec![entry], Ok(Replied { answer: said, again: false })))
         })
         .await?
@@ -125,7 +126,7 @@ impl Supervisor<'_> {
             let mut overdue = Vec::new();
             for question in late(board, now) {
                 match &question.default {
-                    Some(default) => entries.push(received(question, default, "timeout")),
+                    Some(default) => entries.push(received(question, default, "timeout", None)),
                     None => {
                         let data = json!({ "replyToken": question.token });
                         let of = Entry::of(Kind::QuestionOverdue, data);
@@ -148,13 +149,16 @@ fn late(board: &Board, now: Timestamp) -> impl Iterator<Item = &Question> {
     })
 }
 
-fn received(question: &Question, body: &str, by: &str) -> Entry {
-    let data: Value = json!({
+fn received(question: &Question, body: &str, by: &str, via: Option<Channel>) -> Entry {
+    let mut data: Value = json!({
         "replyToken": question.token,
         "body": body,
         "by": by,
         "digest": Digest::of(body).to_string(),
     });
+    if let Some(via) = via {
+        data["via"] = json!(via);
+    }
     Entry { task: question.task.clone(), ..Entry::of(Kind::ReplyReceived, data) }
 }
 

@@ -6,6 +6,7 @@
 
 mod ask;
 mod board;
+mod mark;
 mod notices;
 mod queue;
 mod spend;
@@ -24,6 +25,7 @@ use board::Kept;
 
 pub use ask::{Ask, Replied};
 pub(crate) use board::{replace, seen};
+pub use mark::Mark;
 pub use notices::Untold;
 pub use queue::Task;
 pub use spend::{Raise, Report};

@@ -1,6 +1,7 @@
 //! What a process that dies leaves behind, and files that are not as they were.
 
 use portolan_runtime::audit;
+use portolan_runtime::service::Ending;
 
 use super::stand::{Stand, me, past};
 
@@ -80,4 +81,68 @@ async fn of_ticks_at_once_one_moves_the_task() {
     assert!((advanced == 1 && phase == "work") || (advanced == 2 && phase == "test"), "{ticks:?} {phase}");
     let transitions = stand.log().lines().filter(|line| line.starts_with("flow.transition")).count();
     assert_eq!(transitions, 1 + advanced);
+}
+
+/// Something in the way of the record: where it is put, and what lies there.
+const IN_THE_WAY: [(&str, Option<&str>); 2] =
+    [(".portolan/flow-events.jsonl", None), (".portolan/guidelines.yaml", Some("strikt: true\n"))];
+
+impl Stand {
+    /// What `deed` comes to while something is in the way; then everything is as it was.
+    async fn hindered<T>(&self, (file, text): (&str, Option<&str>), deed: impl AsyncFnOnce() -> T) -> T {
+        let path = self.project().join(file);
+        let kept = std::fs::read_to_string(&path).ok();
+        if kept.is_some() {
+            std::fs::remove_file(&path).expect("removed");
+        }
+        match text {
+            None => std::fs::create_dir_all(&path).expect("a folder in its place"),
+            Some(text) => self.put(file, text),
+        }
+        let came = deed().await;
+        let _dir = std::fs::remove_dir(&path);
+        let _file = std::fs::remove_file(&path);
+        if let Some(kept) = kept {
+            std::fs::write(&path, kept).expect("put back");
+        }
+        came
+    }
+
+    /// The runs that are kept.
+    async fn runs(&self) -> usize {
+        self.service().runs(false, 100).await.expect("they can be read").len()
+    }
+}
+
+#[tokio::test]
+async fn a_task_whose_beginning_is_refused_has_not_begun() {
+    for hindrance in IN_THE_WAY {
+        let stand = Stand::new();
+        let error = stand.hindered(hindrance, async || stand.start("t", Some("begin")).await).await;
+        assert!(error.is_err(), "{hindrance:?}");
+        assert_eq!(stand.state().await.task_id, None, "{hindrance:?}");
+        assert_eq!((stand.runs().await, stand.log().as_str()), (0, ""), "{hindrance:?}");
+        stand.start("t", Some("begin")).await.expect("it can be begun");
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_changes_nothing_of_a_task() {
+    for hindrance in IN_THE_WAY {
+        let stand = Stand::new();
+        stand.start("t", Some("begin")).await.expect("begun");
+        let (before, log) = (stand.state().await, stand.log());
+        let past = past("X-1");
+        let claimed = super::stand::object(serde_json::json!({ "branch": "feat/x" }));
+        let refused = stand
+            .hindered(hindrance, async || {
+                let past = stand.service().flow().get_past(&past, &me()).await.is_err();
+                let claimed = stand.service().flow().patch(&claimed, &me()).await.is_err();
+                let aborted = stand.service().flow().abort(Ending::Escalated, "no", &me()).await.is_err();
+                (past, claimed, aborted)
+            })
+            .await;
+        assert_eq!(refused, (true, true, true), "{hindrance:?}");
+        assert_eq!((stand.state().await, stand.log()), (before, log), "{hindrance:?}");
+    }
 }

@@ -94,3 +94,23 @@ async fn a_bypass_that_let_a_tool_call_happen_is_shown_as_used() {
     Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");
     assert_eq!(shown(&stand.state().await), (true, true));
 }
+
+/// A guard was got past by it: at the exit of the phase it counts no more, and the journal says so.
+#[tokio::test]
+async fn a_bypass_that_a_guard_has_used_counts_at_no_exit() {
+    for (once, advanced) in [(true, false), (false, true)] {
+        let stand = Stand::new();
+        stand.put("open", "there");
+        stand.start("t", Some("begin")).await.expect("begun");
+        let past = portolan_runtime::service::Override { once, ..past("X-1") };
+        stand.service().flow().get_past(&past, &me()).await.expect("on record");
+        let data = json!({ "guardId": "g", "invariant": "X-1", "bypass": "b1" });
+        let entry = Entry { task: Some("t".to_owned()), ..Entry::of(Kind::GuardBypass, data) };
+        Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");
+        let tick = stand.tick().await;
+        assert_eq!(tick.advanced, advanced, "{}", tick.reason);
+        let told: Vec<_> = stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect();
+        assert_eq!(told, [true]);
+        assert!(!stand.tick().await.advanced || !once, "a second try changes nothing");
+    }
+}

@@ -1,9 +1,11 @@
 //! Questions, answers, deadlines, and the queue that goes on meanwhile.
 
+use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
 use portolan_runtime::audit;
-use portolan_runtime::service::Status;
+use portolan_runtime::service::{Caller, Status};
 use portolan_runtime::supervisor::Ask;
+use serde_json::json;
 
 use super::stand::{Stand, me, question, told};
 
@@ -30,6 +32,39 @@ async fn a_question_holds_up_its_task_and_not_the_queue() {
         stand.log("supervisor.").join(", "),
         "supervisor.task.queued a, supervisor.task.queued b, supervisor.question.sent a, \
          supervisor.reply.unparseable a, supervisor.reply.received a"
+    );
+}
+
+#[tokio::test]
+async fn who_waits_for_news_sees_whether_there_may_be_any() {
+    let stand = Stand::new();
+    let (service, looking) = (stand.service(), stand.service());
+    let mut marks = vec![looking.supervisor().mark()];
+    let token = stand.ask("a", &[]).await;
+    marks.push(looking.supervisor().mark());
+    service.supervisor().board().await.expect("a board");
+    assert_eq!(looking.supervisor().mark(), marks[1], "looking changes nothing");
+    assert_eq!(stand.reply(&token, "yes").await, "yes");
+    marks.push(looking.supervisor().mark());
+    assert!(marks[0] != marks[1] && marks[1] != marks[2], "{marks:?}");
+}
+
+#[tokio::test]
+async fn an_answer_is_on_record_with_the_way_that_it_came() {
+    let stand = Stand::new();
+    for via in [Channel::CommandLine, Channel::Elicitation] {
+        let token = stand.ask("a", &[]).await;
+        let by = Actor::Person { name: "Ada".to_owned(), via };
+        stand.service().supervisor().reply(&token, "yes", &Caller { by, can_ask: true }).await.expect("answered");
+    }
+    let token = stand.ask("a", &[]).await;
+    stand.service().supervisor().reply(&token, "yes", &Caller::agent("bot")).await.expect("answered");
+    let lines = audit::read(&audit::project_log(&stand.project()), &audit::Filter::default()).expect("a log");
+    let lines = lines.map(|line| line.expect("a line")).filter(|line| line.kind == "supervisor.reply.received");
+    let told: Vec<_> = lines.map(|line| (line.data["by"].clone(), line.data.get("via").cloned())).collect();
+    assert_eq!(
+        told,
+        [(json!("Ada"), Some(json!("command_line"))), (json!("Ada"), Some(json!("elicitation"))), (json!("bot"), None)]
     );
 }
 

@@ -125,7 +125,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         sets.push(mcp::tasks(Arc::clone(&service), draws));
     }
     if has(Toolset::Gates) {
-        sets.push(mcp::gates(Arc::clone(&service)));
+        sets.push(mcp::gates(Arc::clone(&service), tell(notes.clone())));
     }
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
     if has(Toolset::Graph) {
@@ -235,6 +235,11 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
         return refused(message, "say `--profile author`, or serve the two sets apart");
     }
     Ok(())
+}
+
+/// Who is told what becomes of questions to people.
+fn tell(notes: mcp::Notes) -> mcp::Tell {
+    Arc::new(move |what| notes.note(one_line(&format!("note: {what}"))))
 }
 
 /// Who is told when files of graphs change.

@@ -3,6 +3,7 @@
 //! step allows, and to the project's own guards.
 
 use portolan_core::gates::Tool;
+use portolan_core::gates::guards::ON_FORGE;
 use serde_json::{Map, Value};
 
 use super::tools::{edited, quoted};
@@ -149,7 +150,9 @@ fn asked(what: &str) -> Option<Tool> {
 
 fn merges(_: &str, input: &Input) -> Option<Tool> {
     let number = text(input, &["pullNumber", "pull_number", "merge_request_iid", "number", "id"]);
-    runs(&["gh pr merge", &number.map(|number| quoted(&number)).unwrap_or_default()])
+    let named = repository(input).map(|named| format!("-R {}", quoted(&named)));
+    let words = ["gh pr merge".to_owned()].into_iter().chain(named).chain(number.map(|number| quoted(&number)));
+    Some(Tool::Shell { command: words.collect::<Vec<_>>().join(" ") })
 }
 
 fn reviews(_: &str, input: &Input) -> Option<Tool> {
@@ -164,9 +167,27 @@ fn is_remote(input: &Input) -> bool {
 /// A branch of the forge that is written is one that is pushed to.
 fn pushes(_: &str, input: &Input) -> Option<Tool> {
     match text(input, &["branch", "branch_name", "branchName"]) {
-        Some(branch) => runs(&["git push origin", &quoted(&format!("HEAD:refs/heads/{branch}"))]),
+        Some(branch) => pushed(input, &format!("HEAD:refs/heads/{branch}")),
         None => asked("contents"),
     }
+}
+
+fn pushed(input: &Input, refspec: &str) -> Option<Tool> {
+    let remote = repository(input).map_or_else(|| "origin".to_owned(), |named| format!("{ON_FORGE}{named}"));
+    runs(&["git push", &quoted(&remote), &quoted(refspec)])
+}
+
+/// The repository of the forge that a tool names, `owner/name`; nothing where it names it in another way.
+fn repository(input: &Input) -> Option<String> {
+    let named = match (text(input, &["owner", "workspace"]), text(input, &["repo", "repo_slug", "repoSlug"])) {
+        (Some(owner), Some(name)) => format!("{owner}/{name}"),
+        (None, Some(whole)) => whole,
+        (_, None) => text(input, &["project_id", "projectId"])?,
+    };
+    let is_part = |part: &str| {
+        !matches!(part, "" | "." | "..") && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    (named.split('/').count() == 2 && named.split('/').all(is_part)).then_some(named)
 }
 
 /// A branch of the forge, or of a repository here.
@@ -177,10 +198,8 @@ fn creates(name: &str, input: &Input) -> Option<Tool> {
 fn refers(name: &str, input: &Input) -> Option<Tool> {
     let named = text(input, &["ref", "branch", "branch_name", "branchName", "name"]);
     match named.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
-        Some(branch) if name.contains("delete") => {
-            runs(&["git push origin", &quoted(&format!(":refs/heads/{branch}"))])
-        }
-        Some(branch) => runs(&["git push origin", &quoted(&format!("HEAD:refs/heads/{branch}"))]),
+        Some(branch) if name.contains("delete") => pushed(input, &format!(":refs/heads/{branch}")),
+        Some(branch) => pushed(input, &format!("HEAD:refs/heads/{branch}")),
         None => asked("git/refs"),
     }
 }

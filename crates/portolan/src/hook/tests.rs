@@ -291,6 +291,10 @@ fn tools_of_servers_are_known_for_what_they_do() {
         (Host::ClaudeCode, "mcp__github__create_or_update_file", r#"{"repo":"it","branch":"feat/1","path":"a"}"#),
         (Host::ClaudeCode, "mcp__github__delete_file", r#"{"owner":"me","repo":"it","path":"a"}"#),
         (Host::ClaudeCode, "mcp__github__create_branch", r#"{"owner":"me","repo":"it","branch":"release/1"}"#),
+        (Host::ClaudeCode, "mcp__github__delete_branch", r#"{"repo":"me/it","branch":"main"}"#),
+        (Host::ClaudeCode, "mcp__github__push_files", r#"{"owner":"a b","repo":"../it","branch":"main"}"#),
+        (Host::ClaudeCode, "mcp__gitlab__push_files", r#"{"project_id":"7","branch":"main"}"#),
+        (Host::ClaudeCode, "mcp__gitlab__push_files", r#"{"project_id":"me/it","branch":"main"}"#),
         (Host::ClaudeCode, "mcp__github__update_pull_request_branch", r#"{"pullNumber":1}"#),
         (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"APPROVE"}"#),
         (Host::ClaudeCode, "mcp__github__pull_request_review_write", r#"{"event":"COMMENT"}"#),
@@ -330,11 +334,15 @@ fn tools_of_servers_are_known_for_what_they_do() {
         let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
     }
     expect![[r#"
-        claude-code mcp__github__merge_pull_request: mcp github / merge_pull_request, which runs gh pr merge 12
-        claude-code mcp__github__push_files: mcp github / push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__github__merge_pull_request: mcp github / merge_pull_request, which runs gh pr merge -R me/it 12
+        claude-code mcp__github__push_files: mcp github / push_files, which runs git push forge://me/it HEAD:refs/heads/main
         claude-code mcp__github__create_or_update_file: mcp github / create_or_update_file, which runs git push origin HEAD:refs/heads/feat/1
         claude-code mcp__github__delete_file: mcp github / delete_file, which runs gh api -X POST contents
-        claude-code mcp__github__create_branch: mcp github / create_branch, which runs git push origin HEAD:refs/heads/release/1
+        claude-code mcp__github__create_branch: mcp github / create_branch, which runs git push forge://me/it HEAD:refs/heads/release/1
+        claude-code mcp__github__delete_branch: mcp github / delete_branch, which runs git push forge://me/it :refs/heads/main
+        claude-code mcp__github__push_files: mcp github / push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__gitlab__push_files: mcp gitlab / push_files, which runs git push origin HEAD:refs/heads/main
+        claude-code mcp__gitlab__push_files: mcp gitlab / push_files, which runs git push forge://me/it HEAD:refs/heads/main
         claude-code mcp__github__update_pull_request_branch: mcp github / update_pull_request_branch, which runs gh api -X POST pulls/update-branch
         claude-code mcp__github__pull_request_review_write: mcp github / pull_request_review_write, which runs gh pr review --approve
         claude-code mcp__github__pull_request_review_write: mcp github / pull_request_review_write

@@ -91,12 +91,15 @@ pub(super) async fn ask(
         })?
     };
     Ok(match chosen(&result, answers) {
-        Some((word, note)) => {
-            let by = Actor::Person { name: "the client's user".to_owned(), via: Channel::Elicitation };
-            Asking::Answered(Answer { word, note, caller: Caller { by, can_ask: true } })
-        }
+        Some((word, note)) => Asking::Answered(Answer { word, note, caller: user() }),
         None => Asking::Declined,
     })
+}
+
+/// The person at the client, as who makes a call.
+pub(super) fn user() -> Caller {
+    let by = Actor::Person { name: "the client's user".to_owned(), via: Channel::Elicitation };
+    Caller { by, can_ask: true }
 }
 
 fn form(message: String, answers: &[(String, String)]) -> Result<ElicitRequestParams, ServiceError> {

@@ -2,23 +2,28 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ConstString, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ServerConfig, SubscriptionFilter, Tool,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceUpdatedNotificationParam,
+    ResourcesCapability, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
+use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
 
 /// What a call comes to, when it is awaited.
@@ -26,6 +31,9 @@ pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse
 
 /// What the text of a resource comes to, when it is awaited: nothing where there is none of that address.
 pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<String, ServiceError>>> + Send + 'a>>;
+
+/// What is awaited for its own sake.
+pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// How a toolset is to be spoken with.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +44,19 @@ pub(super) struct Manners {
     pub(super) parting: Duration,
 }
 
+impl Default for Manners {
+    /// Those of the sets that lead agents: checks that are being performed are mostly let finish.
+    fn default() -> Manners {
+        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
+    }
+}
+
 /// A set of tools. It is used as an object: all that rmcp does for a server would be compiled anew for each type.
 pub(super) trait Toolset: Send + Sync {
     /// How it is to be spoken with.
-    fn manners(&self) -> Manners;
+    fn manners(&self) -> Manners {
+        Manners::default()
+    }
 
     /// How it introduces itself.
     fn about(&self) -> ServerConfig;
@@ -48,7 +65,9 @@ pub(super) trait Toolset: Send + Sync {
     fn tools(&self) -> Vec<Tool>;
 
     /// Changes whenever the list of tools does, from now on; nothing where it never does.
-    fn changes(&self) -> Option<watch::Receiver<u64>>;
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
 
     /// What of it can be read beside the tools.
     fn resources(&self) -> Vec<Resource> {
@@ -60,6 +79,16 @@ pub(super) trait Toolset: Send + Sync {
         Box::pin(async { None })
     }
 
+    /// Changes whenever the text of one of them may have, from now on; nothing where there is none of that address.
+    fn updates(&self, _uri: &str) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    /// What is done for a session beside its calls. Dropped when the session ends.
+    fn beside(&self, _peer: Peer<RoleServer>) -> Option<Work> {
+        None
+    }
+
     /// Calls a tool. Dropping the future calls it off, and what it performs ends with it.
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_>;
 }
@@ -69,11 +98,14 @@ pub(super) struct Face {
     toolset: Arc<dyn Toolset>,
     /// Becomes true when calls under way are to be dropped.
     ending: watch::Receiver<bool>,
+    /// Whether the client has said that it is ready.
+    is_begun: AtomicBool,
+    subscriptions: Subscriptions,
 }
 
 impl Face {
     pub(super) fn new(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>) -> Face {
-        Face { toolset, ending }
+        Face { toolset, ending, is_begun: AtomicBool::new(false), subscriptions: Subscriptions::default() }
     }
 
     async fn end(&self) {
@@ -89,6 +121,40 @@ impl Face {
             changed = changes.changed() => changed.is_ok(),
         }
     }
+
+    /// Tells a session of every new list of tools, until it ends.
+    async fn tell_of_lists(&self, peer: &Peer<RoleServer>) {
+        let Some(mut changes) = self.toolset.changes() else { return };
+        while self.has_changed(&mut changes).await {
+            if peer.notify_tool_list_changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Does what is done beside the calls of a session, until it ends.
+    async fn work_beside(&self, peer: &Peer<RoleServer>) {
+        let Some(work) = self.toolset.beside(peer.clone()) else { return };
+        tokio::select! {
+            () = self.end() => {}
+            () = work => {}
+        }
+    }
+
+    /// What a request for a resource comes to that there is not.
+    fn no_resource<M: ConstString>(&self, uri: &str) -> ErrorData {
+        match self.toolset.resources().is_empty() {
+            true => ErrorData::method_not_found::<M>(),
+            false => ErrorData::resource_not_found(format!("there is no resource `{}`", clip(uri)), None),
+        }
+    }
+}
+
+/// That resources can be read, and that sessions are told when they change.
+pub(super) fn resources() -> ResourcesCapability {
+    let mut resources = ResourcesCapability::default();
+    resources.subscribe = Some(true);
+    resources
 }
 
 /// An answer as structured content, and the same as text for clients that read only that.
@@ -123,32 +189,69 @@ impl ServerHandler for Face {
         self.negotiate_initialize(&request)
     }
 
-    /// A session is told of every new list until it ends.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let Some(mut changes) = self.toolset.changes() else { return };
-        while self.has_changed(&mut changes).await {
-            if context.peer.notify_tool_list_changed().await.is_err() {
-                return;
-            }
+        // A client that says twice that it is ready has one session all the same.
+        if !self.is_begun.swap(true, Ordering::Relaxed) {
+            tokio::join!(self.tell_of_lists(&context.peer), self.work_beside(&context.peer));
         }
     }
 
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri;
+        let Some(mut updates) = self.toolset.updates(&uri) else {
+            return Err(self.no_resource::<SubscribeRequestMethod>(&uri));
+        };
+        let (peer, told) = (context.peer, ResourceUpdatedNotificationParam::new(uri.clone()));
+        self.subscriptions.begin(uri, async move {
+            while updates.changed().await.is_ok() && peer.notify_resource_updated(told.clone()).await.is_ok() {}
+        });
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.end(&request.uri);
+        Ok(())
+    }
+
     fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.toolset.changes().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
+        let uris: Vec<String> = self.toolset.resources().into_iter().map(|resource| resource.uri.clone()).collect();
+        let has_lists = self.toolset.changes().is_some();
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = has_lists.then_some(true);
+        filter.resource_subscriptions = (!uris.is_empty()).then_some(uris);
+        (filter != SubscriptionFilter::new()).then_some(filter)
     }
 
     /// The same where there is no session: until the subscription is cancelled.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let Some(mut changes) = self.toolset.changes() else { return Ok(()) };
-        loop {
-            let changed = tokio::select! {
-                () = context.cancelled() => false,
-                changed = self.has_changed(&mut changes) => changed,
-            };
-            if !changed || context.sink().notify_tool_list_changed().await.is_err() {
-                return Ok(());
-            }
+        let wanted = context.accepted();
+        let mut telling = JoinSet::new();
+        if let Some(mut changes) = self.toolset.changes().filter(|_| wanted.tools_list_changed == Some(true)) {
+            let sink = context.sink().clone();
+            telling.spawn(async move {
+                while changes.changed().await.is_ok() && sink.notify_tool_list_changed().await.is_ok() {}
+            });
         }
+        for uri in wanted.resource_subscriptions.iter().flatten() {
+            let Some(mut updates) = self.toolset.updates(uri) else { continue };
+            let (sink, uri) = (context.sink().clone(), uri.clone());
+            telling.spawn(async move {
+                while updates.changed().await.is_ok() && sink.notify_resource_updated(&uri).await.is_ok() {}
+            });
+        }
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.end() => {}
+        }
+        Ok(())
     }
 
     /// Requests that are none of rmcp's: their method is unknown, or they lack what it takes.
@@ -187,13 +290,8 @@ impl ServerHandler for Face {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let resources = self.toolset.resources();
-        if resources.is_empty() {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
-        }
         let Some(text) = self.toolset.read(&request.uri).await else {
-            let message = format!("there is no resource `{}`", clip(&request.uri));
-            return Err(ErrorData::resource_not_found(message, None));
+            return Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri));
         };
         let text = text.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type("application/json");

@@ -1,20 +1,13 @@
-//! What the sets of tools have in common that lead agents through workflows: their manners, who calls them, what is said
-//! of a tool that there is not.
-
-use std::time::Duration;
+//! What the sets of tools have in common that lead agents through workflows: how they introduce themselves, who calls
+//! them, what is said of a tool that there is not.
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use rmcp::model::{ClientCapabilities, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::RequestContext;
 
-use super::face::{self, Manners};
-use super::transport::Bounds;
-
-/// Checks that are being performed are mostly let finish.
-pub(super) const MANNERS: Manners =
-    Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) };
+use super::face;
 
 pub(super) fn about(instructions: &str) -> ServerConfig {
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -24,10 +17,13 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
 
 /// Who calls, and whether the client can put a question to its user.
 pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    let can_ask = context.client_capabilities().is_some_and(|capabilities| {
-        capabilities.elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
-    });
+    let can_ask = context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
     Caller { by: face::caller(context), can_ask }
+}
+
+/// Whether a client can put a form to its user.
+pub(super) fn can_ask(capabilities: &ClientCapabilities) -> bool {
+    capabilities.elicitation.as_ref().is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
 }
 
 /// A tool that is none of `tools`.

@@ -3,7 +3,7 @@
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `several` and `arguments` know the protocol and no tool; `leading` is what the
+//! `transport`, `connection`, `face`, `subscriptions`, `several` and `arguments` know the protocol and no tool; `leading` is what the
 //! sets share that lead agents; each toolset knows its tools and little else.
 
 mod arguments;
@@ -17,15 +17,16 @@ mod leading;
 mod navigate;
 mod schema;
 mod several;
+mod subscriptions;
 mod tasks;
 mod transport;
 
 pub(crate) use author::serving as author;
 #[cfg(test)]
 pub(crate) use author::tools as author_tools;
-pub(crate) use gates::serving as gates;
 #[cfg(test)]
 pub(crate) use gates::tools as gates_tools;
+pub(crate) use gates::{Tell, serving as gates};
 pub(crate) use graph::{News, Notes, awaited, serving as graph};
 #[cfg(test)]
 pub(crate) use navigate::tools as navigate_tools;

@@ -1,25 +1,19 @@
 //! Sets of tools that are served together, each as it would be alone.
 
 use std::collections::BTreeSet;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, Implementation, Resource, ResourcesCapability, ServerCapabilities, ServerConfig, Tool,
-};
-use rmcp::service::RequestContext;
+use rmcp::model::{CallToolRequestParams, Implementation, Resource, ServerCapabilities, ServerConfig, Tool};
+use rmcp::service::{Peer, RequestContext};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::face::{Answer, Manners, Text, Toolset};
+use super::face::{self, Answer, Manners, Text, Toolset, Work};
 use super::transport::Bounds;
-
-/// What is awaited.
-pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A set of tools with what it takes to serve it.
 pub(crate) struct Served {
@@ -104,7 +98,7 @@ impl Toolset for Several {
             capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         }
         if !self.resources().is_empty() {
-            capabilities.resources = Some(ResourcesCapability::default());
+            capabilities.resources = Some(face::resources());
         }
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)
@@ -130,6 +124,15 @@ impl Toolset for Several {
     fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
         let has = |set: &&Arc<dyn Toolset>| set.resources().iter().any(|resource| resource.uri == uri);
         self.sets.iter().find(has).unwrap_or(&self.sets[0]).read(uri)
+    }
+
+    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
+        self.sets.iter().find_map(|set| set.updates(uri))
+    }
+
+    /// Only one set does anything beside its calls: the gates.
+    fn beside(&self, peer: Peer<RoleServer>) -> Option<Work> {
+        self.sets.iter().find_map(|set| set.beside(peer.clone()))
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -1,5 +1,7 @@
 //! What every host is answered before a tool is used.
 
+use serde_json::json;
+
 use crate::support::{HOSTS, Project, before};
 
 #[test]
@@ -139,4 +141,23 @@ fn a_project_is_the_one_that_the_host_names() {
     );
     assert!(said.is_denied(), "{said:?}");
     assert_eq!(project.events("flow.guard.block").len(), 1);
+}
+
+/// A tool of a forge's server names the repository that it writes: that of this project, or another.
+#[test]
+fn a_branch_of_another_repository_is_no_branch_of_this_one() {
+    let project = Project::on_branch();
+    let pushes = |owner: &str, branch: &str| {
+        let input = json!({ "owner": owner, "repo": "it", "branch": branch, "files": [] });
+        let call = project.call("claude-code", "mcp__github__push_files", input);
+        project.hook("claude-code", "PreToolUse", call.to_string().as_bytes())
+    };
+    project.git("remote add origin git@github.com:me/it.git");
+    assert!(pushes("me", "main").is_denied());
+    assert!(pushes("me", "feat/1-xyz").is_allowed());
+    let said = pushes("other", "main");
+    assert!(said.is_asked() && said.stdout.contains("`other/it`"), "{said:?}");
+    assert!(pushes("another", "feat/1-x").is_allowed());
+    project.git("remote add backup ../backup.git");
+    assert!(pushes("others", "main").is_denied(), "what cannot be compared is taken for this one");
 }

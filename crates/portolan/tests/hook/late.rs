@@ -51,6 +51,14 @@ fn what_a_script_leaves_alone_is_not_noticed() {
 }
 
 #[test]
+fn who_only_reads_is_not_looked_after() {
+    let project = Project::new();
+    assert!(project.shell("claude-code", "cat a.txt | head").is_allowed());
+    project.write("a.txt", "a person changes it meanwhile\n");
+    assert!(!ended(&project, "claude-code", "cat a.txt | head").contains("changed"));
+}
+
+#[test]
 fn a_main_that_a_script_moves_is_noticed() {
     let project = Project::on_branch();
     assert!(project.shell("claude-code", "./build.sh").is_allowed());

@@ -1,5 +1,8 @@
 //! What is on record, and what happens where nothing can be.
 
+use portolan_runtime::audit::{Durability, Entry, Kind, Log};
+use serde_json::json;
+
 use crate::support::{HOSTS, Project};
 
 #[test]
@@ -63,4 +66,28 @@ fn a_key_in_a_command_is_not_on_record() {
     );
     let log = std::fs::read_to_string(project.path().join(".portolan/flow-events.jsonl")).expect("a log");
     assert!(!log.contains("ghp_0123456789"), "{log}");
+}
+
+#[test]
+fn what_the_merge_gate_has_blocked_is_not_merged_by_an_agent() {
+    let project = Project::on_branch();
+    let ruled = |pr: u64, verdict: &str| {
+        let data =
+            json!({ "verdict": verdict, "pr": pr, "head": "c0ffee".repeat(6), "reasons": ["a.rs:3: a test goes"] });
+        let log = Log::of_project(&project.path()).expect("a log");
+        log.append(&[Entry::of(Kind::MergeGateVerdict, data)], Durability::Synced).expect("on record");
+    };
+    ruled(12, "block");
+    ruled(7, "pass");
+    let said = project.shell("claude-code", "gh pr merge 12");
+    assert!(said.is_denied(), "{said:?}");
+    for part in ["c0ffeec0ff", "a.rs:3: a test goes", "portolan merge-gate", "--pr 12"] {
+        assert!(said.stdout.contains(part), "{part}: {said:?}");
+    }
+    assert!(
+        project.shell("claude-code", "gh pr merge 7").is_asked(),
+        "a ruling that lets pass is a person's to look at"
+    );
+    ruled(12, "human-review");
+    assert!(project.shell("claude-code", "gh pr merge 12 --squash").is_asked(), "the latest ruling counts");
 }

@@ -87,32 +87,68 @@ fn without_a_forge_a_record_of_the_review_is_asked_for() {
     assert!(said.stdout.is_empty(), "{said:?}");
 }
 
+/// A rule is got past in the task, once or as often as it is in the way.
+fn past(project: &Project, invariant: &str, once: bool) {
+    let wanted = Override {
+        invariant: invariant.to_owned(),
+        reason: "first aid".to_owned(),
+        phase: None,
+        source: "command".to_owned(),
+        identifier: "flow override".to_owned(),
+        expires_at: None,
+        once,
+    };
+    project.service(async |service, me| service.flow().get_past(&wanted, me).await).expect("it is on record");
+}
+
 #[test]
 fn a_rule_that_the_task_gets_past_is_got_past_as_often_as_was_said() {
     let project = Project::new();
     begin(&project);
-    let past = |invariant: &str, once: bool| {
-        let wanted = Override {
-            invariant: invariant.to_owned(),
-            reason: "first aid".to_owned(),
-            phase: None,
-            source: "command".to_owned(),
-            identifier: "flow override".to_owned(),
-            expires_at: None,
-            once,
-        };
-        project.service(async |service, me| service.flow().get_past(&wanted, me).await).expect("it is on record");
-    };
     assert!(project.edit("claude-code", "a.txt").is_denied());
-    past("I-1", true);
+    past(&project, "I-1", true);
     assert!(project.edit("claude-code", "ab.txt").is_allowed());
     assert!(project.edit("claude-code", "abc.txt").is_denied(), "it counts once");
     assert_eq!(project.events("flow.guard.bypass").len(), 1);
-    past("I-1", false);
+    past(&project, "I-1", false);
     assert!(project.edit("claude-code", "abcd.txt").is_allowed());
     assert!(project.edit("claude-code", "abcde.txt").is_allowed());
     let used = project.events("flow.guard.bypass");
     assert!(used.iter().all(|line| line["taskId"] == "login"), "{used:?}");
+}
+
+/// A host's call and the hooks of the git that it starts ask about the same commit: it is got past once, by both.
+#[test]
+fn a_bypass_that_counts_once_lets_one_commit_through_and_no_second() {
+    let project = Project::on_branch();
+    project.portolan("install git --yes");
+    begin(&project);
+    let line = "git commit -q --allow-empty -m 'feat: x'";
+    let commit = ["commit", "-q", "--allow-empty", "-m", "feat: x"];
+    assert!(project.shell("claude-code", &line.replace("x'", "w'")).is_denied());
+    past(&project, "I-8", true);
+    assert!(project.shell("claude-code", line).is_allowed());
+    let (done, said) = project.tries(&commit);
+    assert!(done, "{said}");
+    let (done, said) = project.tries(&commit);
+    assert!(!done && said.contains("I-8"), "a second commit of the same call: {said}");
+    assert!(project.shell("claude-code", &line.replace("x'", "y'")).is_denied());
+}
+
+#[test]
+fn a_form_that_is_got_past_once_is_on_record_and_used() {
+    let project = Project::on_branch();
+    project.portolan("install git --yes");
+    begin(&project);
+    let commit = ["commit", "-q", "--allow-empty", "-m", "no form (#1)"];
+    assert!(!project.tries(&commit).0);
+    past(&project, "I-7", true);
+    let (done, said) = project.tries(&commit);
+    assert!(done, "{said}");
+    let used = project.events("flow.guard.bypass");
+    assert_eq!(used.len(), 1, "{used:?}");
+    let (done, said) = project.tries(&commit);
+    assert!(!done && said.contains("I-7"), "{said}");
 }
 
 #[test]

@@ -4,17 +4,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use portolan_runtime::service::{Options, Service};
-use rmcp::ServiceExt;
-use rmcp::handler::client::ClientHandler;
-use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    Implementation,
-};
-use rmcp::service::{RequestContext, RoleClient};
-use rmcp::transport::TokioChildProcess;
+use rmcp::model::CallToolRequestParams;
+use rmcp::service::ClientLifecycleMode;
 use serde_json::{Value, json};
 
-use crate::support::{Project, Wire};
+use crate::support::{Project, Willing, Wire};
 
 const SMALL: &str = "
 id: small
@@ -192,28 +186,9 @@ fn without_a_session_the_question_is_brought_back_answered() {
     assert_eq!(state["state"]["bypasses"][0]["invariant"], "I-3", "{state:#}");
 }
 
-/// A user who says yes to everything, behind the client of rmcp.
-struct Willing;
-
-impl ClientHandler for Willing {
-    fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
-        ClientConfig::new(capabilities, Implementation::new("willing", "1"))
-    }
-
-    async fn create_elicitation(
-        &self,
-        _request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, rmcp::ErrorData> {
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "answer": "get-past" })))
-    }
-}
-
 /// What `flow_override` comes to for the client of rmcp, whose user says yes.
 async fn willing(command: Command) -> Value {
-    let transport = TokioChildProcess::new(tokio::process::Command::from(command)).expect("the server starts");
-    let client = Willing.serve(transport).await.expect("they understand each other");
+    let client = Willing("get-past").meets(command, ClientLifecycleMode::Initialize).await;
     let arguments = past().as_object().cloned().unwrap_or_default();
     let call = CallToolRequestParams::new("flow_override").with_arguments(arguments);
     let said = client.call_tool(call).await.expect("an answer").structured_content.expect("content");
@@ -277,31 +252,4 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     let help = said["error"]["help"].as_str().unwrap_or_default();
     assert!(help.contains("portolan flow override I-3 --reason"), "{help}");
     nobody_got_past(&project);
-}
-
-#[test]
-fn what_people_are_asked_can_be_read_as_a_resource() {
-    let project = project();
-    for toolsets in ["gates", "tasks,gates"] {
-        let mut wire = project.server(&["--toolset", toolsets]);
-        let about = wire.shake_hands("2025-11-25", &json!({}));
-        assert!(about.to_string().contains("\"resources\""), "{about:#}");
-        let uri = "portolan://supervisor/questions";
-        let listed = wire.request("resources/list", json!({}));
-        assert_eq!(listed["result"]["resources"][0]["uri"], uri, "{listed:#}");
-        let read = |wire: &mut Wire| -> Value {
-            let read = wire.request("resources/read", json!({ "uri": uri }));
-            let text = read["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
-            serde_json::from_str(&text).expect("JSON")
-        };
-        assert_eq!(read(&mut wire)["questions"], json!([]));
-        let token =
-            project.run(&["supervisor", "ask", "--choice", "yes", "--choice", "no", "Merge?"])["replyToken"].clone();
-        let question = read(&mut wire)["questions"][0].clone();
-        assert_eq!((&question["token"], &question["body"]), (&token, &json!("Merge?")), "{question:#}");
-        project.run(&["supervisor", "reply", token.as_str().expect("a token"), "yes"]);
-        assert_eq!(read(&mut wire)["questions"], json!([]));
-        let none = wire.request("resources/read", json!({ "uri": "portolan://else" }));
-        assert_eq!(none["error"]["code"], -32002, "{none:#}");
-    }
 }

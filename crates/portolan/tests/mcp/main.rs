@@ -15,6 +15,7 @@ mod hostile;
 mod navigate;
 mod person;
 mod protocol;
+mod questions;
 mod rivals;
 mod support;
 mod tools;

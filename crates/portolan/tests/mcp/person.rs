@@ -1,15 +1,10 @@
 //! Questions to a person: whose answer counts, and by which channel it may come.
 
-use rmcp::handler::client::ClientHandler;
-use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    Implementation, ProtocolVersion,
-};
-use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RoleClient};
-use rmcp::transport::TokioChildProcess;
+use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::service::ClientLifecycleMode;
 use serde_json::{Value, json};
 
-use crate::support::{Project, Wire, offered};
+use crate::support::{Project, Willing, Wire, offered};
 
 /// A task, then a question to a person with two ways on.
 fn asking() -> Project {
@@ -263,25 +258,6 @@ fn an_answer_does_not_outlive_its_question() {
     is_a_question(&bring(&mut next, &waiting, &state, &yes()));
 }
 
-/// A user who says yes to everything.
-struct Willing;
-
-impl ClientHandler for Willing {
-    fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
-        ClientConfig::new(capabilities, Implementation::new("willing", "1"))
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, rmcp::ErrorData> {
-        assert!(matches!(request, ElicitRequestParams::FormElicitationParams { .. }));
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "answer": "passed" })))
-    }
-}
-
 #[tokio::test]
 async fn the_client_of_rmcp_asks_its_user_with_and_without_a_session() {
     let project = asking();
@@ -289,9 +265,7 @@ async fn the_client_of_rmcp_asks_its_user_with_and_without_a_session() {
         ClientLifecycleMode::Initialize,
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
     ] {
-        let server = tokio::process::Command::from(project.command(&["serve", "--human", "verified"]));
-        let transport = TokioChildProcess::new(server).expect("the server starts");
-        let client = Willing.serve_with_lifecycle(transport, lifecycle).await.expect("they understand each other");
+        let client = Willing("passed").meets(project.command(&["serve", "--human", "verified"]), lifecycle).await;
         let mut now = json!({ "tool": "Init", "arguments": { "workflowType": "asking" } });
         let mut last = Value::Null;
         while !now.is_null() {

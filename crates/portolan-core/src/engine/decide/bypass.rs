@@ -74,3 +74,11 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     draft.emit(Change::Bypassed { bypass });
     Ok(())
 }
+
+/// A bypass has counted elsewhere. One that counts as often as it is needed, or that has counted, stays as it is.
+pub(super) fn used(draft: &mut Draft<'_>, id: &str) {
+    let open = draft.before.bypasses().iter().any(|bypass| bypass.id == id && bypass.once && !bypass.used);
+    if open {
+        draft.emit(Change::Used { bypass: id.to_owned() });
+    }
+}

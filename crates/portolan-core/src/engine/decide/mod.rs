@@ -55,6 +55,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),
         EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values)?,
         EventKind::Bypassed { .. } => bypass::decide(&mut draft, &event.what)?,
+        EventKind::Used { bypass } => bypass::used(&mut draft, bypass),
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
     Ok(draft.finish())

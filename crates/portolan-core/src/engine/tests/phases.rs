@@ -151,6 +151,29 @@ fn a_bypass_counts_for_its_rule_its_node_and_its_time() {
 }
 
 #[test]
+fn a_bypass_that_has_counted_elsewhere_counts_no_more() {
+    story(
+        CYCLE,
+        "bypass:I-4! used:b9 used:b1 used:b1 passed named=broken open=held bypass:I-4 used:b2 passed named=broken open=held",
+        expect![[r#"
+                          issue
+            bypass:I-4!   issue                          b1 for I-4 at issue
+            used:b9       issue                          nothing new
+            used:b1       issue                          b1 is used up
+            used:b1       issue                          nothing new
+            passed        issue checking passed
+            named=broken  issue checking passed named=broken
+            open=held     issue <- named: exit status 1
+            bypass:I-4    issue <- named: exit status 1  b2 for I-4 at issue
+            used:b2       issue <- named: exit status 1  nothing new
+            passed        issue checking passed
+            named=broken  issue checking passed named=excused
+            open=held     work
+        "#]],
+    );
+}
+
+#[test]
 fn a_bypass_that_is_none_is_refused() {
     story(
         CYCLE,

@@ -95,9 +95,10 @@ impl Script {
             }
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
             "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned(), outcome: None }),
-            _ => match word.strip_prefix("unquoted:") {
-                Some(word) => self.said(run, word, false),
-                None => self.said(run, word, true),
+            _ => match (word.strip_prefix("unquoted:"), word.strip_prefix("used:")) {
+                (Some(word), _) => self.said(run, word, false),
+                (_, Some(bypass)) => event(EventKind::Used { bypass: bypass.to_owned() }),
+                (None, None) => self.said(run, word, true),
             },
         }
     }
@@ -237,6 +238,7 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
         Change::Bypassed { bypass } => Some(format!("{} for {} at {}", bypass.id, bypass.invariant, bypass.node)),
+        Change::Used { bypass } => Some(format!("{bypass} is used up")),
         Change::Set { name, value, .. } => Some(format!("{name} = {value}")),
         Change::Skipped { activities, .. } => Some(format!("skips {}", activities[0])),
         Change::Led { node, to, .. } => Some(format!("{node} → {to}")),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckKind, Finding, fails, holds, is_integration, quoted, unverified};
+use super::{CheckKind, Finding, fails, holds, quoted, unverified};
 use crate::diagnostic::list;
 use crate::gates::facts::{Claims, Facts, Needs};
 use crate::gates::guidelines::Guidelines;
@@ -19,7 +19,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
         Ok(branch) => branch,
         Err(finding) => return *finding,
     };
-    if is_integration(branch, guidelines) {
+    if guidelines.integrates(branch) {
         return match guidelines.commit_directly {
             true => {
                 holds("commits-directly", format!("work is committed on {} itself (`commitDirectly`)", quoted(branch)))

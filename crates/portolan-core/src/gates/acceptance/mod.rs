@@ -21,6 +21,7 @@ pub use spec_file::is_below;
 
 use super::facts::{Claims, Facts, Needs, Unknown};
 use super::guidelines::{Commits, Guidelines, Level};
+use super::tracked::Tracked;
 use crate::diagnostic::{clip, is_unseen};
 
 /// What would make a commit's message one by Conventional Commits; nothing when it is one.
@@ -134,6 +135,13 @@ impl CheckKind {
     }
 }
 
+impl Claims {
+    /// The issue that is claimed, as this repository reads it.
+    fn tracked<'a>(&'a self, facts: &'a Facts, guidelines: &'a Guidelines) -> Tracked<'a> {
+        Tracked::new(self.issue, self.issue_key.as_deref(), facts.repository.as_deref(), guidelines)
+    }
+}
+
 fn found(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
     Finding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
 }
@@ -166,9 +174,4 @@ fn quoted(text: &str) -> String {
 /// The first digits of a commit's name.
 fn short(oid: &str) -> &str {
     oid.get(..10).unwrap_or(oid)
-}
-
-/// Whether `name` is an integration branch by the guidelines.
-fn is_integration(name: &str, guidelines: &Guidelines) -> bool {
-    guidelines.integration.iter().any(|pattern| super::pattern::matches(pattern, name))
 }

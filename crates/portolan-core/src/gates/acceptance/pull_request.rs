@@ -1,6 +1,6 @@
 //! I-9: a pull request brings the work to an integration branch; at the end it is merged.
 
-use super::{CheckKind, Finding, fails, found, holds, is_integration, not_asked, quoted, unverified};
+use super::{CheckKind, Finding, fails, found, holds, not_asked, quoted, unverified};
 use crate::gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, RequestState};
 use crate::gates::guidelines::Guidelines;
 
@@ -115,7 +115,7 @@ fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidel
         let reason = format!("pull request #{number} brings {head}, not {}; open one for this branch", quoted(branch));
         return Err(fails("another-branch", reason));
     }
-    if !is_integration(&request.base, guidelines) {
+    if !guidelines.integrates(&request.base) {
         let base = quoted(&request.base);
         return Err(fails(
             "wrong-base",

@@ -2,8 +2,8 @@
 
 use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
 use crate::gates::facts::{Answer, Claims, Facts, Needs, Spec};
-use crate::gates::guidelines::{Guidelines, Specs};
-use crate::gates::{pattern, references};
+use crate::gates::guidelines::Guidelines;
+use crate::gates::pattern;
 
 pub(super) const KIND: CheckKind = CheckKind {
     id: "specFileExistsIfRequired",
@@ -46,7 +46,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
         (_, Answer::Missing) => missing(&shown),
         (_, Answer::Found(files)) => match files.as_slice() {
             [] => missing(&shown),
-            [file] => fault(file, rules, claims, facts).unwrap_or_else(|| {
+            [file] => fault(file, guidelines, claims, facts).unwrap_or_else(|| {
                 let reason = format!("{} is there, tracked and not blank", quoted(&file.path));
                 Finding { sets: Some(("specPath", file.path.clone())), ..holds("spec-exists", reason) }
             }),
@@ -59,7 +59,8 @@ fn missing(shown: &str) -> Finding {
     fails("spec-missing", format!("there is no file {shown}; write it, or claim another path"))
 }
 
-fn fault(file: &Spec, rules: &Specs, claims: &Claims, facts: &Facts) -> Option<Finding> {
+fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
+    let rules = &guidelines.specs;
     let shown = quoted(&file.path);
     let in_folder = |folder: &String| {
         file.path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
@@ -77,24 +78,22 @@ fn fault(file: &Spec, rules: &Specs, claims: &Claims, facts: &Facts) -> Option<F
         }
         None => ("not-text", "is no text; write it as UTF-8"),
         Some(text) if text.trim().is_empty() => ("blank", "is blank; write what is to be done"),
-        Some(text) => return content(text, &shown, rules, claims, facts),
+        Some(text) => return content(text, &shown, guidelines, claims, facts),
     };
     Some(fails(code, format!("{shown} {says}")))
 }
 
-fn content(text: &str, shown: &str, rules: &Specs, claims: &Claims, facts: &Facts) -> Option<Finding> {
+fn content(text: &str, shown: &str, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
     let has = |heading: &str| {
         let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_matches(['#', ' ', '\t']));
         titles.into_iter().any(|title| title.eq_ignore_ascii_case(heading.trim_matches(['#', ' '])))
     };
-    if let Some(heading) = rules.headings.iter().find(|heading| !has(heading)) {
+    if let Some(heading) = guidelines.specs.headings.iter().find(|heading| !has(heading)) {
         return Some(fails("no-heading", format!("{shown} has no heading {}; add it", quoted(heading))));
     }
-    let named = match (claims.issue, &claims.issue_key) {
-        (Some(number), _) => references::names(text, number, facts.repository.as_deref()),
-        (None, Some(key)) => references::names_key(text, key),
-        (None, None) => false,
-    };
+    let tracked = claims.tracked(facts, guidelines);
+    let named = tracked.is_claimed() && tracked.is_named(text);
     let help = "name it, such as `Issue: #12`";
-    (rules.names_issue && !named).then(|| fails("no-reference", format!("{shown} does not name the issue; {help}")))
+    let misses = guidelines.specs.names_issue && !named;
+    misses.then(|| fails("no-reference", format!("{shown} does not name the issue; {help}")))
 }

@@ -89,7 +89,7 @@ impl<'a> Act<'a> {
 
     /// Whether work is integrated into the branch.
     pub(super) fn integrates(&self, branch: &str) -> bool {
-        integrates(self.guidelines, branch)
+        self.guidelines.integrates(branch)
     }
 
     /// Whether a reference is, or may be, a branch that work is integrated into: `main`, `refs/heads/main`, `refs/heads/*`.
@@ -98,10 +98,11 @@ impl<'a> Act<'a> {
         match name.split_once('*') {
             None => !name.starts_with("refs/") && self.integrates(name),
             Some((before, _)) => self.guidelines.integration.iter().any(|pattern| {
-                let literal = pattern.split(['*', '?']).next().unwrap_or_default();
+                let literal = pattern.split(['*', '?']).next().unwrap_or_default().to_lowercase();
                 let other = name.starts_with("refs/") && !"refs/heads/".starts_with(before);
                 let before = if before.starts_with("refs/") || "refs/heads/".starts_with(before) { "" } else { before };
-                !other && (literal.starts_with(before) || before.starts_with(literal))
+                let before = before.to_lowercase();
+                !other && (literal.starts_with(&before) || before.starts_with(&literal))
             }),
         }
     }
@@ -246,7 +247,7 @@ pub(super) fn present(worktree: &Worktree) -> On {
 
 /// Whether work is integrated into `branch`.
 pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
-    guidelines.integration.iter().any(|pattern| covers(pattern, branch))
+    guidelines.integrates(branch)
 }
 
 /// Whether the text of a shell may have a loop.
@@ -309,35 +310,6 @@ pub(super) fn absolute(from: &str, word: &Word) -> Option<String> {
 pub(super) fn branch_name(reference: &str) -> &str {
     let name = reference.strip_prefix("refs/heads/").or_else(|| reference.strip_prefix("heads/"));
     name.unwrap_or(reference)
-}
-
-/// Whether a glob covers a whole name; `*` also covers `/`. Letters count alike in both cases, as references do where
-/// files do.
-fn covers(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut here, mut star) = (0, 0, None);
-    while here < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, here));
-                at += 1;
-            }
-            Some(char) if *char == '?' || *char == name[here] => {
-                at += 1;
-                here += 1;
-            }
-            _ => match star {
-                Some((back, from)) => {
-                    star = Some((back, from + 1));
-                    at = back + 1;
-                    here = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|char| *char == '*')
 }
 
 /// The subcommand of a call of git, and what stands behind it, as far as both are known.

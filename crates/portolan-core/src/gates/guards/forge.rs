@@ -2,10 +2,10 @@
 //! integration branch (I-2), and whether it may is for the merge gate to say; settings, secrets and releases are a
 //! person's. Pull requests and issues themselves are an agent's work.
 
-use super::act::{Act, Call};
+use super::act::{self, Act, Call};
 use super::finding::Finding;
 use crate::gates::{Decision, Tool};
-use crate::shell::Word;
+use crate::shell::{Command, Word};
 
 mod programs;
 mod web;
@@ -15,8 +15,8 @@ mod web;
 enum Deed {
     /// It only looks, or is an agent's work.
     Fine,
-    /// A pull request is merged.
-    Merges,
+    /// A pull request is merged: the one of this number, where it is one of this repository's.
+    Merges(Option<u64>),
     /// A pull request is approved.
     Approves,
     /// Branches or files of a repository are written.
@@ -35,7 +35,10 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
 fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<Deed> {
     let arguments = call.command.words.get(1..)?;
     Some(match call.command.program()? {
-        "gh" => programs::gh(arguments),
+        "gh" => match programs::gh(arguments) {
+            Deed::Merges(_) => Deed::Merges(merged(call.command).filter(|_| is_own(act, call.command))),
+            deed => deed,
+        },
         "glab" => programs::glab(arguments),
         "hub" => programs::hub(arguments),
         "tea" => programs::tea(arguments),
@@ -45,6 +48,31 @@ fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<Deed> {
         }
         _ => return None,
     })
+}
+
+/// The number of the pull request that a command merges, where it is said in plain words.
+pub(super) fn merged(command: &Command) -> Option<u64> {
+    let arguments = command.words.get(1..).filter(|_| command.program() == Some("gh"))?;
+    match programs::gh(arguments) {
+        Deed::Merges(number) => number,
+        _ => None,
+    }
+}
+
+/// Whether a command works on the forge's repository that the project is of.
+fn is_own(act: &Act<'_>, command: &Command) -> bool {
+    let worktree = |folder: &str| act.place(folder).and_then(|place| place.worktree.as_deref());
+    let Some(own) = worktree(&act.intent.folder) else { return false };
+    let here = |folder: &Word| {
+        let folder = act::absolute(&act.intent.folder, folder);
+        folder.and_then(|folder| worktree(&folder)).is_some_and(|other| other.common_dir == own.common_dir)
+    };
+    let is_set = command.carried.iter().chain(&command.assignments).any(|set| set.name == "GH_REPO");
+    !is_set
+        && command.folders.iter().all(here)
+        && programs::repository(&command.words).is_none_or(|named| {
+            named.is_some_and(|named| own.repository.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(named)))
+        })
 }
 
 fn finding(act: &Act<'_>, deed: Deed) -> Option<Finding> {
@@ -59,7 +87,16 @@ fn finding(act: &Act<'_>, deed: Deed) -> Option<Finding> {
     let person = "ask the person whom you work for to do it";
     Some(match deed {
         Deed::Fine => return None,
-        Deed::Merges => {
+        Deed::Merges(Some(number)) if act.scene.blocked.contains_key(&number) => {
+            let decision = if act.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
+            let why = act.scene.blocked.get(&number).map_or("", String::as_str);
+            let reason =
+                format!("the merge gate has blocked the pull request {number}, by its latest ruling on record: {why}");
+            Finding::new(decision, "I-2", reason)
+                .remedy("put that right and push it")
+                .remedy(format!("portolan merge-gate --base origin/main --head HEAD --pr {number}"))
+        }
+        Deed::Merges(_) => {
             let reason = "this would merge a pull request, which is for the merge gate and a person to say";
             asked("I-2", reason.to_owned())
                 .remedy("portolan merge-gate --base origin/main --head HEAD --pr <number>")
@@ -121,7 +158,7 @@ impl Request<'_> {
         let writes = ["/merges", "/git/refs", "/contents", "/merge-upstream", "/branches", "/repository/"];
         match method.as_str() {
             "GET" | "HEAD" | "OPTIONS" => Deed::Fine,
-            _ if merges => Deed::Merges,
+            _ if merges => Deed::Merges(None),
             _ if writes.iter().any(|part| path.contains(part)) => Deed::Writes(format!("{what} {method}")),
             _ => Deed::Changes(format!("{what} {method}")),
         }
@@ -131,7 +168,7 @@ impl Request<'_> {
         let texts: Vec<&str> = self.body.iter().filter_map(|word| word.known()).collect();
         let any = |name: &str| texts.iter().any(|text| text.contains(name));
         if any("mergePullRequest") || any("enablePullRequestAutoMerge") {
-            return Deed::Merges;
+            return Deed::Merges(None);
         }
         if any("createCommitOnBranch") || any("updateRef") || any("createRef") || any("deleteRef") || any("mergeBranch")
         {

@@ -163,6 +163,10 @@ fn finding(act: &Act<'_>, on: &[On], effect: Effect) -> Finding {
                 .remedies(own_branch(act))
         }
         Effect::Unknowable(what) => Finding::ask(act, "I-2", what),
+        Effect::Elsewhere(what) => {
+            let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
+            Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it")
+        }
         Effect::Fine(why) => Finding::allow("I-2", why),
     }
 }

@@ -32,6 +32,7 @@ mod moves;
 mod named;
 mod protect;
 mod push;
+mod readers;
 mod scene;
 mod settings;
 mod shadow;
@@ -46,6 +47,8 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
+pub use push::ON_FORGE;
+pub use readers::only_reads;
 pub use scene::{FlowScene, Head, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
@@ -91,6 +94,7 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
     for command in &reading.commands {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named::paths(&intent.folder, command));
+        wanted.requests.extend(forge::merged(command));
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(integration::touched(&intent.folder, &told).into_iter().flatten());
         let folders = act::folders(&intent.folder, &told);

@@ -23,6 +23,8 @@ pub(super) enum Effect {
     Named(&'static str, String),
     /// It cannot be told what it does.
     Unknowable(String),
+    /// It writes a repository whose rules are not known.
+    Elsewhere(String),
     /// It does nothing to a branch that counts.
     Fine(&'static str),
 }

@@ -1,8 +1,9 @@
 //! What a push writes on the other side. It counts the same for every remote: a branch of that name is where work is
-//! integrated.
+//! integrated. A tool of a forge's server may write another repository altogether, whose rules are not known here.
 
-use super::act::has;
+use super::act::{branch_name, has};
 use super::moves::{Effect, Look};
+use crate::gates::Tool;
 use crate::shell::Word;
 use crate::shell::git::{Push, Refspec};
 
@@ -16,11 +17,48 @@ pub(super) fn effects(look: &Look<'_>, given: &Push) -> Vec<Effect> {
     if given.all || given.mirror {
         return vec![Effect::Named(WHAT, "every branch".to_owned())];
     }
+    if let Some(repository) = another(look, given) {
+        return given.refspecs.iter().map(|refspec| abroad(look, repository, refspec)).collect();
+    }
     if given.refspecs.is_empty() {
         let only_tags = has(look.arguments, "--tags") && !has(look.arguments, "--follow-tags");
         return if only_tags { vec![Effect::Fine("only tags are pushed")] } else { usual(look) };
     }
     given.refspecs.iter().map(|refspec| named(look, refspec)).collect()
+}
+
+/// What stands before `owner/name` where a tool of a forge's server names the repository that it writes.
+pub const ON_FORGE: &str = "forge://";
+
+/// The repository that a tool of a forge's server writes, where it is none that a remote leads to.
+fn another<'p>(look: &Look<'_>, given: &'p Push) -> Option<&'p str> {
+    let Tool::Mcp { .. } = look.act.intent.tool else { return None };
+    let named = given.remote.as_ref()?.known()?.strip_prefix(ON_FORGE)?;
+    let own = look.ground.worktree?.repositories.as_ref()?;
+    // Of the same name on another forge: which forge it is, such a tool does not say.
+    let is_own = |own: &String| {
+        let host = own.len().checked_sub(named.len() + 1).map(|at| at + 1).filter(|_| own.split('/').count() == 3);
+        own.get(host.unwrap_or(0)..).is_some_and(|own| own.eq_ignore_ascii_case(named))
+    };
+    (!own.iter().any(is_own)).then_some(named)
+}
+
+/// A branch of another repository. One that is named like a branch of work is taken for one.
+fn abroad(look: &Look<'_>, repository: &str, refspec: &Refspec) -> Effect {
+    let rules = look.act.guidelines;
+    let target = refspec.target.known().map(branch_name);
+    let is_work = |branch: &str| {
+        !branch.starts_with("refs/") && rules.branches.prefixes.iter().any(|prefix| branch.starts_with(prefix.as_str()))
+    };
+    match target {
+        Some(branch) if is_work(branch) && !rules.integrates(branch) => {
+            Effect::Fine("a branch of work of another repository is written")
+        }
+        _ => Effect::Elsewhere(format!(
+            "this would write `{}` of `{repository}`, which is no remote of this repository: its rules are not known here",
+            target.unwrap_or("a branch")
+        )),
+    }
 }
 
 fn named(look: &Look<'_>, refspec: &Refspec) -> Effect {

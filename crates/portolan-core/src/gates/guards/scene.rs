@@ -21,6 +21,8 @@ pub struct Scene {
     pub typecheck: Verdict,
     /// What is in the files that commit messages are taken from, by their path in [`Wanted`].
     pub messages: BTreeMap<String, String>,
+    /// The pull requests that the merge gate has blocked by its latest ruling on record, and why.
+    pub blocked: BTreeMap<u64, String>,
     /// The runs and questions that only a person may answer, by the ids that they are answered under.
     pub human_questions: BTreeSet<String>,
     /// Files of the gates that lie anywhere: the log of events, and the program itself.
@@ -69,8 +71,10 @@ pub struct Worktree {
     pub push_default: Option<String>,
     /// The refspecs of `remote.<name>.push`, all of them.
     pub push_refspecs: Vec<String>,
-    /// `owner/name` of the repository, where the address of a remote says so.
+    /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
     pub repository: Option<String>,
+    /// The same of every remote; nothing where there is none, or one that does not say.
+    pub repositories: Option<BTreeSet<String>>,
 }
 
 /// What is checked out.
@@ -122,8 +126,10 @@ pub struct FlowScene {
     pub task: String,
     /// The phase that it is in.
     pub phase: String,
-    /// The issue that it claims.
+    /// The issue that it claims, by its number.
     pub issue: Option<u64>,
+    /// The issue that it claims, by a tracker's key.
+    pub issue_key: Option<String>,
     /// The branch that it claims.
     pub branch: Option<String>,
 }
@@ -153,6 +159,8 @@ pub struct Wanted {
     pub named: BTreeSet<String>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
+    /// Pull requests that would be merged, by their numbers.
+    pub requests: BTreeSet<u64>,
     /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.
     pub aliases: bool,
     /// Whether the type check passed.

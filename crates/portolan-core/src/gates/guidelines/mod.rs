@@ -11,6 +11,8 @@ pub mod xcoder;
 
 use std::collections::BTreeMap;
 
+use super::pattern;
+
 pub use names::known;
 pub use read::read;
 pub use write::write;
@@ -18,8 +20,8 @@ pub use write::write;
 /// The rules of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guidelines {
-    /// The branches that work is integrated into: names, or globs such as `release/*`. The first one that is a name is
-    /// the one that new work starts from.
+    /// The branches that work is integrated into: names, or globs such as `release/*`, as [`pattern::covers`] reads them.
+    /// The first one that is a name is the one that new work starts from.
     pub integration: Vec<String>,
     /// Work is committed on the integration branch itself: I-1 and I-2 do not apply.
     pub commit_directly: bool,
@@ -254,9 +256,14 @@ impl Guidelines {
         names.iter().find_map(|name| self.levels.get(*name)).copied().unwrap_or(Level::Block)
     }
 
+    /// Whether work is integrated into `branch`: for guards, hooks and checks alike.
+    pub fn integrates(&self, branch: &str) -> bool {
+        self.integration.iter().any(|pattern| pattern::covers(pattern, branch))
+    }
+
     /// The branch that new work starts from: the first integration branch that is a name and no pattern.
     pub fn main(&self) -> &str {
-        self.integration.iter().find(|name| !name.contains('*')).map_or("main", String::as_str)
+        self.integration.iter().find(|name| !name.contains(['*', '?'])).map_or("main", String::as_str)
     }
 
     /// Who may get past a rule. Nobody may get past I-13: every bypass is on record.

@@ -7,6 +7,7 @@ use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
 use serde_json::json;
 
 use super::refs::{Refs, is_within};
+use super::tracked::Tracked;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, record};
@@ -28,8 +29,9 @@ impl Gatekeeper {
         let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), scene::worktree(project)) else {
             return Answerable::allowed();
         };
-        let after = Snapshot::take(&worktree, &rules, self.clock.now());
+        let after = Snapshot::take(&worktree, &rules, self.clock.now(), None);
         session.kept.tips.clone_from(&after.tips);
+        session.kept.tracked.clone_from(&after.tracked);
         session.save();
         drop(session);
         let judgements = self.noticed(project, &worktree, &rules, intent, &before, &after);
@@ -85,9 +87,9 @@ impl Gatekeeper {
         if holds(rules, "I-2") && !self.was_got_past(project, intent, before, "I-2") {
             found.extend(forged(worktree, rules, before, after));
         }
-        let stayed = before.branch.is_some() && before.branch == after.branch;
-        let same = before.changed.is_none() || after.changed.is_none() || before.changed == after.changed;
-        if let (true, false, Some(branch)) = (stayed, same, &after.branch)
+        let is_new = |then: &Tracked, now: &Tracked, branch| then.is_of(branch) && now.was_changed(then, before.begun);
+        if let (Some(then), Some(now), Some(branch)) = (&before.tracked, &after.tracked, &after.branch)
+            && is_new(then, now, branch)
             && found.is_empty()
             && holds(rules, "I-1")
             && !self.was_got_past(project, intent, before, "I-1")

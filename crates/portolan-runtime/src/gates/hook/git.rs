@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use portolan_core::gates::acceptance::message_fault;
 use portolan_core::gates::guards::{Operation, Verdict, integrates};
 use portolan_core::gates::guidelines::Level;
-use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool, bypass};
+use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use portolan_core::value::Timestamp;
 use serde_json::{Value, json};
 
@@ -54,6 +54,14 @@ impl Hook {
             Hook::PostCommit => "post-commit",
             Hook::PostCheckout => "post-checkout",
         }
+    }
+
+    /// Whether a bypass was used for something else than what this hook is asked about. The call of a host and the hooks of
+    /// the git that it starts are one act, and so are the hooks of one commit; a push is another.
+    pub(super) fn is_of_another_act(self, line: &audit::Line) -> bool {
+        let by = &line.data["hook"];
+        let pushes = self == Hook::PrePush || *by == Hook::PrePush.name();
+        line.data["host"] == "git" && (pushes || *by == self.name())
     }
 
     /// Whether its exit code counts for anything.
@@ -139,7 +147,7 @@ impl Run {
 
     fn in_project(&self, decide: impl FnOnce(&Gatekeeper, &Guidelines) -> Answerable) -> Answerable {
         let place = self.place();
-        let keeper = Gatekeeper::of(None, "git", None, &place);
+        let keeper = Gatekeeper { hook: Some(self.hook), ..Gatekeeper::of(None, "git", None, &place) };
         let rules = match keeper.rules() {
             Ok(rules) => rules,
             Err(error) => return Answerable::of_error(&error),
@@ -202,30 +210,29 @@ impl Run {
         }
         let subject = message.lines().next().unwrap_or_default();
         let data = json!({ "sha": Value::Null, "subject": subject, "expected": expected });
-        let entries = [keeper.record(None).entry(Kind::CommitFormatViolation, None, data)];
-        let now = keeper.clock.now();
-        let past = gate(keeper).is_ok_and(|gate| {
-            let (phase, task) = (gate.flow.as_ref().map(|flow| &flow.phase), gate.flow.as_ref().map(|flow| &flow.task));
-            let (phase, task) = (phase.map(String::as_str), task.map(String::as_str));
-            gate.bypasses.iter().any(|known| bypass::matches(known, "I-7", phase, task, now))
-        });
+        let mut entries = vec![keeper.record(None).entry(Kind::CommitFormatViolation, None, data)];
         let mut all = answer;
-        if level == Level::Block && !past {
-            let judgement = Judgement {
-                guard: "conventionalCommitFormat".to_owned(),
-                invariant: Some("I-7".to_owned()),
-                decision: Decision::Block,
-                reason: format!("the message `{}` is not in form", portolan_core::diagnostic::clip(subject)),
-                remedies: vec![expected.to_owned(), "then commit again".to_owned()],
-                bypass: Some("`portolan flow override I-7 --reason \"…\"`".to_owned()),
-                bypassed_by: None,
-            };
-            all.judgements.push(judgement);
-            all = Answerable::of(all.judgements);
-        } else {
+        if level == Level::Warn {
             all.context = Some(format!("warned only: I-7: {expected}"));
+            return keeper.put_on_record(&entries, all);
         }
-        keeper.put_on_record(&entries, all)
+        let mut judgement = Judgement {
+            guard: "conventionalCommitFormat".to_owned(),
+            invariant: Some("I-7".to_owned()),
+            decision: Decision::Block,
+            reason: format!("the message `{}` is not in form", portolan_core::diagnostic::clip(subject)),
+            remedies: vec![expected.to_owned(), "then commit again".to_owned()],
+            bypass: Some("`portolan flow override I-7 --reason \"…\"`".to_owned()),
+            bypassed_by: None,
+        };
+        let gate = gate(keeper).unwrap_or_default();
+        judgement.bypassed_by = past(&gate, "I-7", keeper.clock.now());
+        if judgement.bypassed_by.is_some() {
+            judgement.decision = Decision::Allow;
+            entries.extend(self.said(keeper, &gate, &self.intent("", "git commit"), std::slice::from_ref(&judgement)));
+        }
+        all.judgements.push(judgement);
+        keeper.put_on_record(&entries, Answerable { context: all.context, ..Answerable::of(all.judgements) })
     }
 
     fn pre_push(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
@@ -278,15 +285,7 @@ impl Run {
         };
         let place = self.place();
         let Some(folder) = place.to_str() else { return Answerable::blocked("the folder's name is no text") };
-        let intent = Intent {
-            session: None,
-            call: None,
-            agent: self.agent.clone(),
-            folder: folder.to_owned(),
-            name: format!("git {}", self.hook.name()),
-            tool: Tool::Shell { command: command.to_owned() },
-            arguments: Vec::new(),
-        };
+        let intent = self.intent(folder, command);
         let mut judgements = keeper.guarded(&intent, rules, &gate, now, look);
         judgements.retain(|judgement| {
             judgement.invariant.as_deref().is_some_and(|invariant| invariants.contains(&invariant))
@@ -299,9 +298,31 @@ impl Run {
                 judgement.reason.clone_from(reason);
             }
         }
-        let mut entries = keeper.record(Some(&gate)).judgements(&intent, &judgements);
+        let mut entries = self.said(keeper, &gate, &intent, &judgements);
         entries.iter_mut().for_each(|entry| amended.entry(entry));
         keeper.put_on_record(&entries, Answerable::of(judgements))
+    }
+
+    /// What git does, as a tool of a host would do it.
+    fn intent(&self, folder: &str, command: &str) -> Intent {
+        Intent {
+            session: None,
+            call: None,
+            agent: self.agent.clone(),
+            folder: folder.to_owned(),
+            name: format!("git {}", self.hook.name()),
+            tool: Tool::Shell { command: command.to_owned() },
+            arguments: Vec::new(),
+        }
+    }
+
+    /// What is put on record of judgements; where one was got past, also in which hook.
+    fn said(&self, keeper: &Gatekeeper, gate: &Gate, intent: &Intent, judgements: &[Judgement]) -> Vec<Entry> {
+        let mut entries = keeper.record(Some(gate)).judgements(intent, judgements);
+        for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::GuardBypass) {
+            entry.data["hook"] = self.hook.name().into();
+        }
+        entries
     }
 
     /// What has happened is put on record, where the project keeps a record.
@@ -336,6 +357,13 @@ impl Run {
         let context = keeper.rules().ok().and_then(|rules| tripwire::noticed(&keeper, &rules, &worktree));
         Answerable { context, ..Answerable::allowed() }
     }
+}
+
+/// The bypass on record that gets past a rule.
+fn past(gate: &Gate, rule: &str, now: Timestamp) -> Option<Bypass> {
+    let (phase, task) = (gate.flow.as_ref().map(|flow| &flow.phase), gate.flow.as_ref().map(|flow| &flow.task));
+    let (phase, task) = (phase.map(String::as_str), task.map(String::as_str));
+    gate.bypasses.iter().find(|known| bypass::matches(known, rule, phase, task, now)).cloned()
 }
 
 /// What the store says of the task; it is not opened where none is under way.

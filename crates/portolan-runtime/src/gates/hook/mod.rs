@@ -27,12 +27,14 @@ pub mod git;
 mod place;
 mod record;
 mod refs;
+mod ruled;
 mod session;
 mod standing;
 mod start;
 mod stop;
 #[cfg(all(test, unix))]
 mod tests;
+mod tracked;
 mod transaction;
 mod tripwire;
 mod typecheck;
@@ -49,10 +51,10 @@ use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool
 use portolan_core::value::Timestamp;
 
 use super::{rules, scene};
-use crate::audit::{self, Kind};
+use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
-use crate::service::{Gate, Options, Service, ServiceError};
+use crate::service::{Gate, Options, Service, ServiceError, is_used};
 use crate::store::RunId;
 
 pub use answer::Answerable;
@@ -80,6 +82,8 @@ pub struct Gatekeeper {
     attached: Option<String>,
     guards: Vec<Arc<dyn Guard>>,
     clock: Clock,
+    /// The hook of git that asks.
+    hook: Option<git::Hook>,
 }
 
 impl Gatekeeper {
@@ -92,6 +96,7 @@ impl Gatekeeper {
             attached: None,
             guards: Vec::new(),
             clock: Clock::System,
+            hook: None,
         }
     }
 
@@ -157,13 +162,17 @@ impl Gatekeeper {
     ) -> Result<(Answerable, Record), ServiceError> {
         let rules = self.rules()?;
         let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
-        let context = session.as_mut().and_then(|session| tripwire::before(self, session, intent, &rules, now));
-        let mut branch = None;
+        let (mut branch, mut context) = (None, None);
         let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
                 found.scene.typecheck = typecheck::known(project, &rules);
             }
+            if let Some(project) = &self.project {
+                found.scene.blocked = ruled::blocked(project, &found.wanted.requests);
+            }
             branch = added::branch(&found.scene);
+            let seen = (intent, &found.reading);
+            context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, &rules, now));
         });
         let known = (branch.as_deref(), &gate, rules.strict);
         added::judge((self.project(), &self.guards), intent, known, &mut judgements)?;
@@ -209,7 +218,7 @@ impl Gatekeeper {
         };
         let mut session = self.opened_session().ok_or_else(unwritable)?;
         session.attach(run);
-        if session.save() { Ok(()) } else { Err(unwritable()) }
+        if session.save_for_good() { Ok(()) } else { Err(unwritable()) }
     }
 
     /// Nothing says of tools what the guards do not: no task is under way, and the session is at no run.
@@ -244,8 +253,15 @@ impl Gatekeeper {
         })?;
         let mut gate = runtime.block_on(service.flow().gate(attached.as_ref(), intent))?;
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
-        gate.bypasses.retain(|bypass| bypass.uses == Uses::Task || !is_used_up(project, task.as_deref(), bypass));
+        gate.bypasses.retain(|bypass| bypass.uses == Uses::Task || !self.is_used_up(project, task.as_deref(), bypass));
         Ok(gate)
+    }
+
+    /// Whether a bypass that counts once has counted, by the log.
+    fn is_used_up(&self, project: &Path, task: Option<&str>, bypass: &Bypass) -> bool {
+        let counts = |line: &audit::Line| self.hook.is_none_or(|hook| hook.is_of_another_act(line));
+        // What cannot be told counts as used: nothing is got past twice.
+        is_used(project, (task, &bypass.id), bypass.at, counts).unwrap_or(true)
     }
 
     fn record(&self, gate: Option<&Gate>) -> Record {
@@ -294,15 +310,4 @@ fn run_of(run: &str) -> Result<RunId, ServiceError> {
         let message = format!("`{}` is no run", portolan_core::diagnostic::clip(run));
         ServiceError::refused("bad_id", message, format!("attach the session to a run that is kept, or unset `{RUN}`"))
     })
-}
-
-/// Whether a bypass that counts once has counted, by the log.
-fn is_used_up(project: &Path, task: Option<&str>, bypass: &Bypass) -> bool {
-    let is_use = |line: &audit::Line| {
-        line.kind == Kind::GuardBypass.name() && line.task.as_deref() == task && line.data["bypass"] == bypass.id
-    };
-    let is_older = |line: &audit::Line| line.at < bypass.at;
-    let found = audit::latest(&audit::project_log(project), |line| is_use(line) || is_older(line));
-    // What cannot be told counts as used: nothing is got past twice.
-    found.map_or(true, |line| line.is_some_and(|line| is_use(&line)))
 }

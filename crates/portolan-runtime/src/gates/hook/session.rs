@@ -12,6 +12,7 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Answerable;
+use super::tracked::Tracked;
 use super::tripwire::Snapshot;
 use crate::digest::Digest;
 use crate::gates::scene::paths;
@@ -46,6 +47,8 @@ pub(super) struct Kept {
     pub(super) before: VecDeque<(String, Snapshot)>,
     /// Where the integration branches were when the session was last asked about.
     pub(super) tips: BTreeMap<String, String>,
+    /// What of the tracked content was not as it was committed when that was last looked at.
+    pub(super) tracked: Option<Tracked>,
     /// The digest of the record of what was installed, as it was last looked at.
     pub(super) installed: Option<String>,
     /// What was found and told already.
@@ -96,15 +99,34 @@ impl Session {
         Some(Session { path, kept, _turn: turn })
     }
 
-    /// Writes it down; whether that was done.
+    /// Writes it down; whether that was done. A machine that fails may have the session begin anew.
     pub(super) fn save(&self) -> bool {
-        let Ok(text) = serde_json::to_vec(&self.kept) else { return false };
         let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
-            file.write_all(&text).ok()?;
+            let file = self.written()?;
+            match exchange(file.path(), &self.path) {
+                // What is thrown away is what was there before.
+                true => Some(()),
+                false => file.persist(&self.path).ok().map(drop),
+            }
+        };
+        write().is_some()
+    }
+
+    /// The same, so that nothing is lost with the machine.
+    pub(super) fn save_for_good(&self) -> bool {
+        let write = || {
+            let file = self.written()?;
+            file.as_file().sync_all().ok()?;
             file.persist(&self.path).ok()
         };
         write().is_some()
+    }
+
+    fn written(&self) -> Option<tempfile::NamedTempFile> {
+        let text = serde_json::to_vec(&self.kept).ok()?;
+        let mut file = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
+        file.write_all(&text).ok()?;
+        Some(file)
     }
 
     /// The run that the session is attached to.
@@ -174,4 +196,18 @@ impl Session {
             }
         }
     }
+}
+
+/// Has two files change their names, whether that was done. A file that is renamed over another is sent to the disk by some
+/// file systems there and then, for which every tool call would wait.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(one: &Path, other: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_one: &Path, _other: &Path) -> bool {
+    false
 }

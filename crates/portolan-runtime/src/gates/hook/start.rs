@@ -37,7 +37,8 @@ impl Gatekeeper {
             session.kept.tips.clear();
             let found = tripwire::tell(self, session, &rules, worktree.as_deref());
             if let Some(worktree) = &worktree {
-                session.kept.tips = Snapshot::take(worktree, &rules, self.clock.now()).tips;
+                let snapshot = Snapshot::take(worktree, &rules, self.clock.now(), None);
+                (session.kept.tips, session.kept.tracked) = (snapshot.tips, snapshot.tracked);
             }
             session.save();
             text.extend(found.map(|found| format!("Attention: {found}")));

@@ -2,19 +2,20 @@
 //! checked out, integration branches that moved away from their remote, hooks that were changed or are not run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use portolan_core::gates::guards::{Worktree, integrates};
+use portolan_core::gates::guards::{Worktree, integrates, only_reads};
 use portolan_core::gates::guidelines::Level;
 use portolan_core::gates::{Guidelines, Intent, Tool};
+use portolan_core::shell::Reading;
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::refs::{Refs, is_within};
 use super::session::Session;
+use super::tracked::{self, Tracked};
 use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 use crate::audit::{self, Entry, Kind, Line};
@@ -37,39 +38,25 @@ pub(super) struct Snapshot {
     pub(super) tips: BTreeMap<String, String>,
     /// Where what each of them follows is.
     pub(super) followed: BTreeMap<String, String>,
+    /// From when on a change is one of the call's.
+    pub(super) begun: u64,
     /// What of the tracked content is not as it was committed; only while an integration branch is checked out.
-    pub(super) changed: Option<String>,
+    pub(super) tracked: Option<Tracked>,
 }
 
 impl Snapshot {
-    pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp) -> Snapshot {
+    /// How it is now; what of the tracked content is `known` is not looked at again.
+    pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp, known: Option<&Tracked>) -> Snapshot {
         let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
-        let changed = branch.as_ref().and_then(|_| changed(Path::new(&worktree.root)));
+        let look = |branch: &String| match known.filter(|known| known.is_of(branch)) {
+            Some(known) => Some(known.clone()),
+            None => Tracked::look(Path::new(&worktree.root), Path::new(&worktree.git_dir), branch),
+        };
+        let tracked = branch.as_ref().and_then(look);
         let refs = Refs::of(worktree);
         let followed = Upstreams::of(worktree, rules).map(|upstreams| upstreams.all(&refs)).unwrap_or_default();
-        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, changed }
+        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, begun: tracked::now(), tracked }
     }
-}
-
-/// A digest of what differs from the last commit. Of a file that differs its size and time count, because reading all of
-/// it would take as long as it is large.
-fn changed(root: &Path) -> Option<String> {
-    let (_, text) = ask::ask(root, &["status", "--porcelain=v2", "-z", "--untracked-files=no"], Vec::new())?;
-    let mut told = text.clone();
-    for entry in text.split('\0') {
-        let fields = match entry.as_bytes().first() {
-            Some(b'1') => 9,
-            Some(b'2') => 10,
-            Some(b'u') => 11,
-            _ => continue,
-        };
-        let Some(path) = entry.splitn(fields, ' ').last() else { continue };
-        if let Ok(meta) = fs::symlink_metadata(root.join(path)) {
-            let time = meta.modified().ok().map(|time| format!("{time:?}")).unwrap_or_default();
-            told.push_str(&format!("\0{} {time}", meta.len()));
-        }
-    }
-    Some(Digest::of(told).to_string())
 }
 
 /// Something that was found, which must not be.
@@ -98,7 +85,7 @@ impl Finding {
 pub(super) fn before(
     gatekeeper: &Gatekeeper,
     session: &mut Session,
-    intent: &Intent,
+    (intent, reading): (&Intent, &Reading),
     rules: &Guidelines,
     now: Timestamp,
 ) -> Option<String> {
@@ -108,9 +95,12 @@ pub(super) fn before(
     }
     let worktree = scene::worktree(project);
     let context = tell(gatekeeper, session, rules, worktree.as_deref());
-    if let (Tool::Shell { .. }, Some(worktree)) = (intent.tool.deed(), &worktree) {
-        let snapshot = Snapshot::take(worktree, rules, now);
+    if let (Tool::Shell { .. }, Some(worktree)) = (intent.tool.deed(), &worktree)
+        && !only_reads(reading)
+    {
+        let snapshot = Snapshot::take(worktree, rules, now, session.kept.tracked.as_ref());
         session.kept.tips.clone_from(&snapshot.tips);
+        session.kept.tracked.clone_from(&snapshot.tracked);
         session.keep_before(intent.call.as_deref().unwrap_or("last"), snapshot);
     }
     context

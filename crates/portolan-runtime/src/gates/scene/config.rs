@@ -86,17 +86,6 @@ fn value(raw: &str) -> String {
     if quoted || raw.ends_with('"') { out } else { out.trim_end().to_owned() }
 }
 
-/// `owner/name`, from the address of a repository on a forge.
-pub(super) fn repository(address: &str) -> Option<String> {
-    let path = match address.split_once("://") {
-        Some((_, rest)) => rest.split_once('/')?.1,
-        None => address.split_once(':').filter(|(host, _)| !host.contains('/'))?.1,
-    };
-    let path = path.trim_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path);
-    (path.split('/').count() == 2 && path.split('/').all(|part| !part.is_empty())).then(|| path.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,15 +104,5 @@ mod tests {
         assert_eq!(config.last("x.flag"), Some("true"));
         assert_eq!(config.last("x.long"), Some("ab"));
         assert_eq!(config.each("branch", "merge").collect::<Vec<_>>(), [("feat/a.\"b", "refs/heads/main")]);
-    }
-
-    #[test]
-    fn addresses_name_their_repository() {
-        for address in ["git@github.com:me/it.git", "https://github.com/me/it", "ssh://git@github.com/me/it.git"] {
-            assert_eq!(repository(address).as_deref(), Some("me/it"), "{address}");
-        }
-        for address in ["/srv/it.git", "../it", "https://example.org/it", "file:///srv/a/b", "C:/x/y"] {
-            assert_ne!(repository(address).as_deref(), Some("me/it"), "{address}");
-        }
     }
 }

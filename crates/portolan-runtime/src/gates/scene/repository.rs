@@ -1,11 +1,13 @@
 //! A repository as its files tell it: where it is, what is checked out, and what was begun.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::guards::{Head, Operation, Worktree};
+use portolan_core::gates::names;
 
-use super::config::{self, Config};
+use super::config::Config;
 use super::{ask, paths};
 
 /// Files of git's own that are larger than this are not read.
@@ -76,6 +78,8 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
     let address = config.last("remote.origin.url").or_else(|| config.each("remote", "url").next().map(|(_, url)| url));
     let mut remotes: Vec<String> = config.each("remote", "url").map(|(name, _)| name.to_owned()).collect();
     remotes.dedup();
+    let addresses = config.each("remote", "url").chain(config.each("remote", "pushurl"));
+    let repositories: Option<BTreeSet<String>> = addresses.map(|(_, address)| names::repository(address)).collect();
     Some(Worktree {
         root: root.to_str()?.to_owned(),
         git_dir: git_dir.to_str()?.to_owned(),
@@ -88,7 +92,8 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
         upstreams: upstreams.collect(),
         push_default: config.last("push.default").map(str::to_lowercase),
         push_refspecs: config.each("remote", "push").map(|(_, refspec)| refspec.to_owned()).collect(),
-        repository: address.and_then(config::repository),
+        repository: address.and_then(names::repository),
+        repositories: repositories.filter(|all| !all.is_empty()),
     })
 }
 

@@ -9,9 +9,9 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use portolan_core::gates::Guidelines;
 use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::names::is_oid;
-use portolan_core::gates::{Guidelines, pattern};
 
 use super::content::Git;
 use crate::project_folder;
@@ -47,7 +47,7 @@ fn integrates(name: &str, guidelines: &Guidelines) -> bool {
         Some(name) => name,
         None => name.splitn(4, '/').nth(3).unwrap_or(name),
     };
-    guidelines.integration.iter().any(|wanted| pattern::matches(wanted, name))
+    guidelines.integrates(name)
 }
 
 /// A worktree of HEAD.

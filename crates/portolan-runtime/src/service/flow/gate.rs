@@ -75,6 +75,7 @@ impl Gate {
             task: active.task.clone(),
             phase: phase(run),
             issue: variable("issueNumber").and_then(serde_json::Value::as_u64),
+            issue_key: variable("issueKey").and_then(serde_json::Value::as_str).map(str::to_owned),
             branch: variable("branch").and_then(serde_json::Value::as_str).map(str::to_owned),
         });
         let open = run.bypasses().iter().filter(|bypass| !(bypass.once && bypass.used));

@@ -56,6 +56,17 @@ impl Service {
         Ok(())
     }
 
+    /// Whether what begins now could be put on record.
+    ///
+    /// # Errors
+    /// The log cannot be read or written.
+    pub(super) fn log_is_ready(&self) -> Result<(), ServiceError> {
+        self.log()?.is_ready()?;
+        let now = self.options.clock.now();
+        audit::latest(&audit::project_log(self.project()), |line| is_older(line, now))?;
+        Ok(())
+    }
+
     /// Puts on record what has just been kept. `before` is the run as it was.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ mod log;
 mod others;
 mod queue;
 mod state;
+mod used;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub(in crate::service) use gate::asks_a_person;
 pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
+pub(crate) use used::is_used;
 
 /// The workflow of a task where nobody names another.
 pub const DEFAULT_WORKFLOW: &str = "delivery";
@@ -159,12 +161,18 @@ impl Flow<'_> {
         let name = wanted.workflow.as_deref().unwrap_or(DEFAULT_WORKFLOW);
         let definition = self.service.library.definition(name)?;
         let steps = before(&definition.workflow, name, wanted.at.as_deref())?;
+        // What could not be put on record, or be shown, is not begun: a run cannot be taken out of the store again.
+        self.service.log_is_ready()?;
+        self.status().await?;
         let mut held = self.opened(&definition, &wanted.task, caller).await?;
         let Carrier::Stored(run) = &held.carrier else { return Err(not_stored()) };
         let run = run.clone();
         self.note_down(&Active { run: run.clone(), task: wanted.task.clone(), workflow: name.to_owned() })?;
+        if let Err(refused) = self.service.step(&mut held, EventKind::Begun { revision: None }, caller).await {
+            active::forget(self.service.project())?;
+            return Err(failed(refused));
+        }
         drop(turn);
-        self.service.step(&mut held, EventKind::Begun { revision: None }, caller).await.map_err(failed)?;
         for _ in steps {
             self.report(&run, &Outcome::passed(), None, caller).await?;
         }
@@ -178,9 +186,10 @@ impl Flow<'_> {
     /// phase.
     pub async fn patch(&self, values: &Map<String, Value>, caller: &Caller) -> Result<FlowState, ServiceError> {
         let active = self.needed()?;
-        // What is claimed is shown under these rules; who cannot be shown it has not claimed it.
-        rules(self.service.project())?;
-        let values = claims::meant(&self.held(&active.run).await?.definition.workflow, values)?;
+        let held = self.held(&active.run).await?;
+        let values = claims::meant(&held.definition.workflow, values)?;
+        // Who cannot be shown what is claimed has not claimed it.
+        self.state(&held).await?;
         self.service.supervisor().may_work(Some(&active.task)).await?;
         let values = Arc::new(Value::Object(values));
         let what = EventKind::Noted { frame: FramePath::default(), values };
@@ -222,6 +231,8 @@ impl Flow<'_> {
     pub async fn abort(&self, ending: Ending, reason: &str, caller: &Caller) -> Result<FlowState, ServiceError> {
         let reason = said(reason)?;
         let active = self.needed()?;
+        // Who is told of a fault has not called it off.
+        self.status().await?;
         let what = EventKind::Cancelled { reason, outcome: Some(ending.word().to_owned()) };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
         self.forget_if_over(&held).await?;
@@ -238,6 +249,8 @@ impl Flow<'_> {
         let held = self.held(&active.run).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
         self.may_get_past(&wanted.invariant, caller)?;
+        // Who is told of a fault has got past nothing.
+        self.state(&held).await?;
         let what = |held: &Held| {
             let here = held.run.root.place.node().clone();
             Ok(EventKind::Bypassed {

@@ -20,7 +20,6 @@ use portolan_runtime::service::Service;
 use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::arguments::Arguments;
@@ -101,10 +100,6 @@ impl Toolset for Server {
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
-    }
-
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -3,25 +3,30 @@
 //! It translates calls and answers; what a phase wants, and whether the repository has it, is the service's.
 
 mod calls;
+mod dialogs;
 mod questions;
 mod schemas;
+mod watched;
 
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_runtime::service::{Caller, FlowState, Override, Service, ServiceError, Tick};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, Resource, ResourcesCapability, ServerConfig, Tool};
-use rmcp::service::RequestContext;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Resource, ServerConfig, Tool};
+use rmcp::service::{Peer, RequestContext};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
-use super::face::{Answer, Manners, Text, Toolset, result};
-use super::leading::{self, MANNERS};
+use super::face::{self, Answer, Text, Toolset, Work, result};
+use super::leading;
 use super::several::Served;
+use dialogs::Dialogs;
+use questions::QUESTIONS;
+use watched::Watched;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -32,13 +37,21 @@ for, say with flow_claim what you have made (issueNumber, branch, specPath, prNu
 task one phase on when the repository shows what the phase claims, and otherwise says what is missing. When tests fail or \
 a reviewer wants changes, flow_back. A rule is got past only by flow_override, by name and with a reason, on record.";
 
-/// The tools of the gates.
-pub(crate) fn serving(service: Arc<Service>) -> Served {
-    Served::alone(Arc::new(Server { service, tools: schemas::tools(), asked: Asked::default() }))
+/// Says something to whoever serves.
+pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The tools of the gates, and the questions that are open.
+pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> Served {
+    let watched = Arc::new(Watched::new(Arc::clone(&service)));
+    let looking = Arc::clone(&watched);
+    let server = Server { service, watched, tell, tools: schemas::tools(), asked: Asked::default() };
+    Served { meanwhile: Some(Box::pin(looking.look())), ..Served::alone(Arc::new(server)) }
 }
 
 struct Server {
     service: Arc<Service>,
+    watched: Arc<Watched>,
+    tell: Tell,
     tools: Vec<Tool>,
     asked: Asked,
 }
@@ -164,13 +177,9 @@ fn refused(error: &ServiceError) -> CallToolResponse {
 }
 
 impl Toolset for Server {
-    fn manners(&self) -> Manners {
-        MANNERS
-    }
-
     fn about(&self) -> ServerConfig {
         let mut about = leading::about(INSTRUCTIONS);
-        about.capabilities.resources = Some(ResourcesCapability::default());
+        about.capabilities.resources = Some(face::resources());
         about
     }
 
@@ -179,20 +188,28 @@ impl Toolset for Server {
     }
 
     fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
-        Box::pin(questions::read(&self.service, uri))
+        Box::pin(questions::read(&self.watched, uri))
+    }
+
+    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
+        (uri == QUESTIONS).then(|| self.watched.updates())
+    }
+
+    fn beside(&self, peer: Peer<RoleServer>) -> Option<Work> {
+        let (service, watched) = (Arc::clone(&self.service), Arc::clone(&self.watched));
+        let dialogs = Dialogs { service, watched, tell: Arc::clone(&self.tell), peer };
+        Some(Box::pin(dialogs.put()))
     }
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
     }
 
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
-    }
-
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
             let answer = self.perform(&request, &context).await;
+            // A task that is over takes its questions with it.
+            self.watched.look_soon();
             Ok(answer.unwrap_or_else(|error| refused(&error)))
         })
     }

@@ -1,11 +1,13 @@
 //! What people are asked, as a resource: a client whose user cannot be asked in a dialog shows it.
 
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::ServiceError;
 use rmcp::model::Resource;
-use serde_json::{Value, json};
+use serde_json::json;
+
+use super::watched::Watched;
 
 /// The address of the resource.
-const QUESTIONS: &str = "portolan://supervisor/questions";
+pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";
 
 pub(super) fn resources() -> Vec<Resource> {
     let about =
@@ -19,13 +21,10 @@ pub(super) fn resources() -> Vec<Resource> {
 }
 
 /// The text of a resource; nothing where there is none of this address.
-pub(super) async fn read(service: &Service, uri: &str) -> Option<Result<String, ServiceError>> {
+pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<String, ServiceError>> {
     if uri != QUESTIONS {
         return None;
     }
-    let board = service.supervisor().board().await;
-    Some(board.map(|board| {
-        let open: Vec<Value> = board.open().map(|question| json!(question)).collect();
-        json!({ "questions": open }).to_string()
-    }))
+    let open = watched.open().await;
+    Some(open.map(|open| json!({ "questions": open }).to_string()))
 }

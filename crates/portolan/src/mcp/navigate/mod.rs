@@ -12,12 +12,11 @@ use portolan_runtime::service::{Astray, Course, Deed, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
-use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
-use super::face::{Answer, Manners, Toolset};
-use super::leading::{self, MANNERS};
+use super::face::{Answer, Toolset};
+use super::leading;
 use super::several::Served;
 
 #[cfg(test)]
@@ -134,20 +133,12 @@ fn question(refused: &Astray) -> Option<Question> {
 }
 
 impl Toolset for Server {
-    fn manners(&self) -> Manners {
-        MANNERS
-    }
-
     fn about(&self) -> ServerConfig {
         leading::about(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
-    }
-
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -12,12 +12,11 @@ use portolan_runtime::service::{Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
-use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask;
-use super::face::{Answer, Manners, Toolset};
-use super::leading::{self, MANNERS};
+use super::face::{Answer, Toolset};
+use super::leading;
 use super::several::Served;
 
 #[cfg(test)]
@@ -80,20 +79,12 @@ impl Server {
 }
 
 impl Toolset for Server {
-    fn manners(&self) -> Manners {
-        MANNERS
-    }
-
     fn about(&self) -> ServerConfig {
         leading::about(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
-    }
-
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -108,7 +108,7 @@ pub(super) fn gh(arguments: &[Word]) -> Deed {
         return Deed::Fine;
     }
     match verbs(arguments) {
-        (Some("pr"), Some("merge")) if !has(arguments, &["--disable-auto"]) => Deed::Merges,
+        (Some("pr"), Some("merge")) if !has(arguments, &["--disable-auto"]) => Deed::Merges(number(arguments)),
         (Some("pr"), Some("review")) => review(arguments),
         (Some("pr"), Some(_)) => Deed::Fine,
         (Some("api"), _) => api("gh api", arguments),
@@ -124,7 +124,7 @@ pub(super) fn glab(arguments: &[Word]) -> Deed {
         return Deed::Fine;
     }
     match verbs(arguments) {
-        (Some("mr"), Some("merge" | "accept")) => Deed::Merges,
+        (Some("mr"), Some("merge" | "accept")) => Deed::Merges(None),
         (Some("mr"), Some("approve")) => Deed::Approves,
         (Some("mr"), Some(_)) => Deed::Fine,
         (Some("api"), _) => api("glab api", arguments),
@@ -139,7 +139,7 @@ pub(super) fn tea(arguments: &[Word]) -> Deed {
         return Deed::Fine;
     }
     match verbs(arguments) {
-        (Some("pulls" | "pull" | "pr"), Some("merge" | "m")) => Deed::Merges,
+        (Some("pulls" | "pull" | "pr"), Some("merge" | "m")) => Deed::Merges(None),
         (Some("pulls" | "pull" | "pr"), Some("approve" | "lgtm" | "a")) => Deed::Approves,
         (Some("pulls" | "pull" | "pr"), _) => Deed::Fine,
         verbs => grouped("tea", verbs, TEA, TEA_FINE, arguments),
@@ -155,10 +155,46 @@ pub(super) fn hub(arguments: &[Word]) -> Deed {
             Deed::Fine
         }
         (Some("pr"), Some("list" | "show")) | (Some("status" | "log" | "diff" | "show"), _) => Deed::Fine,
-        (Some("pr"), Some("merge")) => Deed::Merges,
+        (Some("pr"), Some("merge")) => Deed::Merges(None),
         (Some(verb), _) => Deed::Unknown(format!("hub {verb}")),
         (None, _) => Deed::Unknown("hub".to_owned()),
     }
+}
+
+/// The pull request that `gh pr merge` names by its number.
+fn number(arguments: &[Word]) -> Option<u64> {
+    const WITH_VALUE: &[&str] = &[
+        "-R",
+        "--repo",
+        "-b",
+        "--body",
+        "-F",
+        "--body-file",
+        "-t",
+        "--subject",
+        "-A",
+        "--author-email",
+        "--match-head-commit",
+    ];
+    match operands(arguments, WITH_VALUE)[..] {
+        [_, _, named] => named.known()?.trim_start_matches('#').parse().ok(),
+        _ => None,
+    }
+}
+
+/// The repository that an option names: nothing where none does, nothing known where its value is not.
+pub(super) fn repository(words: &[Word]) -> Option<Option<&str>> {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else { continue };
+        if matches!(text, "-R" | "--repo") {
+            return Some(rest.next().and_then(Word::known));
+        }
+        if let Some(value) = attached(text, &["-R", "--repo"]) {
+            return Some(Some(value));
+        }
+    }
+    None
 }
 
 fn grouped(

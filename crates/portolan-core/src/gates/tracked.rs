@@ -1,0 +1,204 @@
+//! The issue that work is tracked by, and whether a text names it. Guards, git's hooks and the checks at the exits of
+//! phases ask here, so that none lets pass what another refuses.
+
+use super::guidelines::{Guidelines, IssueProvider};
+use super::references::{Reference, Target, references};
+
+/// The issue of a task, as its repository and its rules read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tracked<'a> {
+    wanted: Wanted<'a>,
+    repository: Option<&'a str>,
+    guidelines: &'a Guidelines,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    Number(u64),
+    Key(&'a str),
+    /// No issue is claimed.
+    Any,
+}
+
+/// What a text lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What is wrong with it.
+    pub(super) reason: String,
+    /// What puts it right.
+    pub(super) help: String,
+}
+
+impl<'a> Tracked<'a> {
+    /// The issue that is claimed by its number, its key, or not at all. A tracker that goes by keys has no numbers. The
+    /// repository is the one that the text belongs to, where that can be told.
+    pub(super) fn new(
+        number: Option<u64>,
+        key: Option<&'a str>,
+        repository: Option<&'a str>,
+        guidelines: &'a Guidelines,
+    ) -> Tracked<'a> {
+        let number = number.filter(|_| !matches!(guidelines.issues.provider, IssueProvider::Pattern { .. }));
+        let wanted = match (number, key) {
+            (Some(number), _) => Wanted::Number(number),
+            (None, Some(key)) => Wanted::Key(key),
+            (None, None) => Wanted::Any,
+        };
+        Tracked { wanted, repository, guidelines }
+    }
+
+    /// Whether an issue is claimed.
+    pub(super) fn is_claimed(&self) -> bool {
+        !matches!(self.wanted, Wanted::Any)
+    }
+
+    /// How messages name it; what is not known stands in angle brackets.
+    pub(super) fn written(&self) -> String {
+        match (&self.wanted, &self.guidelines.issues.provider) {
+            (Wanted::Number(number), _) => format!("#{number}"),
+            (Wanted::Key(key), _) => (*key).to_owned(),
+            (Wanted::Any, IssueProvider::Pattern { projects }) => {
+                format!("{}-<number>", projects.first().map_or("<project>", String::as_str))
+            }
+            (Wanted::Any, _) => "#<issue>".to_owned(),
+        }
+    }
+
+    /// Whether `text` names the issue; where none is claimed, any.
+    pub(super) fn is_named(&self, text: &str) -> bool {
+        references(text).iter().any(|reference| self.is_meant(&reference.target))
+    }
+
+    /// What the message of a commit lacks: it names the issue, and closes none where that is not done.
+    pub(super) fn fault(&self, message: &str) -> Option<Fault> {
+        let found = references(message);
+        let written = self.written();
+        if !found.iter().any(|reference| self.is_meant(&reference.target)) {
+            let what = if self.is_claimed() { format!("the issue `{written}`") } else { "an issue".to_owned() };
+            let reason = format!("the message does not name {what}");
+            return Some(Fault { reason, help: format!("name the issue: `Refs {written}`") });
+        }
+        let closes = |reference: &Reference| reference.closes && self.is_issue(&reference.target);
+        if self.guidelines.issues.allow_closing_keywords || !found.iter().any(closes) {
+            return None;
+        }
+        Some(Fault {
+            reason: "the message closes an issue with a keyword, which is not done here".to_owned(),
+            help: format!("name the issue without a word that closes it, such as `fixes`: `Refs {written}`"),
+        })
+    }
+
+    fn is_meant(&self, target: &Target) -> bool {
+        match (&self.wanted, target) {
+            (Wanted::Number(number), target) => target.is_issue(*number, self.repository),
+            (Wanted::Key(wanted), Target::Key(key)) => key == wanted,
+            (Wanted::Key(_), Target::Issue { .. }) => false,
+            (Wanted::Any, Target::Key(_)) => self.is_issue(target),
+            (Wanted::Any, Target::Issue { number, .. }) => {
+                let by_number = !matches!(self.guidelines.issues.provider, IssueProvider::Pattern { .. });
+                by_number && target.is_issue(*number, self.repository)
+            }
+        }
+    }
+
+    /// Whether it is an issue at all: `UTF-8` looks like a key, and is one only where keys are used.
+    fn is_issue(&self, target: &Target) -> bool {
+        match (target, &self.guidelines.issues.provider) {
+            (Target::Issue { .. }, _) => true,
+            (Target::Key(key), _) if matches!(self.wanted, Wanted::Key(wanted) if key == wanted) => true,
+            (Target::Key(key), IssueProvider::Pattern { projects }) => {
+                let project = key.split('-').next().unwrap_or_default();
+                projects.is_empty() || projects.iter().any(|known| known == project)
+            }
+            (Target::Key(_), IssueProvider::Offline) => true,
+            (Target::Key(_), IssueProvider::GitHub | IssueProvider::Files { .. }) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(provider: IssueProvider) -> Guidelines {
+        let mut rules = Guidelines::default();
+        rules.issues.provider = provider;
+        rules.issues.allow_closing_keywords = false;
+        rules
+    }
+
+    fn keys(projects: &[&str]) -> Guidelines {
+        rules(IssueProvider::Pattern { projects: projects.iter().map(|&project| project.to_owned()).collect() })
+    }
+
+    /// `named`, `missing` or `closing`, of a claim: `42`, `ABC-12`, or nothing.
+    fn said(claim: &str, rules: &Guidelines, message: &str) -> &'static str {
+        let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
+        let tracked = Tracked::new(number, key, Some("me/it"), rules);
+        match tracked.fault(message) {
+            None => {
+                assert!(tracked.is_named(message), "{message}");
+                "named"
+            }
+            Some(fault) if fault.reason.contains("closes") => "closing",
+            Some(_) => "missing",
+        }
+    }
+
+    #[test]
+    fn a_claimed_issue_is_named_by_its_number_and_by_no_other() {
+        let rules = rules(IssueProvider::GitHub);
+        for message in ["a (#42)", "Refs:#42", "**#42**", "gh-42", "me/it#42", "#41 and #42", "fix UTF-8 (#42)"] {
+            assert_eq!(said("42", &rules, message), "named", "{message}");
+        }
+        for message in ["a", "#421", "#042", "`#42`", "other/it#42", "ABC-42", "42"] {
+            assert_eq!(said("42", &rules, message), "missing", "{message}");
+        }
+        for message in ["fixes #42", "refs #42, closes #7", "#42\n\nResolves other/it#3"] {
+            assert_eq!(said("42", &rules, message), "closing", "{message}");
+        }
+        assert_eq!(said("42", &rules, "fixes UTF-8 in #42"), "named", "no key is an issue here");
+    }
+
+    #[test]
+    fn a_tracker_of_keys_knows_no_numbers() {
+        for (claim, projects, message, expected) in [
+            ("ABC-12", &["ABC"][..], "ABC-12 a", "named"),
+            ("ABC-12", &["ABC"], "ABC-13 a", "missing"),
+            ("ABC-12", &["ABC"], "#12", "missing"),
+            ("ABC-12", &["ABC"], "closes ABC-12", "closing"),
+            ("ABC-12", &["ABC"], "ABC-12: fixes UTF-8", "named"),
+            ("12", &["ABC"], "#12", "missing"),
+            ("", &["ABC"], "ABC-1", "named"),
+            ("", &["ABC"], "UTF-8", "missing"),
+            ("", &[], "UTF-8", "named"),
+        ] {
+            assert_eq!(said(claim, &keys(projects), message), expected, "{claim} {message}");
+        }
+    }
+
+    #[test]
+    fn without_a_claim_any_issue_of_the_tracker_will_do() {
+        for (provider, message, expected) in [
+            (IssueProvider::GitHub, "#7", "named"),
+            (IssueProvider::GitHub, "other/it#7", "missing"),
+            (IssueProvider::GitHub, "ABC-7", "missing"),
+            (IssueProvider::Offline, "ABC-7", "named"),
+            (IssueProvider::Offline, "#7", "named"),
+        ] {
+            assert_eq!(said("", &rules(provider.clone()), message), expected, "{provider:?} {message}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_written_as_it_would_be_right() {
+        let help = |claim: &str, rules: &Guidelines| {
+            let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
+            Tracked::new(number, key, None, rules).fault("a").expect("it names nothing").help
+        };
+        assert_eq!(help("42", &Guidelines::default()), "name the issue: `Refs #42`");
+        assert_eq!(help("", &Guidelines::default()), "name the issue: `Refs #<issue>`");
+        assert_eq!(help("ABC-1", &keys(&[])), "name the issue: `Refs ABC-1`");
+        assert_eq!(help("", &keys(&["ABC"])), "name the issue: `Refs ABC-<number>`");
+    }
+}
