@@ -450,6 +450,44 @@ fn a_pull_request_has_to_bring_what_is_here() {
     world.is("pullRequestMerged", Holds, "pull-request-merged");
 }
 
+/// `gh repo set-default` leads `gh` to another repository, whose pull requests bring nothing here.
+#[test]
+fn what_another_repository_has_does_not_count() {
+    let world = World::new();
+    let (issue, request) = ("trackingIssueExists", "prOpenedBeforeIdle");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.issue("OPEN", "issues");
+    world.request("OPEN", &head, false);
+    world.git(&["config", "remote.origin.gh-resolved", "evil/r"]);
+    world.is(request, Holds, "pull-request-open");
+    let argv = fs::read_to_string(world.root().join("bin/argv")).expect("what it was asked");
+    assert!(argv.contains("--repo\no/r\n"), "{argv}");
+    let elsewhere = |noun: &str, own: &str| {
+        let path = world.root().join(format!("bin/{noun}.json"));
+        let answer = fs::read_to_string(&path).expect("an answer").replace("github.com/o/r", own);
+        fs::write(path, answer).expect("written");
+    };
+    elsewhere("pr", "github.com/evil/r");
+    elsewhere("issue", "github.com/evil/r");
+    world.is(request, Fails, "another-repository");
+    world.is("pullRequestMerged", Fails, "another-repository");
+    world.is(issue, Fails, "another-repository");
+    let said = world.decide(request).reason;
+    assert!(said.contains("`evil/r`") && said.contains("`o/r`"), "{said}");
+    // What is pinned counts, whatever the configuration says by then.
+    world.issue("OPEN", "issues");
+    world.git(&["remote", "set-url", "origin", "https://github.com/evil/r.git"]);
+    let pinned = |address: &str| {
+        let remotes = format!(r#"{{"origin":{{"address":"{address}"}}}}"#);
+        world.write(".portolan/installed.json", &format!(r#"{{"version":1,"pins":{{"remotes":{remotes}}}}}"#));
+    };
+    pinned("git@github.com:o/r.git");
+    world.is(request, Fails, "another-repository");
+    world.is(issue, Holds, "issue-exists");
+    pinned("/srv/r.git");
+    world.is(request, Unverified, "no-forge");
+}
+
 #[test]
 fn files_stand_for_issues_and_reviews() {
     let mut world = World::new();

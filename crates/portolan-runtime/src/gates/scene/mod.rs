@@ -44,7 +44,7 @@ pub struct Found {
 }
 
 /// The worktree that a folder lies in.
-pub(super) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
+pub(crate) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
     Search::default().place(folder.to_str()?)?.worktree
 }
 
