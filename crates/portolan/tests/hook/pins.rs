@@ -73,6 +73,16 @@ fn what_is_installed_is_good() {
 }
 
 #[test]
+fn what_is_installed_is_of_this_checkout_alone() {
+    let project = Project::on_branch();
+    project.portolan("install git --yes");
+    project.git("add -A");
+    assert_eq!(project.git("status --porcelain"), "");
+    project.portolan("install git --uninstall --yes");
+    assert!(!project.path().join(".portolan").exists());
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn what_a_branch_follows_moves_by_fetching_it_alone() {
     let clone = cloned();
