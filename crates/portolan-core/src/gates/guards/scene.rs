@@ -27,6 +27,9 @@ pub struct Scene {
     pub human_questions: BTreeSet<String>,
     /// Files of the gates that lie anywhere: the log of events, and the program itself.
     pub own: BTreeSet<String>,
+    /// Integration branches that have no commit which the branch that they follow does not have, by the folder of their
+    /// repository ([`Worktree::common_dir`]) and their name.
+    pub even: BTreeSet<(String, String)>,
     /// When the call is judged.
     pub now: Timestamp,
 }

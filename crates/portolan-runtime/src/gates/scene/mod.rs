@@ -6,6 +6,7 @@
 
 pub(super) mod ask;
 mod config;
+mod even;
 mod ignores;
 pub(crate) mod paths;
 mod repository;
@@ -91,6 +92,7 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
     }
+    scene.even = even::branches(&scene, &reading, guidelines);
     for path in &wanted.messages {
         if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
             scene.messages.insert(path.clone(), text);
