@@ -62,7 +62,7 @@ pub mod notifiers;
 pub mod people;
 pub mod pins;
 pub mod plugins;
-mod project_folder;
+pub mod project_folder;
 pub mod repository;
 pub mod runner;
 pub mod script;

@@ -127,14 +127,29 @@ fn main_worktree(root: &Path) -> Option<PathBuf> {
     common.file_name().is_some_and(|name| name == ".git").then(|| common.parent().map(Path::to_owned)).flatten()
 }
 
-/// How a program is started for the project around a folder: the one that is pinned, as long as it is there, or else
-/// whichever the search path leads to.
-pub fn program(folder: &Path, name: &str) -> PathBuf {
-    let pinned = || Pins::around(folder).ok().flatten()?.1.programs.remove(name);
-    match name {
-        "git" | "gh" => pinned().filter(|path| is_program(path)).unwrap_or_else(|| PathBuf::from(name)),
-        _ => PathBuf::from(name),
+/// The programs that are pinned.
+pub const PROGRAMS: [&str; 2] = ["git", "gh"];
+
+/// How a program is started for the project around a folder: the one that is pinned, or else whichever the search path
+/// leads to.
+///
+/// # Errors
+/// One is pinned and not there any more, or what is pinned cannot be told: no other one is believed in its place.
+pub fn program(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    if !PROGRAMS.contains(&name) {
+        return Ok(PathBuf::from(name));
     }
+    match Pins::around(folder)?.and_then(|(_, mut pins)| pins.programs.remove(name)) {
+        Some(path) if !is_program(&path) => Err(gone(&path, name)),
+        Some(path) => Ok(path),
+        None => Ok(PathBuf::from(name)),
+    }
+}
+
+/// What is said of a pinned program that is not there any more, and what puts it right.
+pub fn gone(path: &Path, name: &str) -> String {
+    let path = path.display();
+    format!("`{path}` is pinned as `{name}` and gone; put it back, or have a person run `portolan install git`")
 }
 
 /// The program of this name that the search path leads to. A relative entry leads elsewhere in each folder and is passed

@@ -22,7 +22,10 @@ const IGNORED: &str = "\
 const EARLIER: &str = "*\n";
 
 /// Makes the folder `folder`, with everything around it. Only one that is called `.portolan` is told to git.
-pub(crate) fn make(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// It cannot be written.
+pub fn make(folder: &Path) -> io::Result<()> {
     if !folder.is_dir() {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
@@ -34,6 +37,17 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
         tell_git(&folder.join(".gitignore"))?;
     }
     Ok(())
+}
+
+/// Takes the folder away again where nothing is in it but what git is told of it.
+pub fn clear(folder: &Path) {
+    let ignored = folder.join(".gitignore");
+    let alone = fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
+    if alone && fs::read_to_string(&ignored).is_ok_and(|text| text == IGNORED) {
+        let _ = fs::remove_file(&ignored);
+    }
+    // Runs and issues may be in it.
+    let _ = fs::remove_dir(folder);
 }
 
 fn tell_git(path: &Path) -> io::Result<()> {

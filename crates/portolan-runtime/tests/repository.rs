@@ -178,7 +178,10 @@ fn work_that_is_in_order_passes() {
     }
     world.is("pullRequestMerged", Fails, "not-merged");
     let asked = fs::read_to_string(world.root().join("bin/argv")).expect("gh was called");
-    assert!(asked.starts_with("issue\nview\n42\n--json\nnumber,state,title,url\npr\nview\n7\n--json\n"), "{asked}");
+    assert!(
+        asked.starts_with("issue\nview\n42\n--json\nnumber,state,title,url\n--repo\no/r\npr\nview\n7\n"),
+        "{asked}"
+    );
     assert!(!asked.contains("redirected"));
 }
 
@@ -401,6 +404,30 @@ fn what_github_says_of_issues_is_told_apart() {
     world.is(id, Unverified, "program-missing");
 }
 
+/// Another one on the search path is not believed in its place.
+#[test]
+fn a_pinned_program_that_is_gone_can_verify_nothing() {
+    let world = World::new();
+    let (issue, request) = ("trackingIssueExists", "prOpenedBeforeIdle");
+    world.issue("OPEN", "issues");
+    world.request("OPEN", &world.git(&["rev-parse", "HEAD"]), false);
+    let pinned = |name: &str, path: &Path| {
+        let programs = format!(r#"{{"{name}":"{}"}}"#, path.display());
+        world.write(".portolan/installed.json", &format!(r#"{{"version":1,"pins":{{"programs":{programs}}}}}"#));
+    };
+    pinned("gh", &world.root().join("bin/gh"));
+    world.is(issue, Holds, "issue-exists");
+    pinned("gh", Path::new("/nowhere/gh"));
+    world.is(issue, Unverified, "program-gone");
+    world.is(request, Unverified, "program-gone");
+    let said = world.decide(request).reason;
+    assert!(said.contains("`/nowhere/gh`") && said.contains("portolan install git"), "{said}");
+    pinned("git", Path::new("/nowhere/git"));
+    world.is("branchMatchesPrefix", Unverified, "program-gone");
+    world.write(".portolan/installed.json", "oops");
+    world.is("branchMatchesPrefix", Unverified, "program-gone");
+}
+
 #[test]
 fn a_pull_request_has_to_bring_what_is_here() {
     let world = World::new();
@@ -424,6 +451,44 @@ fn a_pull_request_has_to_bring_what_is_here() {
     world.git(&["checkout", "-q", "main"]);
     world.request("MERGED", &"0".repeat(40), false);
     world.is("pullRequestMerged", Holds, "pull-request-merged");
+}
+
+/// `gh repo set-default` leads `gh` to another repository, whose pull requests bring nothing here.
+#[test]
+fn what_another_repository_has_does_not_count() {
+    let world = World::new();
+    let (issue, request) = ("trackingIssueExists", "prOpenedBeforeIdle");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.issue("OPEN", "issues");
+    world.request("OPEN", &head, false);
+    world.git(&["config", "remote.origin.gh-resolved", "evil/r"]);
+    world.is(request, Holds, "pull-request-open");
+    let argv = fs::read_to_string(world.root().join("bin/argv")).expect("what it was asked");
+    assert!(argv.contains("--repo\no/r\n"), "{argv}");
+    let elsewhere = |noun: &str, own: &str| {
+        let path = world.root().join(format!("bin/{noun}.json"));
+        let answer = fs::read_to_string(&path).expect("an answer").replace("github.com/o/r", own);
+        fs::write(path, answer).expect("written");
+    };
+    elsewhere("pr", "github.com/evil/r");
+    elsewhere("issue", "github.com/evil/r");
+    world.is(request, Fails, "another-repository");
+    world.is("pullRequestMerged", Fails, "another-repository");
+    world.is(issue, Fails, "another-repository");
+    let said = world.decide(request).reason;
+    assert!(said.contains("`evil/r`") && said.contains("`o/r`"), "{said}");
+    // What is pinned counts, whatever the configuration says by then.
+    world.issue("OPEN", "issues");
+    world.git(&["remote", "set-url", "origin", "https://github.com/evil/r.git"]);
+    let pinned = |address: &str| {
+        let remotes = format!(r#"{{"origin":{{"address":"{address}"}}}}"#);
+        world.write(".portolan/installed.json", &format!(r#"{{"version":1,"pins":{{"remotes":{remotes}}}}}"#));
+    };
+    pinned("git@github.com:o/r.git");
+    world.is(request, Fails, "another-repository");
+    world.is(issue, Holds, "issue-exists");
+    pinned("/srv/r.git");
+    world.is(request, Unverified, "no-forge");
 }
 
 #[test]
@@ -497,8 +562,9 @@ fn commits_that_no_hook_has_seen_are_traces() {
     world.is(id, Holds, "untouched");
     world.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
     world.is(id, Fails, "guards-altered");
+    // Which git is to be asked is not known then, so that nothing else is either.
     world.write(".portolan/installed.json", "noise");
-    world.is(id, Fails, "guards-altered");
+    world.is(id, Unverified, "program-gone");
 }
 
 #[test]

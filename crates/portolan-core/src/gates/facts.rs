@@ -198,6 +198,17 @@ pub struct Issue {
     pub url: String,
     /// It is an issue: trackers answer with pull requests as well.
     pub is_issue: bool,
+    /// It is of a repository that is not the project's.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A repository of a forge that is not the project's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Which one it is: `owner/name`, or `host/owner/name`.
+    pub found: String,
+    /// Those of the project.
+    pub own: Vec<String>,
 }
 
 /// A pull request, or what stands for one.
@@ -233,6 +244,8 @@ pub struct ForgeRequest {
     pub url: String,
     /// What of the head here it has.
     pub pushed: Pushed,
+    /// It is of a repository that is not the project's.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 /// How a pull request stands.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use portolan_core::diagnostic::clip;
+use portolan_core::diagnostic::{clip, list};
 use portolan_core::gates::merge::Review;
 use serde::Deserialize;
 
 use crate::repository::Repository;
+use crate::repository::forge::faulty;
+use crate::repository::home::Home;
 use crate::repository::program::{Question, ask_raw};
 use crate::service::ServiceError;
 
@@ -14,6 +16,10 @@ use crate::service::ServiceError;
 const MAX_ANSWER: usize = 16 << 20;
 /// How long `gh` may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// What to do where `gh` does not answer.
+const INSTALL: &str = "install `gh` and log in with `gh auth login`";
+/// What to do where its answer lacks something.
+const UPDATE: &str = "update `gh`";
 
 /// A pull request.
 #[derive(Debug)]
@@ -32,7 +38,9 @@ struct Told {
     title: String,
     #[serde(default)]
     body: String,
-    author: Person,
+    author: Option<Person>,
+    #[serde(default)]
+    url: String,
     head_ref_oid: String,
     #[serde(default)]
     reviews: Vec<ToldReview>,
@@ -57,15 +65,14 @@ struct Commit {
 
 /// Asks for a pull request, which must be of this commit.
 pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<Request, ServiceError> {
-    let unverified = |why: String| {
-        ServiceError::refused(
-            "forge_unreachable",
-            format!("what people said of the pull request {number} cannot be verified: {why}"),
-            "install `gh` and log in with `gh auth login`, or leave `--pr` out",
-        )
+    let unverified = |why: String, help: &str| {
+        let message = format!("what people said of the pull request {number} cannot be verified: {why}");
+        ServiceError::refused("forge_unreachable", message, format!("{help}, or leave `--pr` out"))
     };
-    let text = number.to_string();
-    let arguments = ["pr", "view", &text, "--json", "number,title,body,author,headRefOid,reviews"];
+    let home = Home::of(of.project()).map_err(|unknown| unverified(unknown.why, "mend that"))?;
+    let (text, named) = (number.to_string(), home.named());
+    let mut arguments = vec!["pr", "view", &text, "--json", "number,title,body,author,headRefOid,reviews,url"];
+    arguments.extend(named.iter().map(String::as_str));
     let question = Question {
         program: "gh",
         arguments: &arguments,
@@ -75,12 +82,25 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
         timeout: TIMEOUT,
         most_bytes: MAX_ANSWER,
     };
-    let answer = ask_raw(question).await.map_err(|unknown| unverified(unknown.why))?;
+    let answer = ask_raw(question).await.map_err(|unknown| match unknown.code {
+        "program-missing" => unverified(unknown.why, INSTALL),
+        _ => unverified(unknown.why, "mend that"),
+    })?;
     if answer.code != Some(0) {
-        return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint()))));
+        return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint())), INSTALL));
     }
-    let told: Told =
-        serde_json::from_slice(&answer.stdout).map_err(|error| unverified(format!("`gh` answers no JSON: {error}")))?;
+    let unread = |why: String| unverified(format!("what `gh` answered cannot be read ({why})"), UPDATE);
+    let told: Told = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
+        true => unread(faulty(&error)),
+        false => unverified(format!("`gh` answers no JSON: {error}"), INSTALL),
+    })?;
+    let Some(author) = told.author else { return Err(unread("missing field `author`".to_owned())) };
+    if let Some(elsewhere) = home.other(&told.url).map_err(|unknown| unverified(unknown.why, UPDATE))? {
+        let own = elsewhere.own.iter().map(String::as_str).collect::<Vec<_>>();
+        let message =
+            format!("the pull request {number} is one of `{}`, and this project is {}", elsewhere.found, list(&own));
+        return Err(ServiceError::refused("other_repository", message, "open one there"));
+    }
     if told.number != number || told.head_ref_oid != head {
         return Err(ServiceError::refused(
             "other_head",
@@ -90,7 +110,7 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
     }
     Ok(Request {
         text: format!("{}\n\n{}", told.title, told.body),
-        author: told.author.login,
+        author: author.login,
         reviews: told.reviews.into_iter().filter_map(review).collect(),
     })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::command::started;
 use super::{Notice, Notifier, Telling};
+use crate::repository::home::Home;
 
 /// A comment on GitHub.
 pub struct GitHub {
@@ -24,7 +25,9 @@ impl Notifier for GitHub {
         Box::pin(async move {
             // A task without an issue has nobody there to tell.
             let Some(issue) = self.issue.or(notice.issue) else { return Ok(()) };
-            let argv = ["gh", "issue", "comment", &issue.to_string(), "--body-file", "-"].map(str::to_owned);
+            let mut argv =
+                ["gh", "issue", "comment", &issue.to_string(), "--body-file", "-"].map(str::to_owned).to_vec();
+            argv.extend(Home::of(&self.project).map_err(|unknown| unknown.why)?.named());
             let task = notice.task_id.as_deref().unwrap_or("the project");
             let mut body = format!("**{}** ({task})\n\n{}\n", notice.kind, notice.body);
             if let Some(token) = &notice.reply_token {

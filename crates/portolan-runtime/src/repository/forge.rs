@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::acceptance::is_below;
-use portolan_core::gates::facts::{Answer, Claims, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState};
+use portolan_core::gates::facts::{
+    Answer, Claims, Elsewhere, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState,
+};
 use portolan_core::gates::guidelines::{Forge, IssueProvider};
 use portolan_core::gates::references::{Target, references};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::home::Home;
 use super::program::{Output, Question, ask, unknown};
 use super::{Repository, files, git};
 
@@ -51,14 +55,15 @@ pub(super) async fn issue(of: &Repository, claims: &Claims, guidelines: &Guideli
         IssueProvider::Files { folder } => issue_file(of, folder, number),
         IssueProvider::GitHub => {
             let asked = ["issue", "view", &number.to_string(), "--json", "number,state,title,url"];
-            match answered::<IssueAnswer>(gh(of, &asked).await) {
-                Answer::Found(found) => Answer::Found(Issue {
-                    number: found.number,
-                    open: found.state == "OPEN",
-                    is_issue: is_issue(&found.url, found.number),
-                    title: found.title,
-                    url: found.url,
-                }),
+            let home = match Home::of(&of.project) {
+                Ok(home) => home,
+                Err(unknown) => return Answer::Unknown(unknown),
+            };
+            match answered::<IssueAnswer>(gh(of, &home, &asked).await) {
+                Answer::Found(found) => match home.other(&found.url) {
+                    Ok(elsewhere) => Answer::Found(forge_issue(found, elsewhere)),
+                    Err(unknown) => Answer::Unknown(unknown),
+                },
                 Answer::NotAsked | Answer::Missing => Answer::Missing,
                 Answer::Unknown(unknown) => Answer::Unknown(unknown),
             }
@@ -75,8 +80,15 @@ pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guide
         Forge::GitHub => {
             let fields = "number,state,isDraft,headRefName,headRefOid,baseRefName,isCrossRepository,url";
             let asked = ["pr", "view", &number.to_string(), "--json", fields];
-            match answered::<RequestAnswer>(gh(of, &asked).await) {
-                Answer::Found(found) => forge_request(found),
+            let home = match Home::of(&of.project) {
+                Ok(home) => home,
+                Err(unknown) => return Answer::Unknown(unknown),
+            };
+            match answered::<RequestAnswer>(gh(of, &home, &asked).await) {
+                Answer::Found(found) => match home.other(&found.url) {
+                    Ok(elsewhere) => forge_request(found, elsewhere),
+                    Err(unknown) => Answer::Unknown(unknown),
+                },
                 Answer::NotAsked | Answer::Missing => Answer::Missing,
                 Answer::Unknown(unknown) => Answer::Unknown(unknown),
             }
@@ -94,13 +106,24 @@ pub(super) async fn request_of(of: &Repository, branch: &str) -> Option<u64> {
         return None;
     }
     let asked = ["pr", "list", "--head", branch, "--state", "all", "--limit", "1", "--json", "number"];
-    match answered::<Vec<Numbered>>(gh(of, &asked).await) {
+    match answered::<Vec<Numbered>>(gh(of, &Home::of(&of.project).ok()?, &asked).await) {
         Answer::Found(found) => found.first().map(|found| found.number),
         Answer::NotAsked | Answer::Missing | Answer::Unknown(_) => None,
     }
 }
 
-fn forge_request(found: RequestAnswer) -> Answer<Found> {
+fn forge_issue(found: IssueAnswer, elsewhere: Option<Elsewhere>) -> Issue {
+    Issue {
+        number: found.number,
+        open: found.state == "OPEN",
+        is_issue: is_issue(&found.url, found.number),
+        title: found.title,
+        url: found.url,
+        elsewhere,
+    }
+}
+
+fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>) -> Answer<Found> {
     let state = match found.state.as_str() {
         "OPEN" => RequestState::Open,
         "MERGED" => RequestState::Merged,
@@ -121,16 +144,19 @@ fn forge_request(found: RequestAnswer) -> Answer<Found> {
         base: found.base_ref_name,
         url: found.url,
         pushed: Pushed::Unknown,
+        elsewhere,
     };
     Answer::Found(Found::Forge(request, found.head_ref_oid))
 }
 
-async fn gh(of: &Repository, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
+async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
+    let named = home.named();
+    let arguments: Vec<&str> = arguments.iter().copied().chain(named.iter().map(String::as_str)).collect();
     let environment = git::own(&of.environment);
     let (folder, timeout) = (of.project.as_path(), TIMEOUT);
     ask(Question {
         program: "gh",
-        arguments,
+        arguments: &arguments,
         folder,
         environment: &environment,
         input: &[],
@@ -149,7 +175,10 @@ fn answered<T: DeserializeOwned>(output: Result<Output, portolan_core::gates::fa
     let gone = ["to an issue", "to a PullRequest", "no pull requests found"];
     match output.code {
         Some(0) => serde_json::from_str(&output.stdout).map_or_else(
-            |_| Answer::Unknown(unknown("gh-answer", "what `gh` answered cannot be read; update it")),
+            |error| {
+                let why = format!("what `gh` answered cannot be read ({}); update it", faulty(&error));
+                Answer::Unknown(unknown("gh-answer", why))
+            },
             Answer::Found,
         ),
         Some(1) if gone.iter().any(|text| output.stderr.contains(text)) => Answer::Missing,
@@ -157,6 +186,13 @@ fn answered<T: DeserializeOwned>(output: Result<Output, portolan_core::gates::fa
         Some(4) => Answer::Unknown(unknown("gh-auth", "`gh` is not logged in; run `gh auth login`")),
         _ => Answer::Unknown(unknown("gh-failed", format!("`gh` failed: {}", output.complaint()))),
     }
+}
+
+/// What is wrong with an answer, without where: nobody has seen its lines. A missing field is named.
+pub(crate) fn faulty(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let what = clip(said.split(" at line ").next().unwrap_or(&said));
+    what.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect()
 }
 
 /// Whether an address is that of the issue: `gh` answers for pull requests as well.
@@ -175,7 +211,7 @@ fn issue_file(of: &Repository, folder: &str, number: u64) -> Answer<Issue> {
     let open = !["closed", "done", "completed"].iter().any(|closed| state.eq_ignore_ascii_case(closed));
     let heading = || text.lines().find_map(|line| line.strip_prefix("# "));
     let title = field("title").or_else(heading).unwrap_or("without a title").trim().to_owned();
-    Answer::Found(Issue { number, open, title, url: path, is_issue: true })
+    Answer::Found(Issue { number, open, title, url: path, is_issue: true, elsewhere: None })
 }
 
 fn record(of: &Repository, folder: &str, number: u64) -> Answer<Found> {

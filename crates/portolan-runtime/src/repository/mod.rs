@@ -5,9 +5,10 @@
 //! that is run besides is the type checker, where a person allowed it and nothing is known of the present content.
 
 mod files;
-mod forge;
+pub(crate) mod forge;
 pub(crate) mod git;
 mod history;
+pub(crate) mod home;
 pub(crate) mod program;
 mod spec;
 mod traces;

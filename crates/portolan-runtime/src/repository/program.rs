@@ -75,6 +75,7 @@ pub(crate) use unix::ask_raw;
 mod unix {
     use std::io::{self, ErrorKind};
     use std::os::unix::process::CommandExt;
+    use std::path::Path;
     use std::process::{Command, ExitStatus, Stdio};
 
     use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -103,7 +104,8 @@ mod unix {
         if !question.folder.is_dir() {
             return Err(unknown("no-folder", "the project is not a folder; start in the project's folder"));
         }
-        let running = start(&question).map_err(|error| match error.kind() {
+        let program = pins::program(question.folder, name).map_err(|why| unknown("program-gone", why))?;
+        let running = start(&program, &question).map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 unknown("program-missing", format!("`{name}` was not found on the `PATH`; install it"))
             }
@@ -120,8 +122,8 @@ mod unix {
         }
     }
 
-    fn start(question: &Question<'_>) -> io::Result<Running> {
-        let mut child = Command::new(pins::program(question.folder, question.program))
+    fn start(program: &Path, question: &Question<'_>) -> io::Result<Running> {
+        let mut child = Command::new(program)
             .args(question.arguments)
             .current_dir(question.folder)
             .env_clear()

@@ -19,6 +19,7 @@
 
 mod commands;
 mod error;
+mod phases;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use crate::digest::Digest;
 pub(crate) use commands::stays_below;
 pub use commands::{Command, commands, commands_digest, digest_of};
 pub use error::{TrustError, TrustFault};
+pub use phases::phases_digest;
 pub use place::data_dir;
 pub(crate) use place::data_dir_from;
 

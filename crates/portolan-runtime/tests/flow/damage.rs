@@ -105,35 +105,35 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
           past: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           tick: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
         runs.db: empty
-          status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
-          patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
-          past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
-          tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
         flow.json: empty
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
         flow.json: half
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
         flow.json: another layout
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; `portolan runs list` shows the runs; put the file back, or delete it to have no task under way
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
         flow.json: a run that is none
-          status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
-          patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
-          past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
-          tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; put `.portolan/runs.db` back as it was, or delete `<project>/.portolan/flow.json` to have no task under way
+          patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
         guidelines.yaml: noise
           status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`

@@ -1,5 +1,6 @@
 //! Tasks in phases: each call is made to a service that knows only what is in the files.
 
+mod agreed;
 #[cfg(unix)]
 mod checks;
 mod crash;

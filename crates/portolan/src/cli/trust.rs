@@ -15,7 +15,7 @@ use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
 use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
 use portolan_runtime::plugins;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
-use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest};
+use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, phases_digest};
 use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, refuse};
@@ -24,8 +24,9 @@ use super::{Common, Exit, Leniency, person};
 use crate::install;
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
-/// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`.
-/// Where hooks are installed, `.portolan/guidelines.yaml` counts as it is from then on.
+/// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`. Of a workflow of phases
+/// it also says that tasks may begin with these phases; and where hooks are installed, `.portolan/guidelines.yaml` counts as
+/// it is from then on.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -122,7 +123,14 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     }
     for (found, definition) in definitions {
         let (source, _) = library.text(&found.id)?;
-        report.push(settle(&output, &service, &Asked::of(&source, &definition.workflow), args.revoke)?);
+        let asked = Asked::of(&source, &definition.workflow);
+        if let Some(phases) = phases_digest(&definition.workflow, &definition.digest) {
+            report.push(agree(&output, &service, &asked, phases, args.revoke)?);
+            if asked.runs.is_none() {
+                continue;
+            }
+        }
+        report.push(settle(&output, &service, &asked, args.revoke)?);
     }
     if output.is_json() {
         output.json(&json!({ "files": report }))?;
@@ -281,6 +289,36 @@ fn settle(output: &Output, service: &Service, asked: &Asked, revoke: bool) -> an
     Ok(json!({ "file": asked.file, "trusted": !revoke, "commands": runs }))
 }
 
+/// Records that tasks may begin with the phases of a file, or takes that back.
+fn agree(
+    output: &Output,
+    service: &Service,
+    asked: &Asked,
+    phases: Digest,
+    revoke: bool,
+) -> anyhow::Result<serde_json::Value> {
+    let entry = Entry {
+        project: service.project().to_owned(),
+        commands: phases,
+        file: asked.text.clone(),
+        path: asked.file.clone(),
+        at: Clock::System.now(),
+        runs: Vec::new(),
+    };
+    let said = if !revoke {
+        service.trust().record(entry).map_err(trust_error)?;
+        "tasks may begin with these phases in this project"
+    } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
+        "tasks may not begin with these phases any more"
+    } else {
+        "nobody had agreed to these phases"
+    };
+    if !output.is_json() {
+        output.line(format!("{}: {said}", one_line(&asked.file)))?;
+    }
+    Ok(json!({ "file": asked.file, "trusted": !revoke, "phases": true }))
+}
+
 fn line(command: &Command) -> String {
     if command.node.is_empty() {
         return format!("{}: {}", one_line(&format!("server {}", command.check)), command_line(&command.argv));
@@ -350,6 +388,9 @@ fn list(output: &Output, trust: &Trust) -> anyhow::Result<Exit> {
             output.line(format!("{}  {}  in {}", rfc3339(entry.at), one_line(&entry.path), one_line(&project)))?;
             for command in &entry.runs {
                 output.line(format!("  {}", line(command)))?;
+            }
+            if entry.runs.is_empty() {
+                output.line("  its phases")?;
             }
         }
     }

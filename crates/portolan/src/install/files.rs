@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use portolan_runtime::project_folder;
 use similar::TextDiff;
 
 use super::git::chained;
@@ -175,10 +176,13 @@ pub(super) fn keep_record(project: &Path, record: &Record) -> anyhow::Result<()>
         if path.exists() {
             fs::remove_file(&path)?;
         }
-        // Runs and issues may be in it.
-        let _ = path.parent().map(fs::remove_dir);
+        if let Some(folder) = path.parent() {
+            project_folder::clear(folder);
+        }
         return Ok(());
     }
+    // The record is of this checkout alone, also for whoever commits everything before anything else is kept there.
+    path.parent().map(project_folder::make).transpose()?;
     let text = record.text()?;
     if fs::read_to_string(&path).is_ok_and(|known| known == text) { Ok(()) } else { write(&path, &text, false) }
 }

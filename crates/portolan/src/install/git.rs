@@ -55,10 +55,9 @@ pub(super) fn script(name: &str, kind: Kind, program: &str) -> String {
 
 /// The folder where git looks for hooks, as its configuration says.
 pub(crate) fn folder(project: &Path) -> anyhow::Result<PathBuf> {
-    let output = Command::new(pins::program(project, "git"))
-        .args(["rev-parse", "--git-path", "hooks"])
-        .current_dir(project)
-        .output();
+    // Where the pinned one is gone, this is how another one comes to be pinned.
+    let git = pins::program(project, "git").unwrap_or_else(|_gone| PathBuf::from("git"));
+    let output = Command::new(git).args(["rev-parse", "--git-path", "hooks"]).current_dir(project).output();
     let output = output.map_err(|error| anyhow::anyhow!("`git` cannot be run ({error}): install it"))?;
     anyhow::ensure!(output.status.success(), "`{}` is no git repository: run `git init` first", project.display());
     let path = String::from_utf8(output.stdout)?;

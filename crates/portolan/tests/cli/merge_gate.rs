@@ -252,6 +252,17 @@ fn another_persons_review_of_this_commit_counts() {
         stderr: help: install `gh` and log in with `gh auth login`, or leave `--pr` out
         exit: 2
     "#]].assert_eq(&repository.gate_with_forge("not logged in"));
+    let without = |field: &str| {
+        let answer: serde_json::Value = serde_json::from_str(&answer("bob", "APPROVED", &head, &head)).expect("JSON");
+        let left = answer.as_object().expect("an object").iter().filter(|(name, _)| *name != field);
+        let left: serde_json::Map<String, serde_json::Value> =
+            left.map(|(name, value)| (name.clone(), value.clone())).collect();
+        repository.gate_with_forge(&serde_json::Value::Object(left).to_string())
+    };
+    for field in ["author", "headRefOid", "number"] {
+        let said = without(field);
+        assert!(said.contains(&format!("(missing field `{field}`)")) && said.contains("help: update `gh`"), "{said}");
+    }
 }
 
 #[test]

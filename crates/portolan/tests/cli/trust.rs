@@ -64,6 +64,43 @@ fn commands_run_after_a_person_allowed_them() {
 }
 
 #[test]
+fn phases_are_agreed_to_as_a_whole() {
+    let project = Project::new();
+    let phases = "id: small\nphases:\n  - id: idle\n  - id: work\n";
+    project.write(".flow/workflows/small.yaml", phases);
+    project.write(".portolan/installed.json", r#"{"version":1,"files":[],"pins":{}}"#);
+    assert!(project.says("flow start t --workflow small").contains("run `portolan trust .flow/workflows/small.yaml`"));
+    expect![[r#"
+        .flow/workflows/small.yaml: tasks may begin with these phases in this project
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .flow/workflows/small.yaml"));
+    expect![[r#"
+        <time>  .flow/workflows/small.yaml  in <project>
+          its phases
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --list"));
+    assert!(project.says("flow start t --workflow small").ends_with("exit: 0\n"));
+    project.says("flow abort --as scoped-down --reason enough");
+    expect![[r#"
+        .flow/workflows/small.yaml: tasks may not begin with these phases any more
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --revoke .flow/workflows/small.yaml"));
+    assert!(project.says("flow start t --workflow small").contains("no person has agreed"));
+    // What they run is allowed with them.
+    project.write(".flow/workflows/small.yaml", format!("{phases}    accept: [{{ id: v, run: [git, --version] }}]\n"));
+    expect![[r#"
+        .flow/workflows/small.yaml: tasks may begin with these phases in this project
+        .flow/workflows/small.yaml: these commands may run in this project
+          work/v: git --version  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .flow/workflows/small.yaml"));
+}
+
+#[test]
 fn a_command_cannot_be_taken_for_another() {
     let project = Project::new();
     project.write("sly.json", checked(r#"["sh", "-c", "rm x\u001b[2K\rtrue\n\u202e", ""]"#));

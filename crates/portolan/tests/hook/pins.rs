@@ -73,6 +73,16 @@ fn what_is_installed_is_good() {
 }
 
 #[test]
+fn what_is_installed_is_of_this_checkout_alone() {
+    let project = Project::on_branch();
+    project.portolan("install git --yes");
+    project.git("add -A");
+    assert_eq!(project.git("status --porcelain"), "");
+    project.portolan("install git --uninstall --yes");
+    assert!(!project.path().join(".portolan").exists());
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn what_a_branch_follows_moves_by_fetching_it_alone() {
     let clone = cloned();
@@ -293,6 +303,35 @@ fn another_git_on_the_search_path_is_not_asked() {
     assert!(!done && said.contains("I-2"), "{said}");
     let path = format!("{lies}:{}", std::env::var("PATH").expect("a path"));
     doctor_says(&clone.project, &[("PATH", &path)], "`git` is");
+}
+
+/// A git that was pinned and is gone tells nothing, and no other one is asked in its place.
+#[test]
+fn without_the_pinned_git_nothing_that_needs_it_passes() {
+    let real = std::env::split_paths(&std::env::var_os("PATH").expect("a path"))
+        .map(|folder| folder.join("git"))
+        .find(|path| path.is_file());
+    let project = Project::on_branch();
+    project.shadow("git", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.expect("git").display()));
+    project.portolan("install git --yes");
+    project.portolan("flow start login --at branch");
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    let git = project.beside("bin/git");
+    std::fs::rename(&git, project.beside("bin/kept")).expect("moved");
+    let (done, said) = project.tries(&["update-ref", "refs/heads/main", "HEAD"]);
+    assert!(!done && said.contains("I-2"), "{said}");
+    let mut tick = project.program(env!("CARGO_BIN_EXE_portolan"));
+    let (_, said) = self::done(tick.args(["flow", "tick"]));
+    assert!(said.contains("cannot verify") && said.contains("portolan install git"), "{said}");
+    let mut gate = project.program(env!("CARGO_BIN_EXE_portolan"));
+    let (passes, said) = self::done(gate.args(["merge-gate", "--base", "main", "--head", "HEAD"]));
+    assert!(!passes && said.contains("is pinned as `git` and gone"), "{said}");
+    doctor_says(&project, &[], "is pinned as `git` and gone");
+    // Another one is pinned by whoever installs again.
+    project.portolan("install git --yes");
+    let mut tick = project.program(env!("CARGO_BIN_EXE_portolan"));
+    let (_, said) = self::done(tick.args(["flow", "tick"]));
+    assert!(!said.contains("gone"), "{said}");
 }
 
 #[test]

@@ -44,6 +44,29 @@ fn a_step_says_which_tools_may_be_used() {
     assert!(names.contains("run_shell_command") && !names.contains("write_file"), "{said}");
 }
 
+/// Nothing may change while it is not known what the task allows; but somebody must find out what is wrong.
+#[test]
+fn whoever_only_looks_goes_on_where_the_run_of_the_task_is_gone() {
+    let project = Project::on_branch();
+    project.portolan("flow start login");
+    std::fs::rename(project.path().join(".portolan/runs.db"), project.beside("runs.db")).expect("moved");
+    for line in ["portolan doctor", "portolan flow status", "portolan flow events", "git status", "cat a.txt", "ls -la"]
+    {
+        let said = project.shell("claude-code", line);
+        assert!(said.is_allowed(), "{line}: {said:?}");
+    }
+    let read = project.call("claude-code", "Read", serde_json::json!({ "file_path": project.path().join("a.txt") }));
+    assert!(project.hook("claude-code", "PreToolUse", read.to_string().as_bytes()).is_allowed());
+    for line in ["touch b.txt", "portolan doctor; touch b.txt", "rm .portolan/flow.json"] {
+        let said = project.shell("claude-code", line);
+        assert!(said.is_denied() && said.stdout.contains("in a terminal of their own"), "{line}: {said:?}");
+    }
+    assert!(project.edit("claude-code", "a.txt").is_denied());
+    // A person does what it says.
+    std::fs::remove_file(project.path().join(".portolan/flow.json")).expect("deleted");
+    assert!(project.edit("claude-code", "bc.txt").is_allowed());
+}
+
 #[test]
 fn an_agent_does_not_attach_itself() {
     let project = Project::on_branch();

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 pub use spec_file::is_below;
 
-use super::facts::{Claims, Facts, Needs, Unknown};
+use super::facts::{Claims, Elsewhere, Facts, Needs, Unknown};
 use super::guidelines::{Commits, Guidelines, Level};
 use super::tracked::Tracked;
-use crate::diagnostic::{clip, is_unseen};
+use crate::diagnostic::{clip, is_unseen, list};
 
 /// What would make a commit's message one by Conventional Commits; nothing when it is one.
 pub fn message_fault(message: &str, rules: &Commits) -> Option<String> {
@@ -156,6 +156,14 @@ fn fails(code: &'static str, reason: impl Into<String>) -> Finding {
 
 fn unverified(unknown: &Unknown) -> Finding {
     found(Standing::Unverified, unknown.code, format!("cannot verify: {}", unknown.why))
+}
+
+/// Of what a forge answered from a repository that is not the project's.
+fn of_another(what: &str, elsewhere: &Elsewhere) -> Finding {
+    let own: Vec<&str> = elsewhere.own.iter().map(String::as_str).collect();
+    let found = quoted(&elsewhere.found);
+    let reason = format!("{what} is one of {found}, and this project is {}; claim one of its own", list(&own));
+    fails("another-repository", reason)
 }
 
 /// Of a question that this check needed and whoever took the snapshot did not ask.

@@ -1,6 +1,6 @@
 //! I-9: a pull request brings the work to an integration branch; at the end it is merged.
 
-use super::{CheckKind, Finding, fails, found, holds, not_asked, quoted, unverified};
+use super::{CheckKind, Finding, fails, found, holds, not_asked, of_another, quoted, unverified};
 use crate::gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, RequestState};
 use crate::gates::guidelines::Guidelines;
 
@@ -104,6 +104,9 @@ fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidel
             "another-pull-request",
             format!("the forge answered #{number} with #{}; claim that one", request.number),
         ));
+    }
+    if let Some(elsewhere) = &request.elsewhere {
+        return Err(of_another(&format!("pull request #{number}"), elsewhere));
     }
     if request.from_fork {
         return Err(fails(

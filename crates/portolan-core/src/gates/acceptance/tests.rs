@@ -41,6 +41,7 @@ fn request() -> ForgeRequest {
         base: "main".into(),
         url: "https://github.com/o/r/pull/7".into(),
         pushed: Pushed::All,
+        elsewhere: None,
     }
 }
 
@@ -60,6 +61,7 @@ fn facts() -> Facts {
             title: "Auth".into(),
             url: String::new(),
             is_issue: true,
+            elsewhere: None,
         }),
         pull_request: Answer::Found(PullRequest::Forge(ForgeRequest { state: RequestState::Merged, ..request() })),
         typecheck: Answer::Found(Typecheck::Judged {
@@ -405,7 +407,14 @@ fn a_verdict_is_of_these_files_and_not_too_old() {
 
 #[test]
 fn words_from_outside_cannot_leave_their_quotes() {
-    let issue = Issue { number: 42, open: true, title: "a`b\u{1b}[31m\nc".into(), url: String::new(), is_issue: true };
+    let issue = Issue {
+        number: 42,
+        open: true,
+        title: "a`b\u{1b}[31m\nc".into(),
+        url: String::new(),
+        is_issue: true,
+        elsewhere: None,
+    };
     let facts = Facts { issue: Answer::Found(issue), ..facts() };
     let finding = decide("trackingIssueExists", &claims(), &facts, &guidelines());
     assert_eq!(finding.reason, r"issue #42, `a'b\u{1b}[31m\nc`, is open");

@@ -1,6 +1,6 @@
 //! I-3: there is an issue that the work is tracked by.
 
-use super::{CheckKind, Finding, Standing, fails, holds, not_asked, quoted, unverified};
+use super::{CheckKind, Finding, Standing, fails, holds, not_asked, of_another, quoted, unverified};
 use crate::diagnostic::list;
 use crate::gates::facts::{Answer, Claims, Facts, Issue, Needs};
 use crate::gates::guidelines::{Guidelines, IssueProvider};
@@ -46,6 +46,7 @@ fn asked(number: u64, issue: &Answer<Issue>, guidelines: &Guidelines) -> Finding
         Answer::NotAsked => not_asked("the issue"),
         Answer::Unknown(unknown) => unverified(unknown),
         Answer::Missing => fails("issue-missing", format!("there is no issue #{number}; claim one that exists")),
+        Answer::Found(Issue { elsewhere: Some(elsewhere), .. }) => of_another(&format!("issue #{number}"), elsewhere),
         Answer::Found(issue) if !issue.is_issue => {
             fails("not-an-issue", format!("#{number} is a pull request; claim the issue that it belongs to"))
         }

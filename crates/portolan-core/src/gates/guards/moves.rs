@@ -220,10 +220,13 @@ impl Look<'_> {
         let follows = self.pulled(&given.from);
         let own = follows == Follows::Own;
         let mut options = self.arguments.iter().filter_map(Word::known).filter(|word| word.starts_with('-'));
-        let plain = options.all(|option| PLAIN.contains(&option)) && self.told.config.is_empty();
+        // There is nothing to rebase, so that it only moves on.
+        let even = self.all_even();
+        let is_plain = |option: &str| PLAIN.contains(&option) || even && matches!(option, "--rebase" | "-r");
+        let plain = options.all(is_plain) && self.told.config.is_empty();
         // Without options a branch that has nothing of its own is moved on, and any other stays where it is.
         let branch = self.branches().find(|branch| self.act.integrates(branch)).unwrap_or_default();
-        match self.following(follows, branch).filter(|_| plain && !given.rebase) {
+        match self.following(follows, branch).filter(|_| plain && (even || !given.rebase)) {
             Some(effect) => effects.push(effect),
             None => {
                 let better = own.then(|| "git pull --ff-only".to_owned());
@@ -231,6 +234,14 @@ impl Look<'_> {
             }
         }
         effects
+    }
+
+    /// Whether each branch that may be checked out is known, and has nothing of its own where work is integrated into it.
+    fn all_even(&self) -> bool {
+        let Some(worktree) = self.ground.worktree else { return false };
+        let is_even = |branch: &String| self.act.scene.even.contains(&(worktree.common_dir.clone(), branch.clone()));
+        let known = |on: &On| matches!(on, On::Branch(branch) if !self.act.integrates(branch) || is_even(branch));
+        !self.ground.on.is_empty() && self.ground.on.iter().all(known)
     }
 
     /// What a pull brings, seen from the branches that may be checked out.

@@ -35,6 +35,9 @@ pub struct Scene {
     /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
     /// to it, and what a person has for all projects.
     pub own: BTreeSet<String>,
+    /// Integration branches that have no commit which the branch that they follow does not have, by the folder of their
+    /// repository ([`Worktree::common_dir`]) and their name.
+    pub even: BTreeSet<(String, String)>,
     /// When the call is judged.
     pub now: Timestamp,
 }

@@ -19,8 +19,6 @@ use crate::pins::{self, Agreed, Pins, Upstream};
 
 /// How long a remote may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The programs that are pinned.
-const PROGRAMS: [&str; 2] = ["git", "gh"];
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     if let (None, Ok(written)) = (&pins.rules, rules::written(project)) {
         pins.rules = Some(Agreed { text: written.map(|source| source.text.to_string()) });
     }
-    for name in PROGRAMS {
+    for name in pins::PROGRAMS {
         if pins.programs.get(name).is_none_or(|path| !pins::is_program(path))
             && let Some(path) = pins::on_path(name)
         {
@@ -83,7 +81,7 @@ pub fn stands(project: &Path) -> Vec<Standing> {
         }
         Err(why) => return vec![standing(State::Wrong, why)],
     };
-    let mut all: Vec<Standing> = PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
+    let mut all: Vec<Standing> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
     if let Some(said) = tripwire::departed(project).map(|finding| finding.said) {
@@ -101,10 +99,9 @@ fn program(pins: &Pins, name: &str) -> Option<Standing> {
     let real = |path: &Path| path.canonicalize().ok();
     let found = pins::on_path(name);
     match (pins.programs.get(name), found) {
-        (Some(pinned), _) if !pins::is_program(pinned) => Some(standing(
-            State::Wrong,
-            format!("`{}` is pinned and gone, so that any `{name}` is believed: install again", pinned.display()),
-        )),
+        (Some(pinned), _) if !pins::is_program(pinned) => {
+            Some(standing(State::Wrong, format!("nothing that `{name}` tells counts: {}", pins::gone(pinned, name))))
+        }
         (Some(pinned), Some(found)) if real(pinned) != real(&found) => Some(standing(
             State::Doubtful,
             format!(

@@ -16,6 +16,7 @@ use crate::audit::Kind;
 use crate::gates::scene::{self, ask, paths};
 use crate::pins;
 use crate::repository::git::own;
+use crate::repository::home::Home;
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";
@@ -119,9 +120,10 @@ fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, S
         }
         Forge::GitHub => {
             let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-            let mut command = Command::new(pins::program(project, "gh"));
+            let mut command = Command::new(pins::program(project, "gh")?);
             command.env_clear().envs(own(&environment));
             command.args(["pr", "list", "--head", branch, "--state", "all", "--json", "number,state"]);
+            command.args(Home::of(project).map_err(|unknown| unknown.why)?.named());
             command.current_dir(project);
             let answer = ask::run(command, Vec::new(), PATIENCE).ok_or("`gh` does not answer")?;
             let (0, text) = answer else { return Err(format!("`gh` ends with status {}", answer.0)) };

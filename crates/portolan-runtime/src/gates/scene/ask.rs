@@ -73,14 +73,14 @@ pub(super) fn head(root: &Path) -> Head {
 /// did not answer.
 pub(in crate::gates) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let mut command = git(folder, arguments);
+    let mut command = git(folder, arguments)?;
     command.env_clear().envs(own(&environment));
     run(command, input, PATIENCE)
 }
 
 /// The same, as the environment and the `-c` of whoever runs git would have it: what they configure is the question.
 pub(in crate::gates) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
-    let mut command = git(folder, arguments);
+    let mut command = git(folder, arguments)?;
     // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
         command.env_remove(name);
@@ -96,15 +96,16 @@ pub(in crate::gates) fn ask_remote(
     reference: &str,
     patience: Duration,
 ) -> Option<(i32, String)> {
-    let mut command = git(folder, &["ls-remote", "--", address, reference]);
+    let mut command = git(folder, &["ls-remote", "--", address, reference])?;
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     run(command, Vec::new(), patience)
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(pins::program(folder, "git"));
+/// Nothing where the one that is pinned is gone: it does not answer, and no other one is asked.
+fn git(folder: &Path, arguments: &[&str]) -> Option<Command> {
+    let mut command = Command::new(pins::program(folder, "git").ok()?);
     command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
-    command
+    Some(command)
 }
 
 /// The exit status of a program, and what it printed; nothing where it did not answer in time.

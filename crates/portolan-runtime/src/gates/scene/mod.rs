@@ -6,6 +6,7 @@
 
 pub(super) mod ask;
 mod config;
+mod even;
 mod held;
 mod ignores;
 mod own;
@@ -50,7 +51,7 @@ pub struct Found {
 }
 
 /// The worktree that a folder lies in.
-pub(super) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
+pub(crate) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
     Search::default().place(folder.to_str()?)?.worktree
 }
 
@@ -109,6 +110,7 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
             scene.trees.insert((folder.clone(), tree.clone()), changed);
         }
     }
+    scene.even = even::branches(&scene, &reading, guidelines);
     for path in &wanted.messages {
         if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
             scene.messages.insert(path.clone(), text);

@@ -179,6 +179,54 @@ fn what_the_shell_finds_is_known_to_it() {
     assert_eq!(scratch.shell("repo", push), Decision::Ask);
 }
 
+/// Whoever writes the program that a gate asks, or a link to it, decides what it is answered.
+#[test]
+fn pinned_programs_and_the_links_to_them_are_protected() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
+    scratch.write("plain/real/gh", "x");
+    symlink("../real/gh", scratch.at("plain/deep/gh")).expect("a link");
+    let record =
+        format!(r#"{{"version":1,"files":[],"pins":{{"programs":{{"gh":"{}"}}}}}}"#, scratch.text("plain/deep/gh"));
+    scratch.write("repo/.portolan/installed.json", &record);
+    for name in ["plain/deep/gh", "plain/real/gh"] {
+        let path = scratch.text(name);
+        for command in ["rm -f", "cp a.txt", "ln -sfn /bin/true"] {
+            assert_eq!(scratch.shell("repo", &format!("{command} {path}")), Decision::Block, "{command} {name}");
+        }
+        assert_eq!(scratch.edited("repo", &path), Decision::Block, "{name}");
+    }
+    assert_eq!(scratch.shell("repo", &format!("rm -f {}", scratch.text("plain/real/other"))), Decision::Allow);
+}
+
+/// To rebase a branch that has nothing of its own only brings it to what its remote has.
+#[test]
+fn an_integration_branch_without_commits_of_its_own_may_be_pulled_in_any_way() {
+    let scratch = Scratch::new();
+    scratch.git("repo", &["clone", "-q", "--bare", ".", "../remote.git"]);
+    scratch.git("repo", &["remote", "add", "origin", "../remote.git"]);
+    scratch.git("repo", &["fetch", "-q", "origin"]);
+    scratch.git("repo", &["branch", "-q", "--set-upstream-to", "origin/main"]);
+    let ways = ["git pull --rebase", "git pull -r", "git pull --rebase origin main"];
+    let all = |expected: Decision| {
+        for way in ways {
+            assert_eq!(scratch.shell("repo", way), expected, "{way}");
+            assert_eq!(scratch.shell("repo", &format!("git checkout main && {way}")), expected, "{way}");
+        }
+    };
+    all(Decision::Allow);
+    assert_eq!(scratch.shell("repo", "git pull --rebase origin feat/x"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "git commit -m x && git pull --rebase"), Decision::Block);
+    assert_eq!(scratch.shell("repo", "git pull --rebase -X theirs"), Decision::Block);
+    scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
+    assert_eq!(scratch.shell("repo", "git switch main && git pull --rebase"), Decision::Allow);
+    scratch.git("repo", &["switch", "-q", "main"]);
+    scratch.git("repo", &["commit", "-q", "--allow-empty", "-m", "own"]);
+    all(Decision::Block);
+    scratch.git("repo", &["update-ref", "-d", "refs/remotes/origin/main"]);
+    all(Decision::Block);
+}
+
 #[test]
 fn every_name_of_a_program_of_the_hooks_is_protected() {
     let scratch = Scratch::new();

@@ -31,7 +31,7 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
         ServiceError::failed(
             "task_damaged",
             format!("`{}` cannot be read: {why}", path.display()),
-            "`portolan runs list` shows the runs; put the file back, or delete it to have no task under way",
+            "a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs",
         )
     };
     let file = match File::open(&path) {
@@ -48,7 +48,8 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
 pub(super) fn without_run(project: &Path, active: &Active) -> ServiceError {
     let message = format!("the task `{}` is under way, and its run `{}` is not in the store", active.task, active.run);
     let help = format!(
-        "put `.portolan/runs.db` back as it was, or delete `{}` to have no task under way",
+        "a person puts `.portolan/runs.db` back as it was, or deletes `{}` in a terminal of their own, so that no task is \
+         under way",
         place(project).display()
     );
     ServiceError::failed("task_damaged", message, help)

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use portolan_core::engine;
 use portolan_core::gates::bypass::{Source, Uses};
 use portolan_core::gates::guards::FlowScene;
-use portolan_core::gates::{Bypass, Intent, Judgement};
+use portolan_core::gates::{Bypass, Intent, Judgement, Tool};
 use portolan_core::run::{self, Human, Place, Run, WaitingFor};
+use portolan_core::shell;
 
 use super::super::hold::Held;
 use super::super::{Service, ServiceError};
@@ -37,8 +38,16 @@ impl Flow<'_> {
     /// is the project's task.
     ///
     /// # Errors
-    /// What is noted of the task cannot be read, or a run is none that is kept.
+    /// What is noted of the task cannot be read, or a run is none that is kept. Who only looks is let through all the same,
+    /// or nobody could find out what is wrong.
     pub async fn gate(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+        match self.known(attached, intent).await {
+            Err(_) if intent.is_some_and(only_looks) => Ok(Gate::default()),
+            known => known,
+        }
+    }
+
+    async fn known(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let mut gate = Gate::default();
         let active = self.active()?;
         if let Some(active) = &active {
@@ -109,6 +118,43 @@ pub(in crate::service) fn asks_a_person(run: &Run) -> bool {
     })
 }
 
+/// Programs that only look, given whatever arguments.
+const LOOKS: [&str; 7] = ["cat", "head", "ls", "pwd", "stat", "tail", "wc"];
+/// What else of git and of this program only looks.
+const LOOKS_OF: [(&str, &[&str]); 9] = [
+    ("git", &["status"]),
+    ("git", &["log"]),
+    ("git", &["diff"]),
+    ("git", &["show"]),
+    ("portolan", &["doctor"]),
+    ("portolan", &["flow", "status"]),
+    ("portolan", &["flow", "events"]),
+    ("portolan", &["runs", "list"]),
+    ("portolan", &["--help"]),
+];
+
+/// Whether a call changes nothing, by what it says: every command of it is known to look.
+fn only_looks(intent: &Intent) -> bool {
+    match intent.tool.deed() {
+        Tool::Reads => true,
+        Tool::Shell { command } => {
+            let reading = shell::read(command);
+            reading.doubts.is_empty() && !reading.commands.is_empty() && reading.commands.iter().all(looks)
+        }
+        Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Other => false,
+    }
+}
+
+fn looks(command: &shell::Command) -> bool {
+    let words: Option<Vec<&str>> = command.words.iter().map(shell::Word::known).collect();
+    let Some([program, arguments @ ..]) = words.as_deref() else { return false };
+    let known =
+        LOOKS.contains(program) || LOOKS_OF.iter().any(|(name, first)| name == program && arguments.starts_with(first));
+    let set = command.assignments.is_empty() && command.carried.is_empty();
+    let writes = !command.writes.is_empty() || arguments.iter().any(|argument| argument.starts_with("--output"));
+    known && set && !writes
+}
+
 /// A bypass of a run, in the words that guards have for it.
 fn recorded(bypass: &run::Bypass, task: &str) -> Bypass {
     Bypass {
@@ -129,5 +175,41 @@ fn recorded(bypass: &run::Bypass, task: &str) -> Bypass {
         by: "flow".to_owned(),
         expires_at: bypass.expires_at,
         uses: if bypass.once { Uses::Once } else { Uses::Task },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_look(tool: Tool) -> bool {
+        let (folder, name) = ("/repo".to_owned(), "Tool".to_owned());
+        only_looks(&Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() })
+    }
+
+    #[test]
+    fn what_only_looks_is_told_by_its_text() {
+        assert!(is_look(Tool::Reads));
+        assert!(!is_look(Tool::Edit { paths: vec!["a".to_owned()] }));
+        for (command, expected) in [
+            ("portolan doctor", true),
+            ("portolan flow status --json", true),
+            ("portolan flow events --type flow.bypass | head -3", true),
+            ("cd src && git status && cat a.txt", true),
+            ("git log --oneline -3; ls -la", true),
+            ("portolan flow abort --reason x", false),
+            ("portolan doctor; rm a.txt", false),
+            ("cat a.txt > b.txt", false),
+            ("git diff --output=.git/hooks/pre-commit", false),
+            ("GIT_TRACE=/tmp/x git status", false),
+            ("PATH=x:$PATH; git status", false),
+            ("./portolan doctor", false),
+            ("git -c core.pager=./x log", false),
+            ("cat $(./x)", false),
+            ("git commit -m x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_look(Tool::Shell { command: command.to_owned() }), expected, "{command}");
+        }
     }
 }

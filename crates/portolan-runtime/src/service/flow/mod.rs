@@ -9,6 +9,7 @@
 //! ```
 
 mod active;
+mod agreed;
 mod claims;
 mod config;
 mod events;
@@ -149,7 +150,8 @@ impl Flow<'_> {
     /// Begins a task. It begins at the first phase, or further on where nothing is skipped by it.
     ///
     /// # Errors
-    /// There is a task already, the name or the phase is none, or the workflow has no phases.
+    /// There is a task already, the name or the phase is none, or the workflow has no phases, or some that no person has
+    /// agreed to.
     pub async fn start(&self, wanted: &Start, caller: &Caller) -> Result<FlowState, ServiceError> {
         is_task(&wanted.task)?;
         let turn = self.turn().await?;
@@ -161,6 +163,7 @@ impl Flow<'_> {
         let name = wanted.workflow.as_deref().unwrap_or(DEFAULT_WORKFLOW);
         let definition = self.service.library.definition(name)?;
         let steps = before(&definition.workflow, name, wanted.at.as_deref())?;
+        self.are_agreed(name, &definition)?;
         // What could not be put on record, or be shown, is not begun: a run cannot be taken out of the store again.
         self.service.log_is_ready()?;
         self.status().await?;

@@ -1,0 +1,163 @@
+//! Which repository of a forge is the project's: that of the remotes which its integration branches follow, as they were
+//! pinned; where none is pinned, those of the configuration. `gh` has settings of its own that lead it to another one, so
+//! it is told by name, and what it answers must be of this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::gates::facts::{Elsewhere, Unknown};
+use portolan_core::gates::names;
+
+use super::program::unknown;
+use crate::gates::scene;
+use crate::pins::{Pins, Remote};
+
+/// The project's repositories on their forges, `owner/name` or `host/owner/name`. More than one, where its branches follow
+/// several remotes.
+#[derive(Debug, Default)]
+pub(crate) struct Home(BTreeSet<String>);
+
+impl Home {
+    /// That of the project around a folder. None at all where nothing is pinned and no remote says so.
+    ///
+    /// # Errors
+    /// What is pinned cannot be told, or leads to no forge.
+    pub(crate) fn of(project: &Path) -> Result<Home, Unknown> {
+        let pins = Pins::around(project).map_err(|why| unknown("pins-unreadable", why))?;
+        match pins.map(|(_, pins)| pins.remotes).filter(|remotes| !remotes.is_empty()) {
+            Some(remotes) => Home::pinned(&remotes),
+            None => Ok(Home(configured(project).unwrap_or_default())),
+        }
+    }
+
+    fn pinned(remotes: &BTreeMap<String, Remote>) -> Result<Home, Unknown> {
+        let known: BTreeSet<String> =
+            remotes.values().filter_map(|remote| names::repository(&remote.address)).map(usual).collect();
+        if !known.is_empty() {
+            return Ok(Home(known));
+        }
+        let addresses: Vec<&str> = remotes.values().map(|remote| remote.address.as_str()).collect();
+        let addresses = portolan_core::diagnostic::list(&addresses);
+        let help = "name the forge's own address and pin it, or let files stand for it (`forge: {files: …}`)";
+        let why = format!("the pinned remote leads to {addresses}, which is no repository of a forge; {help}");
+        Err(unknown("no-forge", why))
+    }
+
+    /// The arguments that tell `gh` which repository is meant; none where that is not known.
+    pub(crate) fn named(&self) -> Vec<String> {
+        let mut known = self.0.iter().filter(|own| !is_alias(own));
+        match (known.next(), self.0.len()) {
+            (Some(own), 1) => vec!["--repo".to_owned(), own.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The other repository that an issue or a pull request is of, by its address; nothing where it is one of these.
+    ///
+    /// # Errors
+    /// The address does not tell the repository.
+    pub(crate) fn other(&self, address: &str) -> Result<Option<Elsewhere>, Unknown> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let Some(found) = repository(address) else {
+            let said = clip(address);
+            return Err(unknown(
+                "gh-answer",
+                format!("`gh` answered with the address `{said}`, which tells no repository; update it"),
+            ));
+        };
+        if self.0.iter().any(|own| is_same(own, &found)) {
+            return Ok(None);
+        }
+        Ok(Some(Elsewhere { found, own: self.0.iter().cloned().collect() }))
+    }
+}
+
+/// What the remotes of the configuration say.
+fn configured(project: &Path) -> Option<BTreeSet<String>> {
+    let project = project.canonicalize().ok()?;
+    let known = scene::worktree(&project)?.repositories.clone()?;
+    Some(known.into_iter().map(usual).collect())
+}
+
+/// The repository in the address of an issue or a pull request: what stands before `/pull/7`.
+fn repository(address: &str) -> Option<String> {
+    let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| matches!(*scheme, "https" | "http"))?;
+    let mut parts = rest.split('/');
+    let (host, owner, name, _kind) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    names::repository(&format!("{scheme}://{host}/{owner}/{name}"))
+}
+
+/// GitHub's second name for what speaks SSH over the port of HTTPS.
+fn usual(repository: String) -> String {
+    repository.strip_prefix("ssh.github.com/").map_or_else(|| repository.clone(), str::to_owned)
+}
+
+/// Whether the host is a name that only the configuration of SSH knows (`git@work:o/r.git`): no forge is called so.
+fn is_alias(repository: &str) -> bool {
+    host(repository).is_some_and(|host| !host.contains('.'))
+}
+
+fn host(repository: &str) -> Option<&str> {
+    let (host, rest) = repository.split_once('/')?;
+    rest.contains('/').then_some(host)
+}
+
+fn is_same(own: &str, found: &str) -> bool {
+    let unhosted = |repository: &str| match host(repository) {
+        Some(host) => repository[host.len() + 1..].to_owned(),
+        None => repository.to_owned(),
+    };
+    match is_alias(own) {
+        true => unhosted(own).eq_ignore_ascii_case(&unhosted(found)),
+        false => own.eq_ignore_ascii_case(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gh_answers_is_of_the_repository_that_was_pinned() {
+        let told = |own: &[&str], address: &str| {
+            let home = Home(own.iter().filter_map(|own| names::repository(own)).map(usual).collect());
+            match home.other(address) {
+                Ok(None) => "own".to_owned(),
+                Ok(Some(other)) => other.found,
+                Err(unknown) => unknown.code.to_owned(),
+            }
+        };
+        let own = "https://github.com/o/r.git";
+        for (remotes, address, expected) in [
+            (&[own][..], "https://github.com/o/r/pull/5", "own"),
+            (&[own], "https://github.com/O/R/issues/5", "own"),
+            (&[own], "https://github.com/evil/r/pull/5", "evil/r"),
+            (&[own], "https://github.com/o/r2/pull/5", "o/r2"),
+            (&[own], "https://evil.example/o/r/pull/5", "evil.example/o/r"),
+            (&[own], "https://github.com/o/r", "gh-answer"),
+            (&[own], "ftp://github.com/o/r/pull/5", "gh-answer"),
+            (&["git@ssh.github.com:o/r.git"], "https://github.com/o/r/pull/5", "own"),
+            (&["git@work:o/r.git"], "https://github.com/o/r/pull/5", "own"),
+            (&["git@work:o/r.git"], "https://github.com/evil/r/pull/5", "evil/r"),
+            (&["git@ghe.example:o/r.git"], "https://ghe.example/o/r/pull/5", "own"),
+            (&["git@ghe.example:o/r.git"], "https://github.com/o/r/pull/5", "o/r"),
+            (&[own, "git@github.com:me/r"], "https://github.com/me/r/pull/5", "own"),
+            (&[], "anything", "own"),
+        ] {
+            assert_eq!(told(remotes, address), expected, "{remotes:?} {address}");
+        }
+    }
+
+    #[test]
+    fn gh_is_told_where_it_is_known() {
+        let named = |own: &[&str]| Home(own.iter().map(|own| (*own).to_owned()).collect()).named();
+        assert_eq!(named(&["o/r"]), ["--repo", "o/r"]);
+        assert_eq!(named(&["ghe.example/o/r"]), ["--repo", "ghe.example/o/r"]);
+        for untold in [&[][..], &["work/o/r"], &["o/r", "me/r"]] {
+            assert!(named(untold).is_empty(), "{untold:?}");
+        }
+    }
+}

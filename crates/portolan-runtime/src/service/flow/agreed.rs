@@ -1,0 +1,42 @@
+//! Whose phases a task may begin with, where hooks are installed: the shipped ones, or those of the project that a person
+//! has agreed to. An agent may write workflows; with phases of its own making it would hold itself to nothing.
+
+use std::path::Path;
+
+use super::{Flow, ServiceError};
+use crate::catalog;
+use crate::definition::Definition;
+use crate::pins::Pins;
+use crate::trust::phases_digest;
+
+impl Flow<'_> {
+    /// Refuses phases that nobody has agreed to. The run keeps their texts: whatever becomes of the file, the task goes on
+    /// as it began.
+    pub(super) fn are_agreed(&self, name: &str, definition: &Definition) -> Result<(), ServiceError> {
+        let Some(digest) = phases_digest(&definition.workflow, &definition.digest) else { return Ok(()) };
+        // Without hooks nothing holds an agent to phases anyway; what cannot be read may be an installation.
+        let is_installed = !matches!(Pins::around(self.service.project()), Ok(None));
+        if !is_installed || is_shipped(definition) || self.service.trust.is_trusted(&digest).unwrap_or(false) {
+            return Ok(());
+        }
+        let path = self.service.library.path(name);
+        let path = path.as_deref().map(|path| path.strip_prefix(self.service.project()).unwrap_or(path));
+        Err(not_agreed(name, path.unwrap_or(Path::new(name))))
+    }
+}
+
+fn not_agreed(name: &str, path: &Path) -> ServiceError {
+    let path = path.display();
+    let hides = if catalog::workflow(name).is_some() { " and hide the shipped ones" } else { "" };
+    let message =
+        format!("the phases of `{name}` are those of `{path}`{hides}, and no person has agreed to them as they are");
+    let help = format!("ask the person to look at them and to run `portolan trust {path}`, or begin with shipped ones");
+    ServiceError::refused("not_trusted", message, help)
+}
+
+/// Whether every text of a definition is the one that the catalogue has under its name.
+fn is_shipped(definition: &Definition) -> bool {
+    let bundle = &definition.bundle;
+    bundle.activities.is_empty()
+        && bundle.workflows.iter().all(|(id, text)| catalog::workflow(id).is_some_and(|entry| entry.text == text))
+}
