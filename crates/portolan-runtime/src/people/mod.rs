@@ -7,6 +7,9 @@
 //! * **A passphrase**, where a person has set one. What it is compared with lies in the user's data folder; the event log
 //!   of each project names it, so that another one put in its place is noticed.
 //!
+//! The environment of whoever asks does not choose where both are looked for: the account's own data folder counts, and
+//! those of all processes above count, besides the one that the environment names.
+//!
 //! The agent runs as the same user. A process that leaves its ancestors behind (a daemon, somebody else's terminal
 //! multiplexer) is not told from a person's by its descent; the passphrase is what stops it.
 
@@ -22,7 +25,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::service::{Service, ServiceError};
-use crate::trust::{data_dir, data_dir_from};
+use crate::trust::{data_dir, data_dir_from, data_dir_of_account};
 use descent::Sign;
 use hosts::Hosts;
 use processes::Seen;
@@ -92,7 +95,7 @@ impl People<'_> {
     /// # Errors
     /// The user's data folder cannot be found.
     pub fn known_hosts(&self) -> Result<Vec<Host>, ServiceError> {
-        Ok(Hosts::new(vec![self.data()?]).all())
+        self.hosts(processes::ancestors().as_deref()).map(|hosts| hosts.all())
     }
 
     fn sign(&self) -> Result<Option<Sign>, ServiceError> {
@@ -100,16 +103,28 @@ impl People<'_> {
         Ok(descent::agent(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable))
     }
 
-    /// Where hosts are remembered: in the user's data folder, and in those that the ancestors have for it. Who starts this
-    /// program with another folder leaves no host behind by that.
+    /// Where hosts are remembered. Who starts this program with another folder leaves no host behind by that.
     fn hosts(&self, chain: Option<&[Seen]>) -> Result<Hosts, ServiceError> {
-        let mut folders = vec![self.data()?];
-        for folder in chain.unwrap_or_default().iter().filter_map(|seen| processes::data_folder(seen.process.pid)) {
+        Ok(Hosts::new(self.folders(chain)?))
+    }
+
+    /// The data folders that count, those first that whoever starts this program has least to say about: the account's
+    /// own, those that the ancestors have, the eldest first, and the one that the environment names.
+    fn folders(&self, chain: Option<&[Seen]>) -> Result<Vec<PathBuf>, ServiceError> {
+        let ancestors = chain.unwrap_or_default().iter().rev();
+        let theirs = ancestors.filter_map(|seen| processes::data_folder(seen.process.pid));
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in self.own_folder().into_iter().chain(theirs).chain([self.data()?]) {
             if !folders.contains(&folder) {
                 folders.push(folder);
             }
         }
-        Ok(Hosts::new(folders))
+        Ok(folders)
+    }
+
+    /// The account's own data folder; nothing where a folder was named that stands for it.
+    fn own_folder(&self) -> Option<PathBuf> {
+        self.service.data_folder().is_none().then(data_dir_of_account).flatten()
     }
 
     fn data(&self) -> Result<PathBuf, ServiceError> {

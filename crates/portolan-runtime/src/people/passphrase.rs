@@ -13,11 +13,16 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::People;
+use super::{People, processes};
 use crate::audit::{self, Durability, Entry, Kind, Line, Log};
 use crate::digest::Digest;
 use crate::service::ServiceError;
 use crate::supervisor::replace;
+
+/// Where hashes lie in a data folder.
+const FOLDER: &str = "people";
+/// Their file in it.
+const FILE: &str = "passphrases.json";
 
 /// The fewest letters that a passphrase has.
 pub const MIN_LETTERS: usize = 10;
@@ -46,6 +51,8 @@ pub enum Standing {
         hash: String,
         /// Whether the log names it.
         is_named: bool,
+        /// The data folder that it lies in.
+        folder: PathBuf,
     },
     /// The log names one that is not there.
     Tampered,
@@ -69,17 +76,22 @@ impl People<'_> {
     /// # Errors
     /// The log, or what is kept of passphrases, cannot be read.
     pub fn standing(&self) -> Result<Standing, ServiceError> {
-        let kept = self.kept()?;
+        let kept = self.all_kept()?;
+        let set = |folder: &Path, hash: &str, is_named| {
+            let (folder, hash) = (folder.to_owned(), hash.to_owned());
+            Standing::Set { hash, is_named, folder }
+        };
         Ok(match self.named()? {
             Some(named) if named == NONE => Standing::Unset,
-            Some(named) => match kept.hashes.iter().find(|hash| fingerprint(hash) == named) {
-                Some(hash) => Standing::Set { hash: hash.clone(), is_named: true },
-                None => Standing::Tampered,
-            },
-            None => match kept.hashes.last() {
-                Some(hash) => Standing::Set { hash: hash.clone(), is_named: false },
-                None => Standing::Unset,
-            },
+            Some(named) => {
+                let mut all = kept.iter().flat_map(|(folder, kept)| kept.hashes.iter().map(move |hash| (folder, hash)));
+                let found = all.find(|(_, hash)| fingerprint(hash) == named);
+                found.map_or(Standing::Tampered, |(folder, hash)| set(folder, hash, true))
+            }
+            None => {
+                let newest = kept.iter().find_map(|(folder, kept)| Some((folder, kept.hashes.last()?)));
+                newest.map_or(Standing::Unset, |(folder, hash)| set(folder, hash, false))
+            }
         })
     }
 
@@ -89,13 +101,15 @@ impl People<'_> {
     /// # Errors
     /// It is the wrong one, the right one is gone, it is too soon, or it cannot be put on record.
     pub fn confirm(&self, passphrase: &str, act: &str) -> Result<(), ServiceError> {
-        let (hash, is_named) = match self.standing()? {
+        let (hash, is_named, data) = match self.standing()? {
             Standing::Unset => return Ok(()),
             Standing::Tampered => return Err(tampered(&self.file()?)),
-            Standing::Set { hash, is_named } => (hash, is_named),
+            Standing::Set { hash, is_named, folder } => (hash, is_named, folder),
         };
-        let _turn = self.turn()?;
-        let failures = self.failures()?;
+        // Attempts are counted where it lies: who could have them counted elsewhere could try as often as they like.
+        let folder = data.join(FOLDER);
+        let _turn = turn(&folder)?;
+        let failures = failures(&folder)?;
         let now = self.service.clock().now();
         let wait = failures.wait(now);
         if wait > 0 {
@@ -103,14 +117,15 @@ impl People<'_> {
             return Err(ServiceError::refused("too_soon", message, format!("try again in {} s", (wait + 999) / 1_000)));
         }
         // It counts before it is compared: whoever ends the process meanwhile has had an attempt all the same.
-        self.keep_failures(&Failures { count: failures.count.saturating_add(1), last_ms: now.0 })?;
+        keep_failures(&folder, &Failures { count: failures.count.saturating_add(1), last_ms: now.0 })?;
         let is_right = passphrase.len() <= MAX_BYTES && is_of(passphrase, &hash);
         if !is_right {
             let reason = format!("a wrong passphrase was given where only a person {act}");
             self.put_on_record(Kind::GuardBlock, json!({ "guardId": NAME, "reason": reason }))?;
             return Err(ServiceError::refused("wrong_passphrase", "this is not the passphrase", "nothing has changed"));
         }
-        self.keep_failures(&Failures::default())?;
+        keep_failures(&folder, &Failures::default())?;
+        self.name_folder(&data)?;
         if is_named { Ok(()) } else { self.name(&fingerprint(&hash)) }
     }
 
@@ -123,17 +138,17 @@ impl People<'_> {
             let message = format!("a passphrase has {MIN_LETTERS} letters or more, and at most {MAX_BYTES} bytes");
             return Err(ServiceError::refused("bad_input", message, "take several words"));
         }
-        let _turn = self.turn()?;
+        let _turn = turn(&self.folder()?)?;
         let hash = Argon2::default().hash_password(passphrase.as_bytes()).map_err(|error| {
             let help = "try again on a machine that has some memory and random numbers to give";
             ServiceError::failed("no_hash", format!("the passphrase cannot be hashed: {error}"), help)
         })?;
         let hash = hash.to_string();
-        let mut kept = self.kept()?;
+        let path = self.file()?;
+        let mut kept = kept(&path)?;
         kept.hashes.push(hash.clone());
         let over = kept.hashes.len().saturating_sub(MAX_KEPT);
         kept.hashes.drain(..over);
-        let path = self.file()?;
         replace(&path, &json_of(&kept)).map_err(|error| unwritable(&path, &error))?;
         self.name(&fingerprint(&hash))
     }
@@ -152,7 +167,7 @@ impl People<'_> {
     /// The log, or what is kept of passphrases, cannot be read or written.
     pub fn name_passphrase(&self) -> Result<(), ServiceError> {
         match self.standing()? {
-            Standing::Set { hash, is_named: false } => self.name(&fingerprint(&hash)),
+            Standing::Set { hash, is_named: false, .. } => self.name(&fingerprint(&hash)),
             Standing::Set { is_named: true, .. } | Standing::Unset | Standing::Tampered => Ok(()),
         }
     }
@@ -162,11 +177,11 @@ impl People<'_> {
     /// # Errors
     /// The user's data folder cannot be found.
     pub fn file(&self) -> Result<PathBuf, ServiceError> {
-        Ok(self.folder()?.join("passphrases.json"))
+        Ok(self.folder()?.join(FILE))
     }
 
     fn folder(&self) -> Result<PathBuf, ServiceError> {
-        Ok(self.data()?.join("people"))
+        Ok(self.data()?.join(FOLDER))
     }
 
     /// Which one the log names.
@@ -186,44 +201,65 @@ impl People<'_> {
         Ok(())
     }
 
-    fn kept(&self) -> Result<Kept, ServiceError> {
-        let path = self.file()?;
-        match text(&path) {
-            Ok(None) => Ok(Kept::default()),
-            Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| tampered(&path)),
-            Err(error) => Err(unreadable(&path, &error)),
+    /// Says on record in which folder the passphrase lay that was confirmed, where that is not the account's own.
+    fn name_folder(&self, folder: &Path) -> Result<(), ServiceError> {
+        if self.own_folder().is_none_or(|own| own == folder) {
+            return Ok(());
         }
+        let value = folder.to_string_lossy();
+        self.put_on_record(Kind::Config, json!({ "name": "data folder", "value": value, "source": "passphrase" }))
     }
 
-    fn failures(&self) -> Result<Failures, ServiceError> {
-        let path = self.folder()?.join("failures.json");
-        // What nobody understands is not nothing.
-        let unknown = || Failures { count: 10, last_ms: 0 };
-        let text = text(&path).map_err(|error| unreadable(&path, &error))?;
-        Ok(text.map_or_else(Failures::default, |text| serde_json::from_str(&text).unwrap_or_else(|_| unknown())))
+    /// What is kept in the data folders that count. One that this account may not read belongs to somebody else.
+    fn all_kept(&self) -> Result<Vec<(PathBuf, Kept)>, ServiceError> {
+        let own = [self.own_folder(), Some(self.data()?)];
+        let mut all = Vec::new();
+        for folder in self.folders(processes::ancestors().as_deref())? {
+            match kept(&folder.join(FOLDER).join(FILE)) {
+                Ok(kept) => all.push((folder, kept)),
+                Err(error) if own.contains(&Some(folder)) => return Err(error),
+                Err(_others) => {}
+            }
+        }
+        Ok(all)
     }
+}
 
-    fn keep_failures(&self, failures: &Failures) -> Result<(), ServiceError> {
-        let path = self.folder()?.join("failures.json");
-        replace(&path, &json_of(failures)).map_err(|error| unwritable(&path, &error))
+fn kept(path: &Path) -> Result<Kept, ServiceError> {
+    match text(path) {
+        Ok(None) => Ok(Kept::default()),
+        Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| tampered(path)),
+        Err(error) => Err(unreadable(path, &error)),
     }
+}
 
-    /// One attempt at a time: two at once would count as one.
-    fn turn(&self) -> Result<File, ServiceError> {
-        let folder = self.folder()?;
-        let path = folder.join("lock");
-        let taken = || {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(&folder)?;
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
-        };
-        taken().map_err(|error| unwritable(&path, &error))
-    }
+fn failures(folder: &Path) -> Result<Failures, ServiceError> {
+    let path = folder.join("failures.json");
+    // What nobody understands is not nothing.
+    let unknown = || Failures { count: 10, last_ms: 0 };
+    let text = text(&path).map_err(|error| unreadable(&path, &error))?;
+    Ok(text.map_or_else(Failures::default, |text| serde_json::from_str(&text).unwrap_or_else(|_| unknown())))
+}
+
+fn keep_failures(folder: &Path, failures: &Failures) -> Result<(), ServiceError> {
+    let path = folder.join("failures.json");
+    replace(&path, &json_of(failures)).map_err(|error| unwritable(&path, &error))
+}
+
+/// One attempt at a time: two at once would count as one.
+fn turn(folder: &Path) -> Result<File, ServiceError> {
+    let path = folder.join("lock");
+    let taken = || {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    taken().map_err(|error| unwritable(&path, &error))
 }
 
 impl Failures {

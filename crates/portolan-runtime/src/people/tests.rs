@@ -293,3 +293,19 @@ fn failures_that_cannot_be_read_are_not_forgotten() {
     stand.pass(600);
     assert_eq!(stand.says(RIGHT), "done");
 }
+
+#[test]
+#[cfg(unix)]
+fn the_accounts_own_folder_counts_first_whatever_the_environment_says() {
+    let own = crate::trust::data_dir_of_account().expect("this account has a home");
+    assert!(own.is_absolute() && own.ends_with("portolan"), "{}", own.display());
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = Service::new(Options { store: crate::service::StoreAt::Memory, ..Options::of(folder.path()) });
+    let folders = service.expect("a service").people().folders(None).expect("told");
+    assert_eq!(folders.first(), Some(&own));
+    // A folder that is named in place of it stands alone.
+    let trust = Some(folder.path().join("mine"));
+    let options = Options { store: crate::service::StoreAt::Memory, trust, ..Options::of(folder.path()) };
+    let folders = Service::new(options).expect("a service").people().folders(None).expect("told");
+    assert_eq!(folders, [folder.path().join("mine")]);
+}

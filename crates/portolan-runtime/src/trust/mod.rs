@@ -37,7 +37,7 @@ pub use commands::{Command, commands, commands_digest, digest_of};
 pub use error::{TrustError, TrustFault};
 pub use phases::phases_digest;
 pub use place::data_dir;
-pub(crate) use place::data_dir_from;
+pub(crate) use place::{data_dir_from, data_dir_of_account};
 
 /// The folder of the entries, one file each: recording needs no lock, and a broken one spoils no other.
 const FOLDER: &str = "trusted";

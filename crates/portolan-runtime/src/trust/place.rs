@@ -33,6 +33,19 @@ pub(crate) fn data_dir_from(
     usual.filter(|dir| dir.is_absolute()).map(|dir| dir.join("portolan")).ok_or_else(TrustError::no_home)
 }
 
+/// The same, by the account that this process runs under: whoever sets variables moves nothing of it.
+#[cfg(unix)]
+pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
+    let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;
+    data_dir_from(|_| None, Some(account.dir)).ok()
+}
+
+/// The system has no list of accounts that tells of homes without the environment.
+#[cfg(not(unix))]
+pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
+    None
+}
+
 /// Where `path` leads, every symlink followed as far as something exists.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;

@@ -148,6 +148,27 @@ fn another_folder_for_what_is_remembered_leaves_no_host_behind() {
     assert!(told.contains("started from within `claude-code`") && told.ends_with("exit: 2\n"), "{told}");
 }
 
+/// A passphrase that is set holds in a project whose log does not name it yet, wherever its own folder is said to be.
+#[test]
+#[cfg(target_os = "linux")]
+fn another_data_folder_has_no_passphrase_of_its_own() {
+    let project = project();
+    at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
+    let log = project.path().join(".portolan/flow-events.jsonl");
+    std::fs::remove_file(&log).expect("a log");
+    let elsewhere = project.person().with_file_name("elsewhere");
+    let led = |typed: &str| {
+        let own = in_terminal(&project, typed, &["people", "show"]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "PORTOLAN_DATA_DIR=\"$0\" \"$@\"; exit $?"]).arg(&elsewhere);
+        shell.arg(own.get_program()).args(own.get_args()).current_dir(project.path());
+        alike(&mut shell, &own);
+        settled(&project, &shell.output().expect("it starts"))
+    };
+    let shown = led("");
+    assert!(shown.contains("set, and not on record in this project yet"), "{shown}");
+}
+
 #[test]
 fn what_a_host_gives_to_its_shell_makes_it_no_person() {
     let project = project();
