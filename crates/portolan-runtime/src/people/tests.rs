@@ -304,8 +304,9 @@ fn the_accounts_own_folder_counts_first_whatever_the_environment_says() {
     let folders = service.expect("a service").people().folders(None).expect("told");
     assert_eq!(folders.first(), Some(&own));
     // A folder that is named in place of it stands alone.
-    let trust = Some(folder.path().join("mine"));
+    let mine = tempfile::tempdir().expect("a folder");
+    let trust = Some(mine.path().to_owned());
     let options = Options { store: crate::service::StoreAt::Memory, trust, ..Options::of(folder.path()) };
     let folders = Service::new(options).expect("a service").people().folders(None).expect("told");
-    assert_eq!(folders, [folder.path().join("mine")]);
+    assert_eq!(folders, [mine.path()]);
 }
