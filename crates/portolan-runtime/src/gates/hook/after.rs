@@ -131,10 +131,15 @@ fn forged(worktree: &Worktree, rules: &Guidelines, before: &Snapshot, after: &Sn
         let is_back = !is_within(root, was, &[tip.to_owned()]);
         if is_back || upstreams.was_made_here(tip, &upstream) {
             let (here, remote) = (tracking(&upstream), &upstream.remote);
-            let how = if is_back { "which leaves out what it had" } else { "which was made here and is on no remote" };
+            let how = if is_back {
+                "which leaves out what it had"
+            } else {
+                "which was made here and did not come by a review"
+            };
             let reason =
                 format!("the command has moved `{here}` to {}, {how}; it stands for what `{remote}` has", short(tip));
-            found.push(judgement("I-2", reason, vec![format!("ask the remote: git fetch {remote}")]));
+            let ask = format!("it may have been pushed, which only the remote knows: git ls-remote {remote}");
+            found.push(judgement("I-2", reason, vec![ask, format!("have what the remote has: git fetch {remote}")]));
         }
     }
     found
