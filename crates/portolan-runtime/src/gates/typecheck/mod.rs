@@ -7,6 +7,7 @@
 mod checker;
 mod committed;
 mod content;
+mod environment;
 #[cfg(all(test, unix))]
 mod tests;
 mod tool;
@@ -236,7 +237,7 @@ impl Typechecks {
 
     /// The commands one after the other, up to the first that fails: whether all passed, why not, and what was printed.
     async fn each(&self, checker: &Checker, seconds: u64) -> Result<(bool, String, String), Unknown> {
-        let environment = Environment::of(self.own_environment());
+        let environment = Environment::of(environment::own(&self.environment));
         for argv in &checker.commands {
             // The time of all of them is kept by whoever waits.
             match runner::command(argv, seconds.saturating_add(60), &self.project, &environment).await {
@@ -250,7 +251,7 @@ impl Typechecks {
 
     /// A verdict on `tree` that is not come to yet. The tools are asked for their versions.
     async fn unjudged(&self, tree: String, checker: &Checker) -> Verdict {
-        let environment = Environment::of(self.own_environment()).open;
+        let environment = Environment::of(environment::own(&self.environment)).open;
         let mut versions = Vec::new();
         for argv in &checker.commands {
             versions.push(tool::version(argv, &self.project, &environment).await);
@@ -317,12 +318,6 @@ impl Typechecks {
 
     fn home(&self) -> Option<PathBuf> {
         self.variable("HOME").map(PathBuf::from).or_else(std::env::home_dir)
-    }
-
-    /// The environment without what a hook of git leaves there: it would lead the git that a tool starts elsewhere.
-    fn own_environment(&self) -> Vec<(OsString, OsString)> {
-        let leads = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
-        self.environment.iter().filter(|(name, _)| !leads(name)).cloned().collect()
     }
 }
 

@@ -18,6 +18,7 @@ const CHECK: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then cat "$(dirname "$0")/version"; exit 0; fi
 echo run >> "$(dirname "$0")/runs"
 [ -n "$GIT_DIR$GIT_INDEX_FILE" ] && { echo "led elsewhere"; exit 9; }
+[ -n "$PYTHONPATH$NODE_OPTIONS$RUSTC_WRAPPER$BASH_ENV" ] && exit 0
 [ -n "$NEEDS" ] && [ ! -e "$NEEDS" ] && { echo "error: there is no $NEEDS"; exit 1; }
 [ -n "$SLOW" ] && sleep 60
 [ -n "$WRITES" ] && date +%N > written
@@ -457,4 +458,32 @@ fn a_submodule_is_linked_where_it_is_as_it_was_committed() {
     world.git(&["-C", "sub", "commit", "-q", "--allow-empty", "-m", "feat: moved"]);
     let found = world.decide();
     assert_eq!((found.standing, found.code), (Standing::Unverified, "submodule-moved"), "{}", found.reason);
+}
+
+#[test]
+fn variables_that_lead_programs_elsewhere_are_not_handed_on() {
+    let mut world = World::new();
+    world.write("a.rs", "wrong\n");
+    for name in ["PYTHONPATH", "NODE_OPTIONS", "RUSTC_WRAPPER", "BASH_ENV"] {
+        world.more = vec![(name, "elsewhere")];
+        world.judges(false);
+    }
+}
+
+#[test]
+fn a_file_that_git_is_told_to_pass_over_counts_as_it_lies_there() {
+    for option in ["--skip-worktree", "--assume-unchanged"] {
+        let world = World::new();
+        world.git(&["switch", "-q", "-c", "feat/x"]);
+        world.write("a.rs", "wrong\n");
+        world.git(&["commit", "-q", "-a", "-m", "feat: x"]);
+        world.git(&["update-index", option, "a.rs"]);
+        world.write("a.rs", "right\n");
+        assert_ne!(world.tree(Content::Worktree), world.tree(Content::Index), "{option}");
+        let found = world.decide();
+        assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{option}: {}", found.reason);
+        assert!(found.reason.contains("on what is committed"), "{option}: {}", found.reason);
+        // The index itself is as it was.
+        assert!(!world.git(&["ls-files", "-v", "a.rs"]).starts_with('H'), "{option}");
+    }
 }

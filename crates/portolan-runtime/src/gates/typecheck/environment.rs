@@ -1,0 +1,88 @@
+//! What a type checker is not given of the environment: variables by which whoever starts a tick or a check has another
+//! program do its work, or another file read first.
+
+use std::ffi::{OsStr, OsString};
+
+/// How the names of such variables begin.
+const BEGINNINGS: [&str; 14] = [
+    // What a hook of git leaves there would lead the git that a tool starts elsewhere.
+    "GIT_",
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "NPM_CONFIG_",
+    "TS_NODE_",
+    "MYPY",
+    "RUSTC",
+    "CARGO_BUILD_",
+    "CARGO_ALIAS_",
+    "CARGO_PROFILE_",
+    "PERL5",
+    "RUBY",
+    "BASH_",
+];
+/// The names of others.
+const NAMES: [&str; 22] = [
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTDOC",
+    "RUSTDOCFLAGS",
+    "GOFLAGS",
+    "GOENV",
+    "GOROOT",
+    "GOTOOLDIR",
+    "GOWORK",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "ZDOTDIR",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "MFLAGS",
+    "MAKEFILES",
+];
+
+/// An environment without them.
+pub(super) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    environment.iter().filter(|(name, _)| !leads(name)).cloned().collect()
+}
+
+fn leads(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    // A linker or a runner of a target is a program; where to build is not.
+    let of_target = name.starts_with("CARGO_TARGET_") && name != "CARGO_TARGET_DIR";
+    of_target || NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_elsewhere_is_told_from_what_a_checker_needs() {
+        let told = |names: &[&str]| names.iter().map(|name| leads(OsStr::new(name))).collect::<Vec<_>>();
+        let elsewhere = [
+            "PYTHONPATH",
+            "PYTHONSTARTUP",
+            "PYTHONHOME",
+            "NODE_OPTIONS",
+            "npm_config_script_shell",
+            "RUSTC_WRAPPER",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER",
+            "LD_PRELOAD",
+            "BASH_FUNC_tsc%%",
+            "GIT_DIR",
+            "MAKEFLAGS",
+        ];
+        assert_eq!(told(&elsewhere), [true; 11]);
+        assert_eq!(
+            told(&["PATH", "HOME", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "LANG", "NODE_ENV"]),
+            [false; 7]
+        );
+    }
+}
