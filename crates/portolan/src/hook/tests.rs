@@ -408,9 +408,9 @@ fn tools_of_servers_are_known_however_they_are_told_what_to_do() {
     }
     expect![[r#"
         claude-code mcp__github__create_or_update_file: mcp github / create_or_update_file, which runs gh api -X POST contents
-        claude-code mcp__github__push_files: mcp github / push_files, which runs git push origin HEAD:refs/heads/main
-        claude-code mcp__github__update_ref: mcp github / update_ref, which runs git push origin HEAD:refs/heads/main
-        claude-code mcp__github__enable_auto_merge: mcp github / enable_auto_merge, which runs gh pr merge 3
+        claude-code mcp__github__push_files: mcp github / push_files, which runs git push forge://me/it HEAD:refs/heads/main
+        claude-code mcp__github__update_ref: mcp github / update_ref, which runs git push forge://me/it HEAD:refs/heads/main
+        claude-code mcp__github__enable_auto_merge: mcp github / enable_auto_merge, which runs gh pr merge -R me/it 3
         claude-code mcp__github__issue_write: mcp github / issue_write
         claude-code mcp__x__git: mcp x / git, which runs git push origin HEAD:main
         claude-code mcp__x__git: mcp x / git, which runs git -C '/p q' push origin HEAD:main

@@ -439,7 +439,7 @@ fn what_a_branch_follows_is_looked_at_after_each_call() {
     clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD"]);
     let call = clone.project.runs("claude-code", "./build.sh");
     let said = clone.project.hook("claude-code", "PostToolUse", call.to_string().as_bytes());
-    assert!(said.stdout.contains("which was made here and is on no remote"), "{said:?}");
+    assert!(said.stdout.contains("which was made here and did not come by a review"), "{said:?}");
     assert!(clone.project.shell("codex", "./other.sh").is_allowed());
     clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD~1"]);
     let call = clone.project.runs("codex", "./other.sh");
