@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,10 +87,7 @@ impl Pins {
             if fs::symlink_metadata(&path).is_err() {
                 continue;
             }
-            let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
-            let text = paths::text(&path, MAX_BYTES).ok_or_else(unreadable)?;
-            let record: Record = serde_json::from_str(&text).map_err(|_| unreadable())?;
-            if let Some(pins) = record.pins {
+            if let Some(pins) = read(&path)? {
                 return Ok(Some((project, pins)));
             }
         }
@@ -102,6 +101,49 @@ impl Pins {
             pinned.canonicalize().unwrap_or(pinned) == common_dir
         })
     }
+}
+
+/// What was read last, and of which file. A hook asks a dozen times within a few milliseconds, and a server that runs for
+/// long must see what a person has installed meanwhile.
+static LAST: Mutex<Option<(PathBuf, Stamp, Option<Pins>)>> = Mutex::new(None);
+
+/// What tells that a file is still the one that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+    /// A record is never written into: another one takes its place, which is another file.
+    #[cfg(unix)]
+    file: (u64, u64, i64, i64),
+}
+
+impl Stamp {
+    fn of(meta: &fs::Metadata) -> Stamp {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Stamp {
+            len: meta.len(),
+            modified: meta.modified().ok(),
+            #[cfg(unix)]
+            file: (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+/// What a record pins.
+fn read(path: &Path) -> Result<Option<Pins>, String> {
+    let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
+    let stamp = Stamp::of(&fs::metadata(path).map_err(|_| unreadable())?);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, then, pins)) = last.as_ref()
+        && (known.as_path(), then) == (path, &stamp)
+    {
+        return Ok(pins.clone());
+    }
+    let text = paths::text(path, MAX_BYTES).ok_or_else(unreadable)?;
+    let record: Record = serde_json::from_str(&text).map_err(|_| unreadable())?;
+    *last = Some((path.to_owned(), stamp, record.pins.clone()));
+    Ok(record.pins)
 }
 
 /// Where a record may be that counts in a folder, the one that counts first.

@@ -90,12 +90,15 @@ impl People<'_> {
         }
     }
 
-    /// The hosts of agents that are remembered.
+    /// The hosts of agents that are remembered and still run.
     ///
     /// # Errors
     /// The user's data folder cannot be found.
     pub fn known_hosts(&self) -> Result<Vec<Host>, ServiceError> {
-        self.hosts(processes::ancestors().as_deref()).map(|hosts| hosts.all())
+        let mut hosts = self.hosts(processes::ancestors().as_deref())?.all();
+        let runs = processes::running();
+        hosts.retain(|host| runs(&host.process));
+        Ok(hosts)
     }
 
     fn sign(&self) -> Result<Option<Sign>, ServiceError> {

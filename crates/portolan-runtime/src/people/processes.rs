@@ -59,6 +59,15 @@ pub(super) fn ancestors() -> Option<Vec<Seen>> {
     (!found.is_empty()).then_some(found)
 }
 
+/// Tells which processes run. Where that cannot be told, all do.
+pub(super) fn running() -> impl Fn(&Process) -> bool {
+    let table = system::Table::read();
+    move |process| match &table {
+        Some(table) => table.process(process.pid).is_some_and(|(seen, _)| seen.process == *process),
+        None => true,
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod system {
     use std::ffi::OsString;

@@ -206,7 +206,9 @@ fn unparseable(question: &Question) -> ServiceError {
     let choices: Vec<&str> = question.choices.iter().map(String::as_str).collect();
     let (message, help) = match choices.is_empty() {
         true => ("the answer is empty", "write a text".to_owned()),
-        false => ("the answer is none of the choices; the question stays open", format!("answer {}", list(&choices))),
+        false => {
+            ("the answer is none of the choices; the question stays open", format!("answer one of {}", list(&choices)))
+        }
     };
     ServiceError { accepted: question.choices.clone(), ..ServiceError::refused("unparseable", message, help) }
 }

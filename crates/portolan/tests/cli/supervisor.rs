@@ -53,7 +53,7 @@ fn a_question_is_asked_answered_and_answered_again() {
     assert!(listed.contains("<token>  t  ") && listed.contains("Merge?  yes | no"), "{listed}");
     expect![[r#"
         stderr: error: the answer is none of the choices; the question stays open
-        stderr: help: answer `yes` and `no`
+        stderr: help: answer one of `yes` and `no`
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("supervisor reply {token} perhaps")));
