@@ -57,8 +57,8 @@ impl Hosts {
         hosts
     }
 
-    /// Remembers the host that this process, a hook, descends from.
-    pub(super) fn remember(&self, name: &str, chain: &[Seen]) -> io::Result<()> {
+    /// Remembers the host that a hook, the first of these processes, descends from.
+    pub(super) fn remember(&self, name: &str, chain: impl IntoIterator<Item = Seen>) -> io::Result<()> {
         let (Some(process), Some(folder)) = (host_of(chain), self.folders.first()) else { return Ok(()) };
         let path = folder.join(process.pid.to_string());
         let host = Host { name: name.to_owned(), process };
@@ -78,13 +78,13 @@ impl Hosts {
 /// The host among those that a hook descends from: the nearest that is no shell which only runs the hook. A host may be
 /// several processes of one program; then it is the outermost, which the agent's shells descend from as well. At a
 /// person's own shell there is none.
-fn host_of(chain: &[Seen]) -> Option<Process> {
-    let mut above = chain.iter().skip(1).skip_while(|seen| is_shell(seen) && runs_text(seen)).peekable();
+fn host_of(chain: impl IntoIterator<Item = Seen>) -> Option<Process> {
+    let mut above = chain.into_iter().skip(1).skip_while(|seen| is_shell(seen) && runs_text(seen)).peekable();
     let mut host = above.next().filter(|seen| !is_shell(seen) && !is_no_host(seen))?;
     while let Some(next) = above.next_if(|next| next.file.is_some() && next.file == host.file) {
         host = next;
     }
-    Some(host.process.clone())
+    Some(host.process)
 }
 
 pub(super) fn is_shell(seen: &Seen) -> bool {

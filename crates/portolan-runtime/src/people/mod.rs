@@ -142,10 +142,8 @@ impl People<'_> {
 /// is told by its other signs.
 pub fn remember_host(name: &str) {
     let Ok(data) = data_dir_from(variable, std::env::home_dir()) else { return };
-    if let Some(chain) = processes::ancestors() {
-        // A folder that cannot be written has no place for it; `people show` shows what is remembered.
-        let _unremembered = Hosts::new(vec![data]).remember(name, &chain);
-    }
+    // A folder that cannot be written has no place for it; `people show` shows what is remembered.
+    let _unremembered = Hosts::new(vec![data]).remember(name, processes::lineage());
 }
 
 fn variable(name: &str) -> Option<OsString> {

@@ -43,20 +43,22 @@ pub(super) fn name_of(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
-/// This process and all that it descends from, the nearest first; nothing where that cannot be told. A process of somebody
-/// else that hides itself ends the chain: agents run as the user.
+/// This process and all that it descends from, the nearest first; nothing where that cannot be told.
 pub(super) fn ancestors() -> Option<Vec<Seen>> {
-    let table = system::Table::read()?;
-    let mut found = Vec::new();
-    let mut next = std::process::id();
-    while let Some((seen, parent)) = table.process(next).filter(|_| found.len() < MAX_DEPTH) {
-        found.push(seen);
-        match parent {
-            0 => break,
-            parent => next = parent,
-        }
-    }
+    let found: Vec<Seen> = lineage().take(MAX_DEPTH).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// The same, each looked at when it is asked for: a hook needs the nearest ones only, at every call. A process of somebody
+/// else that hides itself ends the chain: agents run as the user.
+pub(super) fn lineage() -> impl Iterator<Item = Seen> {
+    let table = system::Table::read();
+    let mut next = std::process::id();
+    std::iter::from_fn(move || {
+        let (seen, parent) = (next != 0).then(|| table.as_ref()?.process(next)).flatten()?;
+        next = parent;
+        Some(seen)
+    })
 }
 
 /// Tells which processes run. Where that cannot be told, all do.
@@ -81,6 +83,8 @@ mod system {
 
     /// What is longer is not read on.
     const MAX_BYTES: u64 = 1 << 20;
+    /// The system does not tell beforehand how long such a file is.
+    const USUAL_BYTES: usize = 4 << 10;
 
     pub(super) struct Table {
         /// The start of the machine: times of processes count from it.
@@ -107,7 +111,7 @@ mod system {
     }
 
     fn bytes(path: PathBuf) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_BYTES);
         File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }

@@ -38,7 +38,7 @@ fn remembered(lines: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let hosts = Hosts::new(vec![folder.path().to_owned()]);
     let chain = chain(lines);
-    hosts.remember("claude-code", &chain).expect("written");
+    hosts.remember("claude-code", chain.clone()).expect("written");
     let known = hosts.all().first().map(|host| host.process.pid);
     known.map_or_else(|| "-".to_owned(), |pid| chain[100 - pid as usize].words.join(" "))
 }
@@ -90,7 +90,7 @@ fn judged(
     let chain = chain(lines);
     if let Some(at) = chain.iter().position(|seen| seen.words.join(" ") == "host x") {
         let hook = [Seen { process: Process { pid: 7, start: String::new() }, ..chain[at].clone() }, chain[at].clone()];
-        Hosts::new(vec![folder.path().to_owned()]).remember("cursor", &hook).expect("written");
+        Hosts::new(vec![folder.path().to_owned()]).remember("cursor", hook.clone()).expect("written");
     }
     let set = |name: &str| (name == variable).then(|| OsString::from("1"));
     judge(Some(&chain), &hosts, &set).map_or_else(|| "a person".to_owned(), |sign| sign.to_string())
@@ -130,7 +130,7 @@ fn a_number_that_was_given_out_again_is_another_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let hosts = Hosts::new(vec![folder.path().to_owned()]);
     let mut chain = chain(&["portolan hook", "host x"]);
-    hosts.remember("codex", &chain).expect("written");
+    hosts.remember("codex", chain.clone()).expect("written");
     assert!(hosts.known(&chain[1].process).is_some());
     chain[1].process.start = "later".to_owned();
     assert!(descent::agent(Some(&chain), &hosts, &none).is_none());
