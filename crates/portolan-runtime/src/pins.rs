@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,14 @@ impl Pins {
 
 /// What was read last, and of which file. A hook asks a dozen times within a few milliseconds, and a server that runs for
 /// long must see what a person has installed meanwhile.
-static LAST: Mutex<Option<(PathBuf, Stamp, Option<Pins>)>> = Mutex::new(None);
+static LAST: Mutex<Option<(PathBuf, Stamp, Arc<Known>)>> = Mutex::new(None);
+
+/// A record as it was read.
+struct Known {
+    text: String,
+    /// Nothing where the text is no record.
+    pins: Option<Option<Pins>>,
+}
 
 /// What tells that a file is still the one that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,17 +140,27 @@ impl Stamp {
 /// What a record pins.
 fn read(path: &Path) -> Result<Option<Pins>, String> {
     let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
-    let stamp = Stamp::of(&fs::metadata(path).map_err(|_| unreadable())?);
+    known(path).and_then(|known| known.pins.clone()).ok_or_else(unreadable)
+}
+
+/// The text of a project's record, all that was written down about an installation; nothing where there is none.
+pub(crate) fn text(project: &Path) -> Option<String> {
+    known(&project.join(PLACE)).map(|known| known.text.clone())
+}
+
+fn known(path: &Path) -> Option<Arc<Known>> {
+    let stamp = Stamp::of(&fs::metadata(path).ok()?);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((known, then, pins)) = last.as_ref()
-        && (known.as_path(), then) == (path, &stamp)
+    if let Some((place, then, known)) = last.as_ref()
+        && (place.as_path(), then) == (path, &stamp)
     {
-        return Ok(pins.clone());
+        return Some(known.clone());
     }
-    let text = paths::text(path, MAX_BYTES).ok_or_else(unreadable)?;
-    let record: Record = serde_json::from_str(&text).map_err(|_| unreadable())?;
-    *last = Some((path.to_owned(), stamp, record.pins.clone()));
-    Ok(record.pins)
+    let text = paths::text(path, MAX_BYTES)?;
+    let pins = serde_json::from_str(&text).ok().map(|record: Record| record.pins);
+    let known = Arc::new(Known { text, pins });
+    *last = Some((path.to_owned(), stamp, known.clone()));
+    Some(known)
 }
 
 /// Where a record may be that counts in a folder, the one that counts first.

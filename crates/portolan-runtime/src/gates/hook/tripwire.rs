@@ -135,8 +135,7 @@ pub(super) fn tell(
 
 /// The record of what was installed is not what it was when the session last looked: what it pins may be gone with it.
 fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
-    let text = paths::text(&project.join(pins::PLACE), MAX_HOOK);
-    let found = text.map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
+    let found = pins::text(project).map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     let was = session.kept.installed.replace(found.clone())?;
     (was != found).then(|| Finding {
         what: "installation",
@@ -206,8 +205,8 @@ pub(crate) struct Installed {
 
 /// What became of what was installed in a project; nothing where nothing was.
 pub(crate) fn installed(project: &Path) -> Installed {
-    let place = project.join(".portolan/installed.json");
-    let Some(text) = paths::text(&place, MAX_HOOK) else { return Installed::default() };
+    let place = project.join(pins::PLACE);
+    let Some(text) = pins::text(project) else { return Installed::default() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else {
         let altered = vec![format!("`{}` cannot be read", place.display())];
         return Installed { altered, git_hooks_since: None };
@@ -223,7 +222,7 @@ pub(crate) fn installed(project: &Path) -> Installed {
 
 /// Hooks that are not as they were installed, or that git does not look for any more.
 pub(super) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
-    let Some(text) = paths::text(&project.join(pins::PLACE), MAX_HOOK) else { return Vec::new() };
+    let Some(text) = pins::text(project) else { return Vec::new() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
     let mut found: Vec<Finding> = installation.files.iter().filter_map(|file| altered(project, file)).collect();
     found.extend(departed(project));

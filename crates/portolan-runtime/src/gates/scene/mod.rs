@@ -26,6 +26,7 @@ use portolan_core::shell::git::{self, Action};
 use portolan_core::shell::{self, Reading, Surroundings};
 
 use crate::pins;
+use paths::Links;
 
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
@@ -89,8 +90,8 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let mut scene =
-        Scene { environment: environment(), own: own::around(Path::new(&intent.folder)), ..Scene::default() };
+    let own = own::around(Path::new(&intent.folder), &mut search.links);
+    let mut scene = Scene { environment: environment(), own, ..Scene::default() };
     for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
@@ -100,9 +101,9 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         mark_ignored(&mut scene, &wanted);
     }
     if !wanted.copied.is_empty() {
-        let home = std::env::home_dir().and_then(|home| paths::resolve(home.to_str()?, true));
+        let home = std::env::home_dir().and_then(|home| search.links.resolve(home.to_str()?, true));
         scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
-        let held = |path: &String| Some((path.clone(), held::within(&paths::resolve(path, true)?)?));
+        let held = |path: &String| Some((path.clone(), held::within(&search.links.resolve(path, true)?)?));
         scene.folders.extend(wanted.copied.iter().take(MAX_COPIED).filter_map(held));
     }
     for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
@@ -179,13 +180,14 @@ fn mark_ignored(scene: &mut Scene, wanted: &Wanted) {
 /// Repositories that were found, by their folders.
 #[derive(Default)]
 struct Search {
+    links: Links,
     known: BTreeMap<String, Option<Arc<Worktree>>>,
 }
 
 impl Search {
     /// Where a path lies. A symlink counts for where it leads; one that leads out of all repositories for where it is.
     fn place(&mut self, path: &str) -> Option<Place> {
-        let resolved = paths::resolve(path, true)?;
+        let resolved = self.links.resolve(path, true)?;
         let place = self.placed(&resolved)?;
         // Another name of the same file is the same file.
         if let Some(twin) = paths::twin(&resolved, place.worktree.as_deref()) {
@@ -194,7 +196,7 @@ impl Search {
         if place.worktree.is_some() {
             return Some(place);
         }
-        let link = paths::resolve(path, false)?;
+        let link = self.links.resolve(path, false)?;
         if link == resolved { Some(place) } else { self.placed(&link) }
     }
 

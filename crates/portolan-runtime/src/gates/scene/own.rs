@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::paths;
+use super::paths::Links;
 use crate::pins::{self, Pins};
 use crate::trust::data_dir;
-
-/// A longer record is none.
-const MAX_RECORD: u64 = 4 << 20;
 
 /// What the machine sets for everybody.
 const OF_ALL: [&str; 3] = ["/etc/gitconfig", "/etc/claude-code", "/etc/codex"];
@@ -30,13 +27,13 @@ struct Installed {
 }
 
 /// All of them, for the project around a folder: a path for each symlink on the way, and the one that it leads to.
-pub(super) fn around(folder: &Path) -> BTreeSet<String> {
+pub(super) fn around(folder: &Path, links: &mut Links) -> BTreeSet<String> {
     let mut found = programs(folder);
     found.push(crate::audit::project_log(folder));
     found.extend(OF_ALL.map(PathBuf::from));
     // A project within that folder is one all the same.
     found.extend(data_dir().ok().filter(|data| !folder.starts_with(data)));
-    let ways = found.iter().filter_map(|path| paths::way(path.to_str()?)).flatten();
+    let ways = found.iter().filter_map(|path| links.way(path.to_str()?)).flatten();
     ways.filter_map(|path| path.to_str().map(str::to_owned)).collect()
 }
 
@@ -45,9 +42,7 @@ fn programs(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::env::current_exe().into_iter().chain(pins::on_path("portolan")).collect();
     let Some((project, pins)) = Pins::around(folder).ok().flatten() else { return found };
     found.extend(pins.programs.into_values());
-    let record: Record = paths::text(&project.join(pins::PLACE), MAX_RECORD)
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let record: Record = pins::text(&project).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     for installed in record.files {
         // Where hosts keep their settings is known without being written down.
         found.extend(Some(installed.file).filter(|file| file.is_absolute()));

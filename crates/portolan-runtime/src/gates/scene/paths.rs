@@ -1,7 +1,7 @@
 //! Paths as the system takes them: symlinks are followed one by one, so that `..` means what it means there, and what does
 //! not exist yet lies where it would be made.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -13,54 +13,75 @@ use portolan_core::gates::{PROTECTED, is_protected};
 
 /// How many symlinks a path may lead through, as for the system.
 const MAX_LINKS: usize = 40;
+/// How much longer than a file its text's room is.
+const SPARE: usize = 64;
 
-/// The path that an absolute path leads to; `last` says whether its last part is followed as well. Nothing for one that is
-/// no path, or leads on and on.
-pub(in crate::gates) fn resolve(path: &str, last: bool) -> Option<PathBuf> {
-    followed(path, last, &mut Vec::new())
+/// The symlinks that one look at the world has met. Most of the paths that it asks about lie in the same few folders.
+#[derive(Default)]
+pub(super) struct Links {
+    /// Where each path leads that was asked about; nothing for one that is no symlink.
+    known: BTreeMap<PathBuf, Option<PathBuf>>,
 }
 
-/// Every symlink on the way of an absolute path, and where it leads: whoever changes one of them changes what is found.
-pub(super) fn way(path: &str) -> Option<Vec<PathBuf>> {
-    let mut links = Vec::new();
-    let end = followed(path, true, &mut links)?;
-    links.push(end);
-    Some(links)
-}
-
-fn followed(path: &str, last: bool, passed: &mut Vec<PathBuf>) -> Option<PathBuf> {
-    if path.contains('\0') || !Path::new(path).is_absolute() {
-        return None;
+impl Links {
+    /// The path that an absolute path leads to; `last` says whether its last part is followed as well. Nothing for one that
+    /// is no path, or leads on and on.
+    pub(super) fn resolve(&mut self, path: &str, last: bool) -> Option<PathBuf> {
+        self.followed(path, last, &mut Vec::new())
     }
-    let mut waiting: VecDeque<OsString> = parts(Path::new(path));
-    let mut found = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(part) = waiting.pop_front() {
-        if part == ".." {
-            found.pop();
-            continue;
+
+    /// Every symlink on the way of an absolute path, and where it leads: whoever changes one of them changes what is found.
+    pub(super) fn way(&mut self, path: &str) -> Option<Vec<PathBuf>> {
+        let mut links = Vec::new();
+        let end = self.followed(path, true, &mut links)?;
+        links.push(end);
+        Some(links)
+    }
+
+    fn followed(&mut self, path: &str, last: bool, passed: &mut Vec<PathBuf>) -> Option<PathBuf> {
+        if path.contains('\0') || !Path::new(path).is_absolute() {
+            return None;
         }
-        let next = found.join(&part);
-        let follows = last || !waiting.is_empty();
-        match fs::read_link(&next) {
-            Ok(target) if follows => {
-                links += 1;
-                if links > MAX_LINKS {
-                    return None;
-                }
-                passed.push(next);
-                if target.is_absolute() {
-                    found = PathBuf::from("/");
-                }
-                for part in parts(&target).into_iter().rev() {
-                    waiting.push_front(part);
-                }
+        let mut waiting: VecDeque<OsString> = parts(Path::new(path));
+        let mut found = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(part) = waiting.pop_front() {
+            if part == ".." {
+                found.pop();
+                continue;
             }
-            // No link, or nothing that exists.
-            Ok(_) | Err(_) => found = next,
+            let next = found.join(&part);
+            let follows = last || !waiting.is_empty();
+            match self.target(&next) {
+                Some(target) if follows => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return None;
+                    }
+                    passed.push(next);
+                    if target.is_absolute() {
+                        found = PathBuf::from("/");
+                    }
+                    for part in parts(&target).into_iter().rev() {
+                        waiting.push_front(part);
+                    }
+                }
+                // No link, or nothing that exists.
+                Some(_) | None => found = next,
+            }
         }
+        Some(found)
     }
-    Some(found)
+
+    /// What a symlink says; nothing for what is none.
+    fn target(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let target = fs::read_link(path).ok();
+        self.known.insert(path.to_owned(), target.clone());
+        target
+    }
 }
 
 /// The file that holds the gates whose other name `path` is, by a hard link. It is looked for where the gates of the
@@ -126,7 +147,8 @@ pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
     if !meta.is_file() || meta.len() > max {
         return None;
     }
-    let mut bytes = Vec::new();
+    // With room to spare, one call reads it and one finds its end.
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).ok()?.saturating_add(SPARE));
     fs::File::open(path).ok()?.take(max).read_to_end(&mut bytes).ok()?;
     String::from_utf8(bytes).ok()
 }
