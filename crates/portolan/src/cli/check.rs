@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::diagnostic::{Diagnostic, Severity};
-use portolan_core::gates::guidelines;
+use portolan_core::gates::merge::Policy;
+use portolan_core::gates::plugins::Plugins;
+use portolan_core::gates::{guidelines, merge};
 use portolan_core::source::{Location, Source};
 use portolan_runtime::definition::Findings;
-use portolan_runtime::graphs;
+use portolan_runtime::gates::rules;
 use portolan_runtime::library::{Found, Library, Reviewed, read_definition, workflow_files};
 use portolan_runtime::service::ServiceError;
+use portolan_runtime::{graphs, plugins};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
@@ -23,7 +26,8 @@ use super::{Common, Exit, Leniency, exit_of};
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
-    /// Files of workflows or of graphs, folders of them, or a project's `.portolan/guidelines.yaml`.
+    /// Files of workflows or of graphs, folders of them, or what a project has in `.portolan`: `guidelines.yaml`,
+    /// `merge-policy.yaml`, `plugins.yaml`.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -36,7 +40,7 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let Gathered { rules, graphs, files, mut unread, doubles } = gather(&args.paths);
+    let Gathered { settings, graphs, files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<Reviewed> = Vec::new();
@@ -47,9 +51,9 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     reviews.extend(doubles);
-    for path in rules {
+    for (path, faults) in settings {
         match read_definition(&path) {
-            Ok(source) => reviews.push(Reviewed { faults: guidelines::read(&source).1, source }),
+            Ok(source) => reviews.push(Reviewed { faults: faults(&source), source }),
             Err(error) => unread.push((path, error)),
         }
     }
@@ -65,9 +69,25 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     Ok(if faulty { Exit::InvalidDefinition } else { failed })
 }
 
+/// What finds the faults of a file.
+type Review = fn(&Source) -> Vec<Diagnostic>;
+
+/// The files in which a project says how its gates are kept, and what finds their faults.
+const SETTINGS: [(&str, Review); 3] = [
+    (rules::FILE, |source| guidelines::read(source).1),
+    (merge::POLICY, |source| Policy::read(source).1),
+    (plugins::FILE, |source| Plugins::read(source).1),
+];
+
 /// Whether a file holds the rules of a project, by where it is.
 pub(super) fn is_rules(path: &Path) -> bool {
-    path.ends_with(portolan_runtime::gates::rules::FILE) && !path.is_dir()
+    path.ends_with(rules::FILE) && !path.is_dir()
+}
+
+/// What finds the faults of a file that says how gates are kept, by where it is.
+fn of_settings(path: &Path) -> Option<Review> {
+    let (_, faults) = SETTINGS.iter().find(|(file, _)| path.ends_with(file))?;
+    (!path.is_dir()).then_some(*faults)
 }
 
 /// Whether a file holds functions. One that cannot be read is no folder of workflows either, and says so itself.
@@ -114,8 +134,8 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
 /// What the paths of the command line come to.
 #[derive(Default)]
 struct Gathered {
-    /// Files of a project's rules.
-    rules: Vec<PathBuf>,
+    /// Files that say how a project's gates are kept.
+    settings: Vec<(PathBuf, Review)>,
     /// Files of functions. They go by their paths: what a file is called says nothing of its tools.
     graphs: Vec<PathBuf>,
     /// Files of one workflow each, which goes by the file's name.
@@ -131,8 +151,10 @@ fn gather(paths: &[PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut gathered = Gathered::default();
     for path in paths {
-        if is_rules(path) {
-            gathered.rules.extend(Some(path.clone()).filter(|path| !gathered.rules.contains(path)));
+        if let Some(faults) = of_settings(path) {
+            if gathered.settings.iter().all(|(known, _)| known != path) {
+                gathered.settings.push((path.clone(), faults));
+            }
             continue;
         }
         let files = files_at(path).unwrap_or_else(|error| {

@@ -60,6 +60,38 @@ fn faults_of_the_rules_are_shown_in_their_places() {
 }
 
 #[test]
+fn the_other_files_of_the_gates_are_checked_alike() {
+    let project = Project::new();
+    project.write(".portolan/plugins.yaml", "gards: []\n");
+    project.write(".portolan/merge-policy.yaml", "zones:\n  - {name: a, path: [x]}\n");
+    expect![[r#"
+        error[unknown-field]: the file of plug-ins has no `gards`
+         --> .portolan/plugins.yaml:1:1
+          |
+        1 | gards: []
+          | ^^^^^
+          |
+        help: did you mean `guards`?
+
+        error[wrong-type]: `zones` must be an object, but is an array
+         --> .portolan/merge-policy.yaml:2:3
+          |
+        2 |   - {name: a, path: [x]}
+          |   ^^^^^^^^^^^^^^^^^^^^^^
+
+        2 files checked: 2 errors, 0 warnings
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("check .portolan/plugins.yaml .portolan/merge-policy.yaml"));
+    project.write(".portolan/plugins.yaml", "");
+    expect![[r#"
+        1 file checked: 0 errors, 0 warnings
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("check .portolan/plugins.yaml"));
+}
+
+#[test]
 fn the_rules_of_xcoder_are_printed_and_written() {
     let project = Project::new();
     expect![[r#"
