@@ -239,6 +239,21 @@ fn hooks_that_run_another_program_are_told() {
 }
 
 #[test]
+fn a_task_does_not_move_where_the_log_is_led_away() {
+    let clone = cloned();
+    let elsewhere = clone.project.beside("elsewhere.jsonl");
+    clone.project.portolan("flow start x");
+    let before = clone.project.portolan("flow status");
+    for deed in [["flow", "tick"], ["flow", "status"]] {
+        let mut portolan = clone.project.program("portolan");
+        let came = portolan.args(deed).env("FLOW_EVENTS_PATH", &elsewhere).output().expect("it runs");
+        assert!(deed[1] == "status" || !came.status.success(), "{came:?}");
+    }
+    assert_eq!(clone.project.portolan("flow status"), before);
+    assert!(!elsewhere.exists());
+}
+
+#[test]
 fn a_log_that_the_environment_names_is_not_written() {
     let clone = cloned();
     let elsewhere = clone.project.beside("elsewhere.jsonl");

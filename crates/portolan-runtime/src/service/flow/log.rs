@@ -37,12 +37,14 @@ pub(in crate::service) fn has_phases(workflow: &Workflow) -> bool {
 
 impl Service {
     /// Puts on record what has to be there before an event is kept: everything before it, the rules that it is held to, and
-    /// a bypass itself.
+    /// a bypass itself. Whether the event could be put on record too is seen first.
     ///
     /// # Errors
     /// The log cannot be written, or the rules have faults. Nothing has happened then.
     pub(in crate::service) async fn log_before(&self, held: &Held, event: &Event) -> Result<(), Refused> {
         let Some(id) = logged(held) else { return Ok(()) };
+        // What has been kept and cannot be put on record would have happened although the caller is told that it failed.
+        self.log().and_then(|log| log.is_ready()).map_err(|error| Refused::Failed(error.into()))?;
         self.log_missing(held, id).await.map_err(Refused::Failed)?;
         if config::is_asked(&event.what) {
             self.log_rules(held, id).map_err(Refused::Failed)?;
