@@ -94,19 +94,19 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
     expect![[r#"
         runs.db: cut in half
           status: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
-          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          start: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
           patch: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
           past: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
           tick: store_corrupt: `<project>/.portolan/runs.db` is damaged (database disk image is malformed); restore an earlier copy, or move it away to begin a new one
         runs.db: noise
           status: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
-          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          start: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           patch: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           past: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           tick: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
         runs.db: empty
           status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          start: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
@@ -130,13 +130,13 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
           tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
         flow.json: a run that is none
           status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          start: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
           tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
         guidelines.yaml: noise
           status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          start: task_under_way: the task `t` is under way; finish it, or call it off with `portolan flow abort`
+          start: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           patch: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           past: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
           tick: no begin > begin: cannot verify: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8

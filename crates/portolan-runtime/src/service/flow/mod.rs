@@ -156,6 +156,8 @@ impl Flow<'_> {
         is_task(&wanted.task)?;
         let turn = self.turn().await?;
         if let Some(active) = self.active()? {
+            // One that can neither be finished nor called off is told with what can be done.
+            self.status().await?;
             let message = format!("the task `{}` is under way", active.task);
             let help = "finish it, or call it off with `portolan flow abort`";
             return Err(ServiceError::refused("task_under_way", message, help));
