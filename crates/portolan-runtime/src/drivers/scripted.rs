@@ -15,7 +15,9 @@
 //!       attempt: 1
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
+use std::sync::{Mutex, PoisonError};
 
 use portolan_core::diagnostic::clip;
 use portolan_core::gates::supervisor::Usage;
@@ -31,18 +33,21 @@ use portolan_core::source::{Source, parse};
 const MAX_BYTES: usize = 1 << 20;
 
 /// A driver that does what a file says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Scripted {
-    phases: std::collections::BTreeMap<String, Vec<Step>>,
+    phases: BTreeMap<String, Vec<Step>>,
+    /// How many sessions there were at each phase of each task.
+    sessions: Mutex<BTreeMap<(String, String), u32>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Script {
-    phases: std::collections::BTreeMap<String, Vec<Step>>,
+    phases: BTreeMap<String, Vec<Step>>,
 }
 
-/// What is done; only at one attempt at the phase, where that is said, the first being 1.
+/// What is done; only in one of the sessions at the phase, where that is said, the first since the autopilot began being 1:
+/// a phase that is gone back to is not at its first one again.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {
@@ -92,7 +97,17 @@ impl Scripted {
         }
         let value = tree.map_or(Value::Null, |tree| tree.value());
         let script: Script = serde_json::from_value(value).map_err(|error| invalid(clip(&error.to_string())))?;
-        Ok(Scripted { phases: script.phases })
+        Ok(Scripted { phases: script.phases, sessions: Mutex::default() })
+    }
+}
+
+impl Scripted {
+    /// The number of the session that begins at a phase of a task, from 1.
+    fn begun(&self, assignment: &Assignment) -> u32 {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sessions.entry((assignment.task.clone(), assignment.phase.clone())).or_default();
+        *count = count.saturating_add(1);
+        *count
     }
 }
 
@@ -109,7 +124,8 @@ impl AgentDriver for Scripted {
         Box::pin(async move {
             let mut worked = Worked::default();
             let steps = self.phases.get(&assignment.phase).map(Vec::as_slice).unwrap_or_default();
-            let is_due = |step: &&Step| step.attempt.is_none_or(|attempt| attempt == assignment.attempt + 1);
+            let session = self.begun(assignment);
+            let is_due = |step: &&Step| step.attempt.is_none_or(|attempt| attempt == session);
             for step in steps.iter().filter(is_due) {
                 perform(step, assignment, &mut worked).await;
                 if worked.failed.is_some() || worked.question.is_some() {
