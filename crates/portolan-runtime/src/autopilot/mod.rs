@@ -121,7 +121,7 @@ impl<'s> Autopilot<'s> {
             self.remind(&supervisor).await?;
             let Some(item) = supervisor.next_task().await? else { return self.landed(sessions).await };
             if sessions >= self.limits.sessions {
-                let reason = format!("there were {sessions} sessions, which is all there may be");
+                let reason = "the limit of sessions is reached".to_owned();
                 return Ok(Landed { why: Why::Limit, reason, sessions });
             }
             if let Some(landed) = self.decided(&item).await? {
@@ -139,6 +139,11 @@ impl<'s> Autopilot<'s> {
                 continue;
             }
             let Some(brief) = self.service.flow().brief().await?.filter(|brief| !brief.is_over) else { continue };
+            if let Some(run) = &brief.waits {
+                let why = format!("it may not go on by itself, and `portolan runs answer {run}` decides");
+                self.stuck(&item, &why).await?;
+                continue;
+            }
             sessions += 1;
             self.session(&item, &brief, &mut pulse).await?;
         }
@@ -372,7 +377,8 @@ impl<'s> Autopilot<'s> {
             let halts = supervisor.standings(halted).await?.into_iter().find(|standing| standing.halts);
             (Why::Halted, halts.map_or_else(|| "a budget is used up".to_owned(), |halt| halt.sentence()))
         } else {
-            (Why::Waiting, format!("{waiting} tasks wait for an answer: `portolan supervisor list`"))
+            let tasks = if waiting == 1 { "1 task waits".to_owned() } else { format!("{waiting} tasks wait") };
+            (Why::Waiting, format!("{tasks} for an answer: see `portolan supervisor list`"))
         };
         Ok(Landed { why, reason, sessions })
     }

@@ -149,7 +149,8 @@ impl Drivers {
             let near = portolan_core::diagnostic::closest(id, names.iter().copied());
             let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
             let message = format!("there is no driver `{}`", portolan_core::diagnostic::clip(id));
-            let help = format!("{near}there are {}", portolan_core::diagnostic::list(&names));
+            let scripted = if self.known.contains_key("scripted") { "" } else { ", and `scripted` with a script" };
+            let help = format!("{near}there are {}{scripted}", portolan_core::diagnostic::list(&names));
             return Err(ServiceError::refused("unknown_driver", message, help));
         };
         driver.available().map_err(|why| {

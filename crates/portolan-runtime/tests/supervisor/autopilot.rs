@@ -67,7 +67,7 @@ async fn a_script_is_worked_through_and_its_question_waits_without_holding_up_th
     let script = || Arc::new(Scripted::read("script.yaml", SCRIPT).expect("a script"));
     let landed = fly(&stand, script(), Limits::default()).await;
     assert_eq!((landed.why, landed.sessions), (Why::Waiting, 7));
-    assert_eq!(landed.reason, "2 tasks wait for an answer: `portolan supervisor list`");
+    assert_eq!(landed.reason, "2 tasks wait for an answer: see `portolan supervisor list`");
     let board = stand.service().supervisor().board().await.expect("a board");
     let tokens: Vec<String> = board.open().map(|question| question.token.clone()).collect();
     assert_eq!(tokens.len(), 2);
@@ -82,6 +82,44 @@ async fn a_script_is_worked_through_and_its_question_waits_without_holding_up_th
     assert_eq!(stand.log("task."), ["task.completed b", "task.completed a"]);
     let moves = stand.log("flow.transition");
     assert_eq!(moves.len(), 6, "{moves:?}");
+}
+
+/// Phases of which the last one goes back.
+const LOOP: &str = "
+id: small
+iterationCap: 2
+phases:
+  - id: idle
+  - id: work
+  - { id: test, back: work }
+";
+
+#[tokio::test]
+async fn a_script_goes_back_once_and_not_at_every_return() {
+    let stand = Stand::new();
+    stand.put(".flow/workflows/small.yaml", LOOP);
+    stand.queue(&["a"]).await;
+    let script = "phases: {test: [{back: the tests fail, attempt: 1}]}";
+    let landed = fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), Limits::default()).await;
+    assert_eq!((landed.why, landed.reason.as_str()), (Why::Done, "nothing is left to do"));
+    assert_eq!(stand.log("flow.transition").len(), 5, "{:?}", stand.log("flow."));
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_person_has_no_more_sessions() {
+    let stand = Stand::new();
+    stand.put(".flow/workflows/small.yaml", LOOP);
+    stand.queue(&["a"]).await;
+    let script = "phases: {test: [{back: the tests fail}]}";
+    let landed = fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), Limits::default()).await;
+    assert_eq!(
+        (landed.why, landed.reason.as_str()),
+        (Why::Waiting, "1 task waits for an answer: see `portolan supervisor list`")
+    );
+    let board = stand.service().supervisor().board().await.expect("a board");
+    let asked: Vec<&str> = board.open().map(|question| question.body.as_str()).collect();
+    assert!(matches!(asked[..], [body] if body.contains("`portolan runs answer ")), "{asked:?}");
+    assert_eq!(landed.sessions, 7, "{:?}", stand.log("flow."));
 }
 
 /// A process that ends after each session, and one that never does, have the same on record.
@@ -274,7 +312,10 @@ async fn drivers_are_known_by_name_and_the_later_one_counts() {
     let worked = drivers.get("does").expect("one").run_phase(&assignment).await;
     assert_eq!(worked.usage.turns, Some(2));
     let error = drivers.get("claud").map(|_| ()).expect_err("none");
-    assert_eq!(error.help, "did you mean `claude`? there are `claude`, `codex`, `gemini`, `opencode` and `does`");
+    assert_eq!(
+        error.help,
+        "did you mean `claude`? there are `claude`, `codex`, `gemini`, `opencode` and `does`, and `scripted` with a script"
+    );
 }
 
 #[test]

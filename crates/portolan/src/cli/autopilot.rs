@@ -16,6 +16,7 @@ use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
+use super::check::counted;
 use super::output::{Output, one_line, table};
 use super::supervisor::{stands, told};
 use super::{Common, Exit, block_on};
@@ -84,19 +85,23 @@ struct Start {
     #[arg(long, value_name = "FILE", required_if_eq("driver", "scripted"))]
     script: Option<PathBuf>,
     /// How many sessions there may be in all.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions, value_parser = at_least_one())]
     max_iterations: u32,
     /// How many sessions there may be for a task before a person is asked.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions_per_task)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions_per_task, value_parser = at_least_one())]
     max_sessions: u32,
     /// How many sessions in a row may work on a phase before a person is asked.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().attempts)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().attempts, value_parser = at_least_one())]
     max_attempts: u32,
     /// After how many seconds a session is stopped.
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().session.as_secs())]
     session_timeout: u64,
     #[command(flatten)]
     begin: Begin,
+}
+
+fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
 }
 
 pub(super) fn run(args: &Autopilot, common: &Common) -> anyhow::Result<Exit> {
@@ -155,7 +160,11 @@ fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit
 fn report(output: Output, landed: &Landed) -> anyhow::Result<Exit> {
     match output.is_json() {
         true => output.json(landed)?,
-        false => output.line(format!("{} after {} sessions", one_line(&landed.reason), landed.sessions))?,
+        false => output.line(format!(
+            "after {}: {}",
+            counted(landed.sessions as usize, "session"),
+            one_line(&landed.reason)
+        ))?,
     }
     Ok(match landed.why {
         Why::Done => Exit::Done,
@@ -199,7 +208,7 @@ fn status(output: Output, service: &Service) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let row = |item: &&Item| {
-        let sessions = format!("{} sessions", item.sessions);
+        let sessions = counted(item.sessions as usize, "session");
         vec![item.task.clone(), stands(item, board.is_waiting(&item.task)), sessions, item.goal.clone()]
     };
     if !items.is_empty() {

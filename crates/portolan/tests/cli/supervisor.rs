@@ -170,7 +170,7 @@ fn a_driver_that_fails_is_tried_until_a_person_is_asked() {
     assert!(told.ends_with("exit: 4\n"), "{told}");
     expect![[r#"
         stderr: error: there is no driver `claud`
-        stderr: help: did you mean `claude`? there are `claude`, `codex`, `gemini` and `opencode`
+        stderr: help: did you mean `claude`? there are `claude`, `codex`, `gemini` and `opencode`, and `scripted` with a script
         exit: 2
     "#]]
     .assert_eq(&project.says("autopilot start --driver claud"));
@@ -196,7 +196,7 @@ fn nothing_of_a_project_runs_before_somebody_trusts_it() {
     "#]]
     .assert_eq(&project.says("trust .portolan/plugins.yaml"));
     let told = project.says(line);
-    assert!(told.ends_with("nothing is left to do after 2 sessions\nexit: 0\n"), "{told}");
+    assert!(told.ends_with("after 2 sessions: nothing is left to do\nexit: 0\n"), "{told}");
     project.write(".portolan/plugins.yaml", plugins.replace("made", "evil"));
     assert!(project.says(line).contains("nobody has trusted yet"));
 }
@@ -206,7 +206,7 @@ fn a_script_drives_a_task_and_what_the_log_shows_is_told_once() {
     let project = project();
     project.write("script.yaml", "phases: {work: [{write: {path: made, text: there}, attempt: 2}]}\n");
     let told = project.says("autopilot start --goal Log-in --workflow small --driver scripted --script script.yaml");
-    assert!(told.ends_with("nothing is left to do after 3 sessions\nexit: 0\n"), "{told}");
+    assert!(told.ends_with("after 3 sessions: nothing is left to do\nexit: 0\n"), "{told}");
     expect![[r#"
         stderr: nothing is worth a look
         exit: 0

@@ -1,7 +1,7 @@
 //! The project's task among others: set aside for another, taken up again, stopped by budgets, held up by questions.
 
 use portolan_core::gates::supervisor::Spent;
-use portolan_core::run::Run;
+use portolan_core::run::{Place, Run};
 
 use super::super::{Caller, ErrorKind, ServiceError};
 use super::{Active, Flow, Status, Tick, active, phase, refused};
@@ -17,6 +17,8 @@ pub struct Brief {
     pub prompt: Option<String>,
     /// Whether its run is over.
     pub is_over: bool,
+    /// Its run, where that waits for a person: nothing that an agent does moves it.
+    pub waits: Option<String>,
 }
 
 /// What the supervisor says of a task.
@@ -40,7 +42,8 @@ impl Flow<'_> {
         let is_over = held.run.is_over();
         let step = held.definition.workflow.root().step(held.run.root.place.node());
         let prompt = step.node.brief.instructions.clone().filter(|_| !is_over);
-        Ok(Some(Brief { task: active.task, phase: phase(&held.run), prompt, is_over }))
+        let waits = matches!(held.run.root.place, Place::Waiting { .. }).then(|| active.run.to_string());
+        Ok(Some(Brief { task: active.task, phase: phase(&held.run), prompt, is_over, waits }))
     }
 
     /// Makes the task no longer the project's. Its run stays as it is, and can be taken up again.
