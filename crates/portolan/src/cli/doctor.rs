@@ -1,6 +1,7 @@
 //! `portolan doctor`: whether the hooks that were installed still hold.
 
 use clap::Args;
+use portolan_runtime::pins::Pins;
 use serde_json::json;
 
 use super::output::{Paint, one_line};
@@ -22,7 +23,10 @@ pub(super) struct Doctor {
 
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let project = common.project()?;
+    let here = common.project()?;
+    // Linked worktrees go by what was installed in the one that they belong to.
+    let elsewhere = Pins::around(&here).ok().flatten().map(|(project, _)| project).filter(|project| *project != here);
+    let project = elsewhere.clone().unwrap_or_else(|| here.clone());
     let record = Record::load(&project)?;
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
@@ -34,6 +38,9 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;
     } else {
+        if let Some(project) = &elsewhere {
+            output.remark(format!("what is installed is on record in `{}`, and holds here too", project.display()));
+        }
         for Finding { about, state, message } in &findings {
             let word = match state {
                 State::Good => output.paint(Paint::Good, "good"),

@@ -30,7 +30,7 @@ mod test;
 mod trust;
 mod waited;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -57,7 +57,8 @@ struct Cli {
 /// What every verb takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// The project: where `.flow` and `.portolan` are [default: this folder].
+    /// The project: where `.flow` and `.portolan` are [default: the nearest folder around this one that has either, or else
+    /// the root of the repository, or else this folder].
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Where runs are kept: a SQLite file, or `memory` [default: .portolan/runs.db in the project].
@@ -138,10 +139,22 @@ pub(crate) enum HumanArg {
     Verified,
 }
 
+/// The project that a folder lies in. One within another is a project of its own, and a repository is in none.
+fn around(here: &Path) -> PathBuf {
+    let Ok(folder) = here.canonicalize() else { return here.to_owned() };
+    for around in folder.ancestors() {
+        let has = |name: &str| around.join(name).is_dir();
+        if has(".portolan") || has(".flow") || around.join(".git").symlink_metadata().is_ok() {
+            return around.to_owned();
+        }
+    }
+    here.to_owned()
+}
+
 impl Common {
     /// The project's folder.
     pub(crate) fn project(&self) -> Result<PathBuf, ServiceError> {
-        let given = self.project.clone().unwrap_or_else(|| PathBuf::from("."));
+        let given = self.project.clone().unwrap_or_else(|| around(&PathBuf::from(".")));
         let no_project = |why: &str| {
             ServiceError::failed(
                 "no_project",

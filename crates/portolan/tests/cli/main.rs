@@ -3,6 +3,7 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test -p portolan --test cli` accepts what is found, also in the generated documents.
 
+mod around;
 mod builtin;
 mod catalog;
 mod check;
