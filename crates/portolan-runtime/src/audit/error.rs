@@ -35,7 +35,11 @@ impl AuditError {
 
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> AuditError {
         let message = format!("the event log `{}` cannot be read: {}", path.display(), plain(error));
-        AuditError::of("log_unreadable", message, "give yourself the right to read it")
+        let help = match error.kind() {
+            io::ErrorKind::PermissionDenied => "give yourself the right to read it",
+            _ => "a person looks at what lies there; a log is a regular file",
+        };
+        AuditError::of("log_unreadable", message, help)
     }
 
     pub(super) fn unsynced(path: &Path, error: &io::Error) -> AuditError {

@@ -106,7 +106,7 @@ enum BudgetVerb {
         #[arg(value_enum)]
         unit: UnitArg,
         /// What it is raised to.
-        #[arg(long, value_name = "AMOUNT")]
+        #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
         to: f64,
         /// Why.
         #[arg(long, value_name = "TEXT")]
@@ -132,22 +132,22 @@ struct UsageArgs {
     #[arg(long, value_name = "NAME", default_value = "command")]
     driver: String,
     /// Turns of the agent.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     turns: Option<u32>,
     /// Tokens that models read.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tokens_in: Option<u32>,
     /// Tokens that models wrote.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tokens_out: Option<u32>,
     /// US dollars.
-    #[arg(long, value_name = "AMOUNT")]
+    #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     cost_usd: Option<f64>,
     /// Seconds that the agent worked.
-    #[arg(long, value_name = "AMOUNT")]
+    #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     wall_seconds: Option<f64>,
     /// Calls of tools.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tool_calls: Option<u32>,
 }
 

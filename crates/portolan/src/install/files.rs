@@ -64,7 +64,7 @@ impl Step {
         // The hook that was there stays what it is, under another name.
         let before = if self.chain == Some(Chain::Aside) { None } else { self.before.as_deref() };
         let name = |text: Option<&str>, side: &str| match text {
-            Some(_) => format!("{side}/{shown}"),
+            Some(_) => format!("{side}/{}", shown.to_string().trim_start_matches('/')),
             None => "/dev/null".to_owned(),
         };
         let moved = match self.chain {

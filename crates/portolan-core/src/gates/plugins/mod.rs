@@ -80,7 +80,7 @@ impl Plugins {
                 Way::Webhook { url, allow_private: false } => vec![url.clone()],
                 Way::Webhook { url, allow_private: true } => vec![url.clone(), "allowPrivate".to_owned()],
                 Way::GitHub { issue } => {
-                    let issue = issue.map_or_else(|| "the task's".to_owned(), |issue| issue.to_string());
+                    let issue = issue.map_or_else(|| "{issue of the task}".to_owned(), |issue| issue.to_string());
                     ["gh", "issue", "comment", &issue].map(str::to_owned).to_vec()
                 }
                 Way::File { .. } => return None,

@@ -54,7 +54,7 @@ drivers: [{id: d, argv: [tool, '{prompt}']}]
     expect![[r#"
         notifier w https://example.com/x allowPrivate
         notifier c say {body}
-        notifier g gh issue comment the task's
+        notifier g gh issue comment {issue of the task}
         driver d tool {prompt}"#]]
     .assert_eq(&commands.join("\n"));
     assert_eq!(read(""), Plugins::default());
