@@ -1,7 +1,7 @@
 //! The expression languages: what a workflow says that is computed and not done.
 //!
-//! Three languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions, which
-//! as data are a [`Condition`]. Each is parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and
+//! Four languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions, which
+//! as data are a [`Condition`], and [`Python`] for checks. Each is parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and
 //! memory, so that a runaway expression is a fault and not the end of the process. Knows no format of workflows and no
 //! engine.
 
@@ -9,6 +9,7 @@ mod condition;
 mod jsonata;
 mod logic;
 mod outputs;
+mod python;
 mod scope;
 mod truth;
 mod when;
@@ -25,6 +26,7 @@ pub use jsonata::{
 };
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
+pub use python::{PYTHON_NAMES, Python};
 pub use scope::Scope;
 pub use truth::Comparison;
 pub use when::When;
@@ -96,6 +98,8 @@ pub enum Expr {
     When(When),
     /// A condition, written as data.
     Condition(Condition),
+    /// An expression of Python.
+    Python(Python),
     /// An object whose members are evaluated: the arguments of a tool call.
     Object(Vec<(String, Expr)>),
     /// An array whose items are evaluated.
@@ -116,6 +120,7 @@ impl Expr {
             Expr::Logic(logic) => logic.eval(scope).map(Some),
             Expr::When(when) => Ok(Some(Value::Bool(when.eval(scope)))),
             Expr::Condition(condition) => Ok(Some(Value::Bool(condition.eval(scope)))),
+            Expr::Python(python) => python.eval(scope),
             Expr::Object(members) => {
                 let mut object = Map::new();
                 for (name, member) in members {
@@ -133,7 +138,7 @@ impl Expr {
         }
     }
 
-    /// Whether it holds over a scope: a rule by JSON Logic's truth, everything else by JSONata's `$boolean`.
+    /// Whether it holds over a scope: a rule by JSON Logic's truth, Python by its own, everything else by JSONata's `$boolean`.
     ///
     /// # Errors
     /// As [`Expr::eval`].
@@ -142,6 +147,7 @@ impl Expr {
             Expr::Logic(logic) => logic.eval(scope).map(|value| logic::truthy(&value)),
             Expr::When(when) => Ok(when.eval(scope)),
             Expr::Condition(condition) => Ok(condition.eval(scope)),
+            Expr::Python(python) => python.holds(scope),
             other => Ok(other.eval(scope)?.is_some_and(|value| jsonata::boolean(&value))),
         }
     }
@@ -154,6 +160,7 @@ impl Expr {
             Expr::Logic(logic) => logic.rule().to_string(),
             Expr::When(when) => when.text().to_owned(),
             Expr::Condition(condition) => condition.text(),
+            Expr::Python(python) => python.text().to_owned(),
             Expr::Object(members) => {
                 let members =
                     members.iter().map(|(name, member)| format!("{}: {}", Value::from(name.as_str()), member.text()));
@@ -169,11 +176,12 @@ impl Expr {
     }
 
     /// Whether it may compute for long whatever it is given: it has functions of its own, ranges or text to evaluate, or
-    /// goes through arrays in JSON Logic.
+    /// goes through arrays in JSON Logic or Python.
     pub fn is_heavy(&self) -> bool {
         self.any(&Jsonata::is_heavy)
             || match self {
                 Expr::Logic(logic) => logic.loops(),
+                Expr::Python(python) => python.is_heavy(),
                 Expr::Object(members) => members.iter().any(|(_, member)| member.is_heavy()),
                 Expr::Array(items) => items.iter().any(Expr::is_heavy),
                 Expr::Literal(_) | Expr::Jsonata(_) | Expr::When(_) | Expr::Condition(_) => false,
@@ -182,7 +190,7 @@ impl Expr {
 
     fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
         match self {
-            Expr::Literal(_) | Expr::When(_) | Expr::Condition(_) => false,
+            Expr::Literal(_) | Expr::When(_) | Expr::Condition(_) | Expr::Python(_) => false,
             Expr::Jsonata(jsonata) => is(jsonata),
             Expr::Logic(logic) => logic.any(is),
             Expr::Object(members) => members.iter().any(|(_, member)| member.any(is)),

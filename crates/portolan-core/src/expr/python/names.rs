@@ -1,0 +1,170 @@
+//! Which names an expression reads: each is bound by a `for` around it, or is one of those that there are.
+
+use super::atom::functions;
+use super::parse::Read;
+use super::tree::{Argument, Call, Comprehension, Function, Made, Method, Name, Node, Relation, Target, Trailer};
+use super::{IN_JSONATA, fault};
+use crate::diagnostic::{closest, list};
+use crate::expr::ParseFault;
+use crate::expr::jsonata::quoted;
+
+/// What a tree asks for.
+pub(super) struct Asked {
+    /// The names that it reads of its scope, in alphabetical order, each once.
+    pub(super) names: Vec<String>,
+    /// Whether it goes through something, or makes a range to be gone through.
+    pub(super) loops: bool,
+}
+
+/// What a tree asks for; `known` are the names that there are.
+pub(super) fn asked(tree: &Node, known: &[&str]) -> Read<Asked> {
+    let mut names = Names { known, free: Vec::new(), bound: Vec::new(), loops: false };
+    names.value(tree)?;
+    names.free.sort_unstable();
+    names.free.dedup();
+    Ok(Asked { names: names.free, loops: names.loops })
+}
+
+struct Names<'n> {
+    known: &'n [&'n str],
+    free: Vec<String>,
+    /// Bound by the `for`s around, the innermost last, and whether it has its value where we are.
+    bound: Vec<(&'n str, bool)>,
+    loops: bool,
+}
+
+impl<'n> Names<'n> {
+    /// A part that must be a value: no generator, of which nothing is left to be looked at twice.
+    fn value(&mut self, node: &'n Node) -> Read<()> {
+        if let Node::Comprehension(comprehension) = node
+            && let Made::Generator(_) = comprehension.made
+        {
+            let help = "put it into brackets: `[… for x in …]`";
+            return Err(fault(comprehension.at, "a `for` in parentheses is no value of its own here", help));
+        }
+        self.part(node)
+    }
+
+    fn values(&mut self, nodes: impl IntoIterator<Item = &'n Node>) -> Read<()> {
+        nodes.into_iter().try_for_each(|node| self.value(node))
+    }
+
+    fn part(&mut self, node: &'n Node) -> Read<()> {
+        match node {
+            Node::Literal(_) => Ok(()),
+            Node::Name(name) => self.name(name),
+            Node::List(items) | Node::Tuple(items) | Node::Set(items) | Node::All(items) | Node::Any(items) => {
+                self.values(items)
+            }
+            Node::Dict(members) => self.values(members.iter().flat_map(|(key, value)| [key, value])),
+            Node::Comprehension(comprehension) => self.comprehension(comprehension),
+            Node::Trailed(value, trailers) => {
+                self.value(value)?;
+                trailers.iter().try_for_each(|trailer| self.trailer(trailer))
+            }
+            Node::Call(call) => self.call(call),
+            Node::IsInstance(value, _) | Node::Sign(_, value) | Node::Not(value) => self.value(value),
+            Node::Arithmetic(first, rest) => {
+                self.value(first)?;
+                self.values(rest.iter().map(|(_, node)| node))
+            }
+            Node::Compare(first, rest) => {
+                self.value(first)?;
+                rest.iter().try_for_each(|(relation, node)| match relation {
+                    Relation::In | Relation::NotIn => self.part(node),
+                    _ => self.value(node),
+                })
+            }
+            Node::Choose(choice) => self.values([&choice.condition, &choice.then, &choice.otherwise]),
+        }
+    }
+
+    fn call(&mut self, call: &'n Call) -> Read<()> {
+        self.loops |= call.function == Function::Range;
+        self.arguments(&call.arguments, call.function.goes_through())
+    }
+
+    fn arguments(&mut self, arguments: &'n [Argument], goes_through: bool) -> Read<()> {
+        arguments.iter().try_for_each(|argument| match goes_through {
+            true => self.part(&argument.value),
+            false => self.value(&argument.value),
+        })
+    }
+
+    fn trailer(&mut self, trailer: &'n Trailer) -> Read<()> {
+        match trailer {
+            Trailer::Index(index) => self.value(index),
+            Trailer::Slice(bounds) => self.values(bounds.iter().flatten()),
+            Trailer::Method(method, arguments) => self.arguments(arguments, *method == Method::Join),
+        }
+    }
+
+    fn comprehension(&mut self, comprehension: &'n Comprehension) -> Read<()> {
+        self.loops = true;
+        let outside = self.bound.len();
+        let mut clauses = comprehension.clauses.iter();
+        // What the first `for` goes through is read before any name of the comprehension is bound.
+        if let Some(first) = clauses.clone().next() {
+            self.part(&first.over)?;
+        }
+        let mut ends = Vec::new();
+        for clause in clauses.clone() {
+            bind(&clause.target, &mut self.bound);
+            ends.push(self.bound.len());
+        }
+        let mut begin = outside;
+        for (number, (clause, end)) in clauses.by_ref().zip(ends).enumerate() {
+            if number > 0 {
+                self.part(&clause.over)?;
+            }
+            self.bound[begin..end].iter_mut().for_each(|(_, has_value)| *has_value = true);
+            begin = end;
+            self.values(&clause.conditions)?;
+        }
+        match &comprehension.made {
+            Made::List(item) | Made::Set(item) | Made::Generator(item) => self.value(item)?,
+            Made::Dict(key, value) => self.values([key, value])?,
+        }
+        self.bound.truncate(outside);
+        Ok(())
+    }
+
+    fn name(&mut self, Name { name, at }: &'n Name) -> Read<()> {
+        let mut bound = self.bound.iter().rev().filter(|(bound, _)| bound == name);
+        match bound.next() {
+            Some((_, true)) => return Ok(()),
+            // The same name may be bound by an earlier `for` of the same comprehension.
+            Some((_, false)) if bound.any(|(_, has_value)| *has_value) => return Ok(()),
+            Some((_, false)) => {
+                let message = format!("{} is read before the `for` that gives it a value", quoted(name));
+                return Err(fault(*at, message, "change the order of the `for`s, or take another name"));
+            }
+            None => {}
+        }
+        if !self.known.contains(&name.as_str()) {
+            return Err(self.unknown(name, *at));
+        }
+        self.free.push(name.clone());
+        Ok(())
+    }
+
+    fn unknown(&self, name: &str, at: usize) -> ParseFault {
+        let message = format!("{} is no name that a check may read", quoted(name));
+        let bound = self.bound.iter().map(|(bound, _)| *bound);
+        let help = match (closest(name, self.known.iter().copied().chain(bound)), name) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, "true" | "false" | "null" | "none") => "Python writes `True`, `False` and `None`".to_owned(),
+            (None, "type" | "eval" | "exec" | "open") => format!("there are {}; {IN_JSONATA}", functions()),
+            (None, _) if self.known.is_empty() => format!("it may read no names at all; {IN_JSONATA}"),
+            (None, _) => format!("there is {}; text stands in quotes; {IN_JSONATA}", list(self.known)),
+        };
+        fault(at, message, help)
+    }
+}
+
+fn bind<'n>(target: &'n Target, bound: &mut Vec<(&'n str, bool)>) {
+    match target {
+        Target::Name(name) => bound.push((&name.name, false)),
+        Target::Several(targets) => targets.iter().for_each(|target| bind(target, bound)),
+    }
+}

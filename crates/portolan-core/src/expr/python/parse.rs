@@ -1,0 +1,318 @@
+//! Reads the tokens into a tree: the operators by their rank. What is not understood is refused here, with its place.
+
+use super::token::{Placed, Token, tokens};
+use super::tree::{Choice, Literal, Node, Operator, Relation, Sign};
+use super::{IN_JSONATA, fault};
+use crate::expr::ParseFault;
+use crate::expr::jsonata::quoted;
+
+/// How deep an expression may nest: brackets, conditions, `not`, signs, powers, and what a `for` goes through. Reading and
+/// evaluating need stack for each level; a thread of two megabytes has enough for all of them, with the deepest value.
+pub(super) const MAX_NESTING: usize = 32;
+
+pub(super) type Read<T> = Result<T, ParseFault>;
+
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
+    tokens: Vec<Placed<'t>>,
+    /// The index of the token that is looked at.
+    here: usize,
+    nesting: usize,
+}
+
+/// The tree of a text.
+pub(super) fn parse(text: &str) -> Read<Node> {
+    let mut parser = Parser { text, tokens: tokens(text)?, here: 0, nesting: 0 };
+    if *parser.token() == Token::End {
+        return Err(fault(0, "the expression is empty", "write one, as in `len(output) > 0`"));
+    }
+    let tree = parser.expressions()?;
+    match parser.token() {
+        Token::End => Ok(tree),
+        _ => Err(parser.out_of_place()),
+    }
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn token(&self) -> &Token<'t> {
+        &self.tokens[self.here].token
+    }
+
+    /// Where the token is that is looked at, in bytes.
+    pub(super) fn at(&self) -> usize {
+        self.tokens[self.here].at
+    }
+
+    pub(super) fn shown(&self) -> String {
+        self.token().shown(self.text, &self.tokens[self.here])
+    }
+
+    /// Goes on to the next token; the last one stays.
+    pub(super) fn advance(&mut self) {
+        self.here = (self.here + 1).min(self.tokens.len() - 1);
+    }
+
+    pub(super) fn is(&self, sign: &str) -> bool {
+        matches!(self.token(), Token::Sign(found) if *found == sign)
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self.token(), Token::Name(found) if *found == word)
+    }
+
+    /// The token after the one that is looked at.
+    pub(super) fn following(&self) -> &Token<'t> {
+        &self.tokens[(self.here + 1).min(self.tokens.len() - 1)].token
+    }
+
+    pub(super) fn takes(&mut self, sign: &str) -> bool {
+        let found = self.is(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn takes_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// The sign that closes what was opened at `open`.
+    pub(super) fn close(&mut self, sign: &str, open: usize) -> Read<()> {
+        if self.takes(sign) {
+            return Ok(());
+        }
+        match self.token() {
+            Token::End => {
+                let opened = quoted(&self.text[open..=open]);
+                Err(fault(open, format!("{opened} is not closed"), format!("write `{sign}` where it ends")))
+            }
+            _ => Err(self.out_of_place()),
+        }
+    }
+
+    /// One level deeper, as far as that goes.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        self.nesting += 1;
+        if self.nesting > MAX_NESTING {
+            let message = format!("the expression nests deeper than {MAX_NESTING} levels");
+            return Err(fault(self.at(), message, "write it flatter, or as several checks"));
+        }
+        let found = read(self)?;
+        self.nesting -= 1;
+        Ok(found)
+    }
+
+    /// An expression, or several with commas between: a tuple.
+    pub(super) fn expressions(&mut self) -> Read<Node> {
+        let first = self.expression()?;
+        if !self.is(",") {
+            return Ok(first);
+        }
+        let mut items = vec![first];
+        while self.takes(",") && self.begins() {
+            items.push(self.expression()?);
+        }
+        Ok(Node::Tuple(items))
+    }
+
+    /// Whether an expression may go on here after a comma.
+    fn begins(&self) -> bool {
+        !matches!(self.token(), Token::End | Token::Sign(")" | "]" | "}" | ":" | "="))
+    }
+
+    pub(super) fn expression(&mut self) -> Read<Node> {
+        self.nested(|parser| {
+            let then = parser.any()?;
+            if !parser.takes_word("if") {
+                return Ok(then);
+            }
+            let condition = parser.any()?;
+            if !parser.takes_word("else") {
+                let found = parser.shown();
+                let help = "a condition in a value has both ways: `a if condition else b`";
+                return Err(fault(parser.at(), format!("`else` is expected, and {found} is there"), help));
+            }
+            let otherwise = parser.expression()?;
+            Ok(Node::Choose(Box::new(Choice { condition, then, otherwise })))
+        })
+    }
+
+    /// A condition of `or`s: also what a `for` goes through, after which an `if` is its own.
+    pub(super) fn any(&mut self) -> Read<Node> {
+        let first = self.all()?;
+        if !self.is_word("or") {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
+        while self.takes_word("or") {
+            parts.push(self.all()?);
+        }
+        Ok(Node::Any(parts))
+    }
+
+    fn all(&mut self) -> Read<Node> {
+        let first = self.not()?;
+        if !self.is_word("and") {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
+        while self.takes_word("and") {
+            parts.push(self.not()?);
+        }
+        Ok(Node::All(parts))
+    }
+
+    fn not(&mut self) -> Read<Node> {
+        if self.takes_word("not") {
+            return Ok(Node::Not(Box::new(self.nested(Parser::not)?)));
+        }
+        self.comparison()
+    }
+
+    fn comparison(&mut self) -> Read<Node> {
+        let first = self.sum()?;
+        let mut rest: Vec<(Relation, Node)> = Vec::new();
+        loop {
+            let at = self.at();
+            let Some(relation) = self.relation() else { break };
+            let right = self.sum()?;
+            if matches!(relation, Relation::Is | Relation::IsNot) {
+                let left = rest.last().map_or(&first, |(_, left)| left);
+                identity(relation, [left, &right], at)?;
+            }
+            rest.push((relation, right));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        Ok(Node::Compare(Box::new(first), rest))
+    }
+
+    fn relation(&mut self) -> Option<Relation> {
+        let relation = match self.token() {
+            Token::Sign("==") => Relation::Equal,
+            Token::Sign("!=") => Relation::Unequal,
+            Token::Sign("<") => Relation::Less,
+            Token::Sign("<=") => Relation::LessEqual,
+            Token::Sign(">") => Relation::Greater,
+            Token::Sign(">=") => Relation::GreaterEqual,
+            Token::Name("in") => Relation::In,
+            Token::Name("not") if *self.following() == Token::Name("in") => {
+                self.advance();
+                Relation::NotIn
+            }
+            Token::Name("is") if *self.following() == Token::Name("not") => {
+                self.advance();
+                Relation::IsNot
+            }
+            Token::Name("is") => Relation::Is,
+            _ => return None,
+        };
+        self.advance();
+        Some(relation)
+    }
+
+    fn sum(&mut self) -> Read<Node> {
+        self.chain(&[("+", Operator::Add), ("-", Operator::Subtract)], Parser::product)
+    }
+
+    fn product(&mut self) -> Read<Node> {
+        const PRODUCTS: &[(&str, Operator)] = &[
+            ("*", Operator::Multiply),
+            ("/", Operator::Divide),
+            ("//", Operator::FloorDivide),
+            ("%", Operator::Remainder),
+        ];
+        self.chain(PRODUCTS, Parser::signed)
+    }
+
+    fn chain(&mut self, operators: &[(&str, Operator)], part: fn(&mut Self) -> Read<Node>) -> Read<Node> {
+        let first = part(self)?;
+        let mut rest = Vec::new();
+        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
+            let at = self.at();
+            if *operator == Operator::Remainder && rest.is_empty() && is_text(&first) {
+                let help = "join the parts with `+`, with `str(…)` around what is no text";
+                return Err(fault(at, "text with values in it is not understood: `'…' % values`", help));
+            }
+            self.advance();
+            rest.push((*operator, part(self)?));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        Ok(Node::Arithmetic(Box::new(first), rest))
+    }
+
+    fn signed(&mut self) -> Read<Node> {
+        let sign = match self.token() {
+            Token::Sign("+") => Sign::Plus,
+            Token::Sign("-") => Sign::Minus,
+            _ => return self.power(),
+        };
+        self.advance();
+        Ok(Node::Sign(sign, Box::new(self.nested(Parser::signed)?)))
+    }
+
+    /// `-a ** -b`: a power binds closer than the sign before it, and less close than the one after.
+    fn power(&mut self) -> Read<Node> {
+        let base = self.trailed()?;
+        if !self.takes("**") {
+            return Ok(base);
+        }
+        let exponent = self.nested(Parser::signed)?;
+        Ok(Node::Arithmetic(Box::new(base), vec![(Operator::Power, exponent)]))
+    }
+
+    /// What is said of a token that cannot stand where it does.
+    pub(super) fn out_of_place(&self) -> ParseFault {
+        let help = match self.token() {
+            Token::End => "write the rest of it",
+            Token::Sign("=") => "a comparison is written `==`",
+            Token::Sign(":=") => "values are not named within an expression: write the value where it is used",
+            Token::Sign("&") => "both conditions: `and`",
+            Token::Sign("|") => "either condition: `or`",
+            Token::Sign("~" | "^" | "<<" | ">>" | "@") => "there are `+`, `-`, `*`, `/`, `//`, `%` and `**`",
+            Token::Sign(";") => "a check is a single expression: join conditions with `and`",
+            Token::Sign("*" | "**") => "items are written one by one",
+            Token::Name("lambda") => "write `[… for x in …]` where it would be used",
+            Token::Name("import" | "from") => IN_JSONATA,
+            Token::Name("for") => "put it into brackets: `[… for x in …]`, `all(… for x in …)`",
+            Token::Name(word) if KEYWORDS.contains(word) => "a check is an expression, and no statement",
+            _ => "join conditions with `and` or `or`; text stands in quotes",
+        };
+        match self.token() {
+            Token::End => fault(self.at(), "the expression ends too early", help),
+            _ => fault(self.at(), format!("{} cannot stand here", self.shown()), help),
+        }
+    }
+}
+
+/// Words that are no names.
+pub(super) const KEYWORDS: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
+fn is_text(node: &Node) -> bool {
+    matches!(node, Node::Literal(Literal::Text(_)))
+}
+
+/// Whether two values are the same thing is a matter of how Python stores them, but for these three.
+fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> Read<()> {
+    let is_single = |side: &&Node| matches!(side, Node::Literal(Literal::None | Literal::Bool(_)));
+    if sides.iter().any(is_single) {
+        return Ok(());
+    }
+    let help = match relation {
+        Relation::IsNot => "write `!=`",
+        _ => "write `==`",
+    };
+    Err(fault(at, format!("`{}` asks for nothing but `None`, `True` and `False`", relation.sign()), help))
+}

@@ -1,0 +1,108 @@
+//! Takes the text of an expression apart: names, numbers, texts and signs, each with its place.
+
+use super::fault;
+use super::literal;
+use crate::expr::ParseFault;
+use crate::expr::jsonata::quoted;
+
+/// What stands at one place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token<'t> {
+    Name(&'t str),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    Sign(&'static str),
+    End,
+}
+
+/// A token and the bytes that it takes.
+#[derive(Clone, Debug)]
+pub(super) struct Placed<'t> {
+    pub(super) token: Token<'t>,
+    pub(super) at: usize,
+    pub(super) end: usize,
+}
+
+/// The longest first, so that `**` is not read as two.
+const SIGNS: &[&str] = &[
+    "...", "**", "//", "==", "!=", "<=", ">=", ":=", "<<", ">>", "->", "+", "-", "*", "/", "%", "(", ")", "[", "]",
+    "{", "}", ",", ":", ".", "<", ">", "=", "@", "&", "|", "^", "~", ";",
+];
+
+/// The tokens of a text; the last is [`Token::End`].
+pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, ParseFault> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    loop {
+        at += blanks(&text[at..]);
+        let (token, length) = next(text, at)?;
+        found.push(Placed { token, at, end: at + length });
+        if length == 0 {
+            return Ok(found);
+        }
+        at += length;
+    }
+}
+
+/// How many bytes are blank: lines may end anywhere, for a file folds them as it likes.
+fn blanks(rest: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &rest[at..];
+        at += match rest.as_bytes() {
+            [b' ' | b'\t' | b'\n' | b'\r' | b'\x0c', ..] => 1,
+            [b'\\', b'\n', ..] => 2,
+            [b'\\', b'\r', b'\n', ..] => 3,
+            [b'#', ..] => rest.find('\n').unwrap_or(rest.len()),
+            _ => return at,
+        };
+    }
+}
+
+fn next(text: &str, at: usize) -> Result<(Token<'_>, usize), ParseFault> {
+    let rest = &text[at..];
+    let Some(first) = rest.chars().next() else { return Ok((Token::End, 0)) };
+    if let Some(opening) = literal::opening(rest) {
+        return literal::text(text, at, opening).map(|(text, length)| (Token::Text(text), length));
+    }
+    if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+        return literal::number(text, at);
+    }
+    if is_name_start(first) {
+        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        return Ok((Token::Name(&rest[..length]), length));
+    }
+    match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        Some(sign) => Ok((Token::Sign(sign), sign.len())),
+        None => {
+            let help = match first {
+                '!' => "write `not` for the opposite and `!=` for unequal",
+                '$' => "a name is written as it is: `output`",
+                '“' | '”' | '‘' | '’' => "text stands in straight quotes",
+                _ => "write an expression of Python",
+            };
+            Err(fault(at, format!("{} is no sign of Python", quoted(&first.to_string())), help))
+        }
+    }
+}
+
+/// Whether a name may begin with it.
+fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+/// Whether it may stand within a name.
+pub(super) fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+impl Token<'_> {
+    /// The token as a message shows it.
+    pub(super) fn shown(&self, text: &str, place: &Placed<'_>) -> String {
+        match self {
+            Token::End => "the end".to_owned(),
+            _ => quoted(&text[place.at..place.end]),
+        }
+    }
+}
