@@ -63,6 +63,7 @@
 //! ```
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod chat;
 pub mod diagnostic;
 pub mod dialect;
 pub mod engine;
