@@ -57,6 +57,7 @@ pub mod graphs;
 mod keys;
 pub mod library;
 pub mod merge_gate;
+pub mod models;
 mod nested;
 pub mod notifiers;
 pub mod people;

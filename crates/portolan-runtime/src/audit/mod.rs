@@ -35,7 +35,7 @@ mod line;
 mod place;
 mod read;
 mod repair;
-mod secrets;
+pub(crate) mod secrets;
 mod segments;
 mod turn;
 mod verify;

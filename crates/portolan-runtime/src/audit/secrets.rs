@@ -84,7 +84,7 @@ fn at_depth(value: &Value, depth: usize) -> Value {
 }
 
 /// The text as it may be kept.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     // A secret that is cut in two is not known by its shape: it is masked first, in more than is kept.
     let end = text.floor_char_boundary(MAX_TEXT_BYTES * 2);
     let masked = mask(&text[..end]);

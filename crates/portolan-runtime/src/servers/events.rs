@@ -8,19 +8,19 @@ use super::message::IdScan;
 const MAX_FIELD_BYTES: usize = 1024;
 
 /// One event.
-pub(super) struct Event {
+pub(crate) struct Event {
     /// Its name; `message` if it has none.
-    pub(super) name: String,
-    pub(super) data: Data,
+    pub(crate) name: String,
+    pub(crate) data: Data,
 }
 
-pub(super) enum Data {
+pub(crate) enum Data {
     Whole(Vec<u8>),
     /// It was not kept. Had it been a JSON-RPC message, this is what it answers.
     TooLarge(IdScan),
 }
 
-pub(super) struct Events {
+pub(crate) struct Events {
     max: usize,
     /// The line that is being read: up to its colon, or all of it when it is not data.
     field: Vec<u8>,
@@ -42,7 +42,7 @@ enum Place {
 
 impl Events {
     /// Reads events whose data has at most `max` bytes.
-    pub(super) fn new(max: usize) -> Events {
+    pub(crate) fn new(max: usize) -> Events {
         Events {
             max,
             field: Vec::new(),
@@ -55,11 +55,11 @@ impl Events {
     }
 
     /// The next event that is complete.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }
 
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(byte) = bytes.first() {
             if std::mem::take(&mut self.after_return) && *byte == b'\n' {
                 bytes = &bytes[1..];

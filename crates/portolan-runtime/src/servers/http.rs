@@ -128,7 +128,7 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
 }
 
 /// What a request failed of, down to its cause, without the address.
-pub(super) fn explained(error: &reqwest::Error) -> String {
+pub(crate) fn explained(error: &reqwest::Error) -> String {
     let mut cause: Option<&dyn Error> = error.source();
     while let Some(deeper) = cause.and_then(Error::source) {
         cause = Some(deeper);

@@ -178,7 +178,7 @@ const MAX_ID_BYTES: usize = 256;
 
 /// Finds the `id` of a message that goes by without being kept.
 #[derive(Default)]
-pub(super) struct IdScan {
+pub(crate) struct IdScan {
     outline: Outline,
     depth: usize,
     /// The present member of the message itself, up to its end or up to the bound.

@@ -1,0 +1,230 @@
+//! What keeps a provider from answering, in words that say what to do, and never with a key in them.
+
+use std::time::Duration;
+
+use portolan_core::chat::Unanswered;
+use portolan_core::diagnostic::is_unseen;
+use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use serde_json::Value;
+
+use super::key::{Key, scrubbed};
+use crate::clock::Clock;
+use crate::servers::http::explained;
+
+/// The most characters of a provider's own words that are passed on.
+const MAX_WORDS: usize = 400;
+
+/// Whose failures are told: the provider, the model, the server.
+#[derive(Debug)]
+pub(super) struct Speaker {
+    pub(super) provider: &'static str,
+    pub(super) model: String,
+    /// The host and port.
+    pub(super) host: String,
+    pub(super) key: Option<Key>,
+    /// What to do about a key that is not sent.
+    pub(super) keyless: String,
+    pub(super) clock: Clock,
+}
+
+/// What a provider says of a failure.
+#[derive(Default)]
+struct Words {
+    message: String,
+    /// `code` and `type`, joined.
+    kind: String,
+    /// A status that stands in the text of it.
+    status: Option<u16>,
+}
+
+impl Speaker {
+    fn told(&self, code: &str, message: String) -> Unanswered {
+        Unanswered::new(code, self.shown(&message))
+    }
+
+    /// A text as it may be shown: one line without keys.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let line: String = text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect();
+        scrubbed(&line, self.key.as_ref())
+    }
+
+    /// The request was not answered at all.
+    pub(super) fn unreachable(&self, error: &reqwest::Error) -> Unanswered {
+        let (provider, host) = (self.provider, &self.host);
+        if error.is_timeout() {
+            return self.told("timed-out", format!("`{provider}` cannot be reached at `{host}` in time"));
+        }
+        let why = explained(error);
+        self.told("unreachable", format!("`{provider}` cannot be reached at `{host}`: {why}"))
+    }
+
+    /// The answer broke off.
+    pub(super) fn broken(&self, error: &reqwest::Error) -> Unanswered {
+        self.told("cut-off", format!("the answer of `{}` broke off: {}", self.provider, explained(error)))
+    }
+
+    /// The answer ended before its end.
+    pub(super) fn cut_off(&self) -> Unanswered {
+        self.told("cut-off", format!("the answer of `{}` broke off before its end", self.provider))
+    }
+
+    pub(super) fn silent(&self, idle: Duration) -> Unanswered {
+        self.told("timed-out", format!("`{}` said nothing for {}", self.provider, seconds(idle)))
+    }
+
+    pub(super) fn too_slow(&self, whole: Duration) -> Unanswered {
+        self.told("timed-out", format!("`{}` did not answer within {}", self.provider, seconds(whole)))
+    }
+
+    pub(super) fn too_large(&self, max: usize) -> Unanswered {
+        self.told(
+            "too-large",
+            format!("the answer of `{}` has more than {max} bytes, and was not read on", self.provider),
+        )
+    }
+
+    /// What came is no answer.
+    pub(super) fn bad(&self, why: &str) -> Unanswered {
+        self.told("bad-answer", format!("what `{}` answered at `{}` is no answer: {why}", self.provider, self.host))
+    }
+
+    /// The status of the reply is that of a failure.
+    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, text: &str) -> Unanswered {
+        if (300..400).contains(&status) {
+            let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
+            let to: String = to.chars().take(200).collect();
+            let message =
+                format!("`{}` leads on to `{to}`, which is not followed; name that address after `@`", self.provider);
+            return Unanswered { may_pass: false, ..self.told("unreachable", message) };
+        }
+        let words = serde_json::from_str(text).map_or_else(|_| plain(text), |value| read(&value));
+        let mut failure = self.of_status(status, &words);
+        failure.retry_after_ms = failure.may_pass.then(|| self.retry_after(headers)).flatten();
+        failure
+    }
+
+    /// A failure that is told within an answer.
+    pub(super) fn within(&self, error: &Value) -> Unanswered {
+        let words = read(error);
+        let status = words.status.unwrap_or_else(|| status_of(&words.kind));
+        self.of_status(status, &words)
+    }
+
+    fn of_status(&self, status: u16, words: &Words) -> Unanswered {
+        let code = code_of(status, words);
+        let (provider, model) = (self.provider, &self.model);
+        let what = match code {
+            "refused-key" => match &self.key {
+                Some(key) => format!("`{provider}` refuses the key in `{}`", key.variable()),
+                None => format!("`{provider}` at `{}` wants a key, and none was sent{}", self.host, self.keyless),
+            },
+            "unknown-model" => format!("`{provider}` has no model `{model}` at `{}`", self.host),
+            "rate-limited" => format!("`{provider}` is asked too often"),
+            "overloaded" => format!("`{provider}` is overloaded"),
+            "no-credit" => format!("the account at `{provider}` is used up"),
+            "too-long" => format!("the conversation is longer than `{model}` can read"),
+            "timed-out" => format!("`{provider}` gave up waiting"),
+            "bad-request" => format!("`{provider}` does not take the request"),
+            _ => format!("`{provider}` failed"),
+        };
+        let said: String = words.message.trim().chars().take(MAX_WORDS).collect();
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        self.told(code, format!("{what} (status {status}){said}"))
+    }
+
+    /// When the provider wants to be asked again: `retry-after-ms`, or `retry-after` in seconds or as a date.
+    fn retry_after(&self, headers: &HeaderMap) -> Option<u64> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        if let Some(time) = text("retry-after-ms").and_then(|text| text.parse().ok()) {
+            return Some(time);
+        }
+        let after = text(RETRY_AFTER.as_str())?;
+        if let Ok(seconds) = after.parse::<u64>() {
+            return Some(seconds.saturating_mul(1_000));
+        }
+        if let Ok(seconds) = after.parse::<f64>() {
+            return (seconds.is_finite() && (0.0..1e9).contains(&seconds)).then_some((seconds * 1_000.0).ceil() as u64);
+        }
+        let at = chrono::DateTime::parse_from_rfc2822(after).ok()?.timestamp_millis();
+        Some(u64::try_from(at.saturating_sub(self.clock.now().0)).unwrap_or(0))
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    if time.as_millis().is_multiple_of(1_000) {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}
+
+/// The text of an error that is no JSON; a page for people says nothing.
+fn plain(text: &str) -> Words {
+    let text = text.trim();
+    let message = if text.starts_with('<') { String::new() } else { text.to_owned() };
+    Words { message, ..Words::default() }
+}
+
+/// `{"error": {"message", "type", "code"}}` and what else providers make of it.
+fn read(value: &Value) -> Words {
+    let error = value.get("error").unwrap_or(value);
+    let error = error.as_array().and_then(|errors| errors.first()).unwrap_or(error);
+    let text = |key: &str| error.get(key).and_then(Value::as_str);
+    let message = text("message").or_else(|| error.as_str()).or_else(|| text("detail"));
+    let kinds: Vec<&str> = ["code", "type", "status"].into_iter().filter_map(text).collect();
+    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    Words {
+        message: message.unwrap_or_default().to_owned(),
+        kind: kinds.join(" ").to_ascii_lowercase(),
+        status: status.filter(|status| (400..600).contains(status)),
+    }
+}
+
+/// The status that a failure would have had, had it come before the answer began.
+fn status_of(kind: &str) -> u16 {
+    const KINDS: &[(&str, u16)] = &[
+        ("overloaded", 529),
+        ("rate_limit", 429),
+        ("quota", 429),
+        ("authentication", 401),
+        ("api_key", 401),
+        ("permission", 403),
+        ("not_found", 404),
+        ("too_large", 413),
+        ("invalid_request", 400),
+        ("timeout", 408),
+    ];
+    KINDS.iter().find(|(word, _)| kind.contains(word)).map_or(500, |(_, status)| *status)
+}
+
+fn code_of(status: u16, words: &Words) -> &'static str {
+    let message = words.message.to_ascii_lowercase();
+    let says = |word: &str| words.kind.contains(word) || message.contains(word);
+    match status {
+        402 => "no-credit",
+        429 if says("insufficient_quota") || says("credit balance") => "no-credit",
+        429 => "rate-limited",
+        401 => "refused-key",
+        403 if says("rate limit") => "rate-limited",
+        403 => "refused-key",
+        404 => "unknown-model",
+        408 => "timed-out",
+        413 => "too-long",
+        400 | 422 if TOO_LONG.iter().any(|word| says(word)) => "too-long",
+        400 if words.kind.contains("model_not_found") => "unknown-model",
+        400 if says("credit balance") => "no-credit",
+        400 if says("api key not valid") => "refused-key",
+        400..=499 => "bad-request",
+        503 | 529 => "overloaded",
+        _ => "provider-failed",
+    }
+}
+
+/// How providers say that the conversation does not fit.
+const TOO_LONG: &[&str] = &[
+    "context_length_exceeded",
+    "maximum context length",
+    "prompt is too long",
+    "exceeds the context",
+    "context window",
+];

@@ -1,0 +1,120 @@
+//! The HTTP of providers: one request, and its reply read piece by piece up to a bound. No redirect is followed: the
+//! request has a key that is meant for one server.
+
+use std::sync::Once;
+use std::time::Duration;
+
+use portolan_core::chat::Unanswered;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Response, Url, redirect};
+
+use super::failure::Speaker;
+
+/// How long an answer may take, and how large it may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take to reach the server.
+    pub connect: Duration,
+    /// How long nothing may come of an answer that has begun, or that is to come in pieces.
+    pub idle: Duration,
+    /// How long an answer may take in all.
+    pub whole: Duration,
+    /// The largest answer, in bytes of its JSON, or of what its pieces add up to.
+    pub max_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connect: Duration::from_secs(10),
+            // Models may think for minutes before they say a word.
+            idle: Duration::from_secs(300),
+            whole: Duration::from_secs(900),
+            // The longest answers of today have some 128000 tokens, which is about half a megabyte.
+            max_bytes: 8 << 20,
+        }
+    }
+}
+
+/// The most of an error's text that is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+pub(super) fn client(limits: &Limits, base: &Url) -> Result<Client, String> {
+    static PROVIDER: Once = Once::new();
+    // Whoever installed another one before us has their reasons.
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    let client = Client::builder()
+        .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(limits.connect)
+        .redirect(redirect::Policy::none());
+    // A proxy cannot know what this machine calls itself.
+    let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let client = if is_local { client.no_proxy() } else { client };
+    client.build().map_err(|error| crate::servers::http::explained(&error))
+}
+
+/// A reply whose status is that of success.
+pub(super) struct Reply {
+    response: Response,
+    idle: Duration,
+}
+
+impl Reply {
+    /// Its media type, in lower case and without parameters.
+    pub(super) fn media_type(&self) -> String {
+        let value = self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The next piece of it; nothing at its end.
+    pub(super) async fn piece(&mut self, speaker: &Speaker) -> Result<Option<Vec<u8>>, Unanswered> {
+        match tokio::time::timeout(self.idle, self.response.chunk()).await {
+            Ok(Ok(piece)) => Ok(piece.map(Vec::from)),
+            Ok(Err(error)) => Err(speaker.broken(&error)),
+            Err(_elapsed) => Err(speaker.silent(self.idle)),
+        }
+    }
+
+    /// All of it.
+    pub(super) async fn whole(mut self, max: usize, speaker: &Speaker) -> Result<Vec<u8>, Unanswered> {
+        let announced = self.response.content_length().and_then(|length| usize::try_from(length).ok());
+        if announced.is_some_and(|length| length > max) {
+            return Err(speaker.too_large(max));
+        }
+        let mut body = Vec::new();
+        while let Some(piece) = self.piece(speaker).await? {
+            if body.len() + piece.len() > max {
+                return Err(speaker.too_large(max));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body)
+    }
+}
+
+/// Sends a request, and waits for the head of its reply. What the provider refuses is told in its own words.
+pub(super) async fn post(
+    client: &Client,
+    url: Url,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    limits: &Limits,
+    speaker: &Speaker,
+) -> Result<Reply, Unanswered> {
+    let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
+    let response = request.send().await.map_err(|error| speaker.unreachable(&error))?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let mut reply = Reply { response, idle: limits.idle };
+    if status.is_success() {
+        return Ok(reply);
+    }
+    let mut text = Vec::new();
+    // An error that breaks off is the same error.
+    while text.len() < MAX_ERROR_BYTES
+        && let Ok(Some(piece)) = reply.piece(speaker).await
+    {
+        text.extend_from_slice(&piece);
+    }
+    text.truncate(MAX_ERROR_BYTES);
+    Err(speaker.refused(status.as_u16(), &headers, &String::from_utf8_lossy(&text)))
+}

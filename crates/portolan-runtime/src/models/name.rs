@@ -1,0 +1,205 @@
+//! The names of models: `provider:model`, `provider:model@base-url` and `scripted:FILE`.
+
+use std::fmt;
+
+use portolan_core::diagnostic::{clip, closest};
+use reqwest::Url;
+
+use super::OpenError;
+use super::providers::{PROVIDERS, Provider, provider};
+
+/// How scripted models are named.
+const SCRIPTED: &str = "scripted";
+/// The longest name, in bytes.
+const MAX_NAME_BYTES: usize = 2_048;
+
+/// The name of a model, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelName {
+    /// A model of a provider.
+    Provided {
+        /// The provider.
+        provider: &'static Provider,
+        /// The model, as the provider calls it.
+        model: String,
+        /// Where it is asked, when not where the provider usually is.
+        base: Option<Url>,
+    },
+    /// Answers that were written down, in this file.
+    Scripted(String),
+}
+
+impl ModelName {
+    /// Takes a name apart.
+    ///
+    /// # Errors
+    /// It is no such name, its provider is not known, or its address is none that can be asked.
+    pub fn parse(text: &str) -> Result<ModelName, OpenError> {
+        let wrong = |what: String, help: &str| OpenError::new("bad-model-name", what, help);
+        let shown = clip(text);
+        let form = "write it as `provider:model`, such as `openai:gpt-4o-mini`, or `scripted:FILE`";
+        if text.len() > MAX_NAME_BYTES {
+            return Err(wrong(format!("the model name `{shown}` is too long"), form));
+        }
+        let Some((first, rest)) = text.split_once(':') else {
+            return Err(wrong(format!("the model `{shown}` has no provider"), form));
+        };
+        if rest.trim().is_empty() || rest.trim() != rest {
+            return Err(wrong(
+                format!("the model name `{shown}` has nothing after its provider, or blanks there"),
+                form,
+            ));
+        }
+        if first == SCRIPTED {
+            return Ok(ModelName::Scripted(rest.to_owned()));
+        }
+        let provider = provider(first).ok_or_else(|| unknown(first))?;
+        // Some models have an `@` in their names; only one with an address behind it begins the address.
+        let (model, base) = match rest.find("@http://").or_else(|| rest.find("@https://")) {
+            Some(at) => (&rest[..at], Some(address(provider, &rest[at + 1..])?)),
+            None => (rest, None),
+        };
+        if model.is_empty() || model.contains(char::is_control) {
+            return Err(wrong(format!("the model name `{shown}` does not say which model of `{provider}`"), form));
+        }
+        Ok(ModelName::Provided { provider, model: model.to_owned(), base })
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelName::Provided { provider, model, base: None } => write!(f, "{provider}:{model}"),
+            ModelName::Provided { provider, model, base: Some(base) } => write!(f, "{provider}:{model}@{base}"),
+            ModelName::Scripted(file) => write!(f, "{SCRIPTED}:{file}"),
+        }
+    }
+}
+
+/// An address that a model is asked at. Ollama is usually named without the path of its protocol.
+pub(super) fn address(provider: &Provider, text: &str) -> Result<Url, OpenError> {
+    let wrong = |why: String| {
+        let help = "write it as `https://host/path`, and keep keys in the environment";
+        OpenError::new(
+            "bad-model-name",
+            format!("the address `{}` of the model cannot be asked: {why}", shown(text)),
+            help,
+        )
+    };
+    let mut url = Url::parse(text).map_err(|error| wrong(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong(format!("it begins with `{}:`", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("it has more than a host and a path".to_owned()));
+    }
+    if provider.name.starts_with("ollama") && url.path() == "/" {
+        url.set_path("/v1");
+    }
+    Ok(url)
+}
+
+/// An address without what may be a password in it.
+fn shown(text: &str) -> String {
+    match text.split_once('@') {
+        Some((_, host)) => format!("…@{}", clip(host)),
+        None => clip(text.split('?').next().unwrap_or(text)),
+    }
+}
+
+fn unknown(name: &str) -> OpenError {
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).chain([SCRIPTED]).collect();
+    let near = closest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+    let all = names.join(", ");
+    let help = format!(
+        "{}there are {all}; any other server that speaks as OpenAI does is `openai:model@base-url`",
+        near.unwrap_or_default()
+    );
+    OpenError::new("unknown-provider", format!("there is no provider `{}` of models", clip(name)), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let told = |text: &str| match ModelName::parse(text) {
+            Ok(ModelName::Provided { provider, model, base }) => {
+                format!("{provider} | {model} | {}", base.map_or("its own".to_owned(), |base| base.to_string()))
+            }
+            Ok(ModelName::Scripted(file)) => format!("scripted | {file}"),
+            Err(error) => format!("{}: {}", error.code, error.message),
+        };
+        let names = [
+            "openai:gpt-4o-mini",
+            "openai:qwen@http://127.0.0.1:8080/v1",
+            "anthropic:claude-sonnet-4-5",
+            "ollama:llama3:8b",
+            "ollama:llama3@http://10.0.0.2:11434",
+            "gemini:gemini-2.5-flash",
+            "fireworks:accounts/a@b/models/c",
+            "scripted:tests/answers.yaml",
+            "gpt-4o",
+            "",
+            "openai:",
+            "openai: x",
+            "openai:@http://127.0.0.1",
+            "opnai:gpt-4o",
+            "openai:x@http://user:hunter2@host/v1",
+            "openai:x@https://host/v1?key=hunter2",
+            "openai:x@http://",
+        ];
+        let all: String = names.iter().map(|name| format!("{name}\n    {}\n", told(name))).collect();
+        expect![[r#"
+            openai:gpt-4o-mini
+                openai | gpt-4o-mini | its own
+            openai:qwen@http://127.0.0.1:8080/v1
+                openai | qwen | http://127.0.0.1:8080/v1
+            anthropic:claude-sonnet-4-5
+                anthropic | claude-sonnet-4-5 | its own
+            ollama:llama3:8b
+                ollama | llama3:8b | its own
+            ollama:llama3@http://10.0.0.2:11434
+                ollama | llama3 | http://10.0.0.2:11434/v1
+            gemini:gemini-2.5-flash
+                gemini | gemini-2.5-flash | its own
+            fireworks:accounts/a@b/models/c
+                fireworks | accounts/a@b/models/c | its own
+            scripted:tests/answers.yaml
+                scripted | tests/answers.yaml
+            gpt-4o
+                bad-model-name: the model `gpt-4o` has no provider
+
+                bad-model-name: the model `` has no provider
+            openai:
+                bad-model-name: the model name `openai:` has nothing after its provider, or blanks there
+            openai: x
+                bad-model-name: the model name `openai: x` has nothing after its provider, or blanks there
+            openai:@http://127.0.0.1
+                bad-model-name: the model name `openai:@http://127.0.0.1` does not say which model of `openai`
+            opnai:gpt-4o
+                unknown-provider: there is no provider `opnai` of models
+            openai:x@http://user:hunter2@host/v1
+                bad-model-name: the address `…@host/v1` of the model cannot be asked: it has more than a host and a path
+            openai:x@https://host/v1?key=hunter2
+                bad-model-name: the address `https://host/v1` of the model cannot be asked: it has more than a host and a path
+            openai:x@http://
+                bad-model-name: the address `http://` of the model cannot be asked: empty host
+        "#]].assert_eq(&all);
+        let error = ModelName::parse("opnai:gpt-4o").expect_err("no provider");
+        expect!["did you mean `openai`? there are aihubmix, aliyun, anthropic, api_route, atlascloud, baidu, bigmodel, cloudgpu, cohere, deepseek, fireworks, gemini, github, groq, heabsy, kimi, mimo, minimax, mistral, moonshot, nebius, ollama, ollama_cloud, omlx, open_router, openai, opencode_go, qwen_cloud, requesty, runcrate, together, xai, zai, scripted; any other server that speaks as OpenAI does is `openai:model@base-url`"].assert_eq(&error.help);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_is_shown_is_read_the_same(text in "(openai|ollama|scripted|x)?:?[a-z@:/.é\u{1b}]{0,20}(@http://h[a-z/@:?#0-9]{0,12})?") {
+            if let Ok(name) = ModelName::parse(&text) {
+                prop_assert_eq!(ModelName::parse(&name.to_string()).expect("the same"), name);
+            }
+        }
+    }
+}

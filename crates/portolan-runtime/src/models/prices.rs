@@ -1,0 +1,70 @@
+//! What models cost: the table that comes with Portolan, changed by a project's file, and that by the user's own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use portolan_core::chat::prices::Prices;
+use portolan_core::source::Source;
+
+use super::{Answering, Model, OpenError, Question, Sink, Variables, read_file};
+
+/// The table that comes with Portolan.
+pub const SHIPPED: &str = include_str!("prices.yaml");
+
+/// Where a project writes its prices down.
+pub const FILE: &str = ".portolan/prices.yaml";
+
+/// Where a user does, below `$XDG_CONFIG_HOME`, or `~/.config` where that is not set.
+pub const USER_FILE: &str = "portolan/prices.yaml";
+
+/// All that is known: the shipped prices, those of the project, and those of the user, who has the last word. An agent
+/// that works in the project can write there; what caps its spending must not be its own to change.
+///
+/// # Errors
+/// A file cannot be read, or has faults; all of them are told.
+pub fn load(project: &Path, variables: &Variables) -> Result<Prices, OpenError> {
+    let user = match variables.get("XDG_CONFIG_HOME") {
+        Some(folder) => Some(Path::new(&folder).to_path_buf()),
+        None => variables.get("HOME").map(|home| Path::new(&home).join(".config")),
+    };
+    let mut prices = read(&Source::new("the shipped prices", SHIPPED))?;
+    for file in [Some(project.join(FILE)), user.map(|folder| folder.join(USER_FILE))].into_iter().flatten() {
+        if file.exists() {
+            prices = prices.with(read(&read_file(&file)?)?);
+        }
+    }
+    Ok(prices)
+}
+
+fn read(source: &Source) -> Result<Prices, OpenError> {
+    let (prices, faults) = Prices::read(source);
+    prices.ok_or_else(|| OpenError::of_faults("bad-prices", source, &faults))
+}
+
+/// A model whose answers say what they cost, where that is known.
+pub struct Priced {
+    model: Arc<dyn Model>,
+    prices: Arc<Prices>,
+}
+
+impl Priced {
+    /// What `model` says costs what `prices` have for its name.
+    pub fn new(model: Arc<dyn Model>, prices: Arc<Prices>) -> Priced {
+        Priced { model, prices }
+    }
+}
+
+impl Model for Priced {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+        let asked = self.model.ask(question, sink);
+        Box::pin(async move {
+            let mut answer = asked.await?;
+            answer.cost_microdollars = self.prices.cost(self.name(), &answer.usage);
+            Ok(answer)
+        })
+    }
+}

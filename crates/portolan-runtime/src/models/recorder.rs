@@ -1,0 +1,57 @@
+//! What a model says is written down as it comes, as a file that [`Script`](super::Script) plays.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portolan_core::chat::script::{Scripted, written};
+use portolan_core::chat::{Answer, Unanswered};
+
+use super::{Answering, Model, Question, Sink};
+
+/// A model whose answers are written down.
+///
+/// What only its provider understands, such as signatures of thoughts, is left out: a script stands for any model.
+pub struct Recorder {
+    model: Arc<dyn Model>,
+    /// One place for each request, in the order in which they came; empty until it is answered.
+    places: Mutex<Vec<Option<Scripted>>>,
+}
+
+impl Recorder {
+    /// Writes down what `model` says.
+    pub fn new(model: Arc<dyn Model>) -> Recorder {
+        Recorder { model, places: Mutex::new(Vec::new()) }
+    }
+
+    /// What was answered so far, as the text of a file. What nobody waited for is not in it.
+    pub fn text(&self) -> String {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        written(&places.iter().flatten().cloned().collect::<Vec<Scripted>>())
+    }
+
+    fn begin(&self) -> usize {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.push(None);
+        places.len() - 1
+    }
+
+    fn put(&self, place: usize, asker: Option<&str>, says: Result<Answer, Unanswered>) {
+        let line = Scripted { to: asker.map(str::to_owned), repeat: false, delay_ms: 0, says };
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(line);
+    }
+}
+
+impl Model for Recorder {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+        let place = self.begin();
+        let asked = self.model.ask(question, sink);
+        Box::pin(async move {
+            let says = asked.await;
+            self.put(place, question.asker, says.clone());
+            says
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Asking again what may pass: with longer and longer waits, each a little different, so that many who were refused
+//! together do not come back together.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use portolan_core::chat::{Answer, Unanswered};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{Answering, Model, Question, Sink};
+
+/// When and how often it is asked again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// How often it is asked in all; 0 is 1.
+    pub attempts: u32,
+    /// The wait after the first failure. Each further one is twice as long.
+    pub first: Duration,
+    /// The longest wait that is chosen by oneself.
+    pub longest: Duration,
+    /// How long one attempt may take.
+    pub attempt: Duration,
+    /// How long all attempts and waits may take together. What a provider asks for is waited if it fits in.
+    pub total: Duration,
+    /// What chance is drawn from: the same seed gives the same waits.
+    pub seed: u64,
+}
+
+impl Default for Backoff {
+    fn default() -> Backoff {
+        Backoff {
+            attempts: 5,
+            first: Duration::from_millis(500),
+            longest: Duration::from_secs(30),
+            attempt: Duration::from_secs(900),
+            total: Duration::from_secs(1_800),
+            seed: 0,
+        }
+    }
+}
+
+impl Backoff {
+    /// How long is waited after so many failures: between half and all of what is due, or what the provider asks for
+    /// where that is longer.
+    fn wait(&self, failures: u32, asked_for: Option<u64>, chance: &mut fastrand::Rng) -> Duration {
+        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(31));
+        let due = self.first.saturating_mul(doubled).min(self.longest);
+        let due = due.mul_f64(0.5 + chance.f64() / 2.0);
+        asked_for.map_or(due, |asked_for| due.max(Duration::from_millis(asked_for)))
+    }
+}
+
+/// A model that is asked again where that may help.
+pub struct Retrying {
+    model: Arc<dyn Model>,
+    backoff: Backoff,
+    chance: Mutex<fastrand::Rng>,
+}
+
+impl Retrying {
+    /// Asks `model` again by these rules.
+    pub fn new(model: Arc<dyn Model>, backoff: Backoff) -> Retrying {
+        let chance = Mutex::new(fastrand::Rng::with_seed(backoff.seed));
+        Retrying { model, backoff, chance }
+    }
+
+    async fn asked(&self, question: Question<'_>, sink: Option<&dyn Sink>) -> Result<Answer, Unanswered> {
+        let end = Instant::now() + self.backoff.total;
+        let mut failures = 0;
+        loop {
+            let left = self.backoff.attempt.min(end.saturating_duration_since(Instant::now()));
+            let failure = match timeout(left, self.model.ask(question, sink)).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(failure)) => failure,
+                Err(_elapsed) => late(left),
+            };
+            failures += 1;
+            if !failure.may_pass || failures >= self.backoff.attempts.max(1) {
+                return Err(counted(failure, failures));
+            }
+            let wait = {
+                let mut chance = self.chance.lock().unwrap_or_else(PoisonError::into_inner);
+                self.backoff.wait(failures, failure.retry_after_ms, &mut chance)
+            };
+            // Waiting in vain helps nobody: what may pass later is told at once.
+            if wait >= end.saturating_duration_since(Instant::now()) {
+                return Err(counted(failure, failures));
+            }
+            sleep(wait).await;
+            sink.into_iter().for_each(Sink::on_restart);
+        }
+    }
+}
+
+fn late(after: Duration) -> Unanswered {
+    Unanswered::new("timed-out", format!("the model did not answer within {} ms", after.as_millis()))
+}
+
+fn counted(failure: Unanswered, failures: u32) -> Unanswered {
+    if failures < 2 {
+        return failure;
+    }
+    Unanswered { message: format!("{} (asked {failures} times)", failure.message), ..failure }
+}
+
+impl Model for Retrying {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+        Box::pin(self.asked(question, sink))
+    }
+}

@@ -1,0 +1,106 @@
+//! A model whose answers were written down. It needs no provider, and says the same each time.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use portolan_core::chat::script::{self, Scripted};
+use portolan_core::chat::{Answer, Role, Unanswered};
+use portolan_core::diagnostic::clip;
+use portolan_core::source::Source;
+
+use super::{Answering, Model, OpenError, Question, Sink, read_file};
+
+/// Answers that are played in their order: to each request the first that is left and meant for it, and where none is,
+/// the first that is left and meant for anybody.
+///
+/// One that is meant for the name of whoever asks goes before one that is meant for a text. So branches that ask at the
+/// same time get the same answers in whichever order they come, as long as theirs are written for them by name.
+pub struct Script {
+    name: String,
+    lines: Vec<Scripted>,
+    /// Which of them were given.
+    given: Mutex<Vec<bool>>,
+}
+
+impl Script {
+    /// Plays these answers.
+    pub fn new(name: impl Into<String>, lines: Vec<Scripted>) -> Script {
+        let given = Mutex::new(vec![false; lines.len()]);
+        Script { name: name.into(), lines, given }
+    }
+
+    /// Plays the answers of a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has faults; all of them are told.
+    pub fn open(path: &Path, name: &str) -> Result<Script, OpenError> {
+        Script::read(&read_file(path)?, name)
+    }
+
+    /// Plays the answers of a text.
+    ///
+    /// # Errors
+    /// It has faults; all of them are told.
+    pub fn read(source: &Source, name: &str) -> Result<Script, OpenError> {
+        let (lines, faults) = script::answers(source);
+        let lines = lines.ok_or_else(|| OpenError::of_faults("bad-script", source, &faults))?;
+        Ok(Script::new(name, lines))
+    }
+
+    /// How many answers nobody has asked for.
+    pub fn left(&self) -> usize {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
+    }
+
+    fn next(&self, question: &Question<'_>) -> Result<&Scripted, Unanswered> {
+        let said = last_words(question);
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = |to: &Option<String>| to.is_some() && to.as_deref() == question.asker;
+        let quoted = |to: &Option<String>| to.as_deref().is_some_and(|to| said.contains(to));
+        let anybody = |to: &Option<String>| to.is_none();
+        let find = |is_meant: &dyn Fn(&Option<String>) -> bool| {
+            self.lines.iter().zip(given.iter()).position(|(line, given)| (line.repeat || !given) && is_meant(&line.to))
+        };
+        let at =
+            find(&named).or_else(|| find(&quoted)).or_else(|| find(&anybody)).ok_or_else(|| unexpected(question))?;
+        given[at] = true;
+        Ok(&self.lines[at])
+    }
+}
+
+/// The last thing that the user said.
+fn last_words<'q>(question: &Question<'q>) -> &'q str {
+    let user = question.request.messages.iter().rfind(|message| message.role == Role::User);
+    user.and_then(|message| message.content.as_deref()).unwrap_or_default()
+}
+
+fn unexpected(question: &Question<'_>) -> Unanswered {
+    let asker = question.asker.map(|asker| format!(" of `{}`", clip(asker))).unwrap_or_default();
+    let said = clip(&last_words(question).replace(char::is_control, " "));
+    let message =
+        format!("no answer is left for a request{asker} that ends in `{said}`; write one, or let one `repeat`");
+    Unanswered::new("not-scripted", message)
+}
+
+impl Model for Script {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+        // Whoever asks first is answered first, whenever its future is looked at.
+        let line = self.next(&question);
+        Box::pin(async move {
+            let line = line?;
+            if line.delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(line.delay_ms)).await;
+            }
+            let answer: Answer = line.says.clone()?;
+            if let (Some(sink), Some(text)) = (sink, &answer.message.content) {
+                sink.on_text(text);
+            }
+            Ok(answer)
+        })
+    }
+}
