@@ -1,7 +1,8 @@
 //! Portolan's drive: where runs are kept, how checks are performed, and the one [`service`] that every face calls.
 //!
 //! The decisions are `portolan-core`'s; this crate loads, keeps, performs and locks. It knows tokio, SQLite and
-//! processes, and MCP as a client of the [`servers`] that workflows call; it knows no terminal, and serves no face.
+//! processes, MCP as a client of the [`servers`] that workflows call, and language [`models`]; it knows no terminal, and
+//! serves no face.
 //!
 //! # Example
 //! A workflow of the catalogue, led through in memory:
@@ -69,6 +70,7 @@ pub mod runner;
 pub mod script;
 pub mod servers;
 pub mod service;
+pub mod states;
 pub mod store;
 pub mod supervisor;
 pub mod tasks;

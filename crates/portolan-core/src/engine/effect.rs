@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::graph::{Check, CheckBy, Kind, Workflow};
-use crate::run::{EffectId, Frame, FramePath, Place, Run};
+use super::decide::{asked_for, outside};
+use super::judge;
+use crate::chat::{Arguments, Request, shown};
+use crate::graph::{Check, CheckBy, Finding, Kind, State, Worker, Workflow};
+use crate::run::{Attempt, Doing, EffectId, Frame, FramePath, Patience, Place, Run, Talk};
 use crate::value::{NodeId, Timestamp, WorkflowId};
 
 /// Something to perform or to present.
@@ -38,6 +41,80 @@ pub enum Effect {
     },
     /// A tool is called.
     Call(ToolCall),
+    /// A model is asked.
+    Complete(ModelUse),
+    /// A tool is used that a model has asked for.
+    Use(ToolUsed),
+    /// A function works on a state.
+    Work(FunctionUse),
+}
+
+/// A request to a model, with everything that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelUse {
+    /// At which position. Together with `since`, `turn` and `vote` it names the request: it is settled once, however often
+    /// it is made.
+    pub frame: FramePath,
+    /// The state.
+    pub node: NodeId,
+    /// The revision at which the state was entered, to be quoted.
+    pub since: u64,
+    /// The number of the request, to be quoted.
+    pub turn: u32,
+    /// Which judge it is, from 0; nothing for the model that works.
+    pub vote: Option<u32>,
+    /// The flow whose state it is.
+    pub flow: WorkflowId,
+    /// What is asked. Where it names no model, the definition names none.
+    pub request: Request,
+    /// Not before then: somebody who did not answer is left alone for a while.
+    pub not_before: Option<Timestamp>,
+}
+
+/// A tool that a model has asked for, with everything that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUsed {
+    /// At which position. Together with `since` and `call` it names the use: it is settled once.
+    pub frame: FramePath,
+    /// The state.
+    pub node: NodeId,
+    /// The revision at which the state was entered, to be quoted.
+    pub since: u64,
+    /// The name of the call in the conversation, to be quoted.
+    pub call: String,
+    /// The flow whose state it is.
+    pub flow: WorkflowId,
+    /// The tool, as the definition has it.
+    pub tool: String,
+    /// Its arguments: an object, which nobody has compared with the tool's schema yet.
+    pub arguments: Arc<Value>,
+}
+
+/// Work for a function that whoever embeds the engine has registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionUse {
+    /// At which position. Together with `since` and `turn` it names the work: it is settled once.
+    pub frame: FramePath,
+    /// The state.
+    pub node: NodeId,
+    /// The revision at which the state was entered, to be quoted.
+    pub since: u64,
+    /// The number of the request, to be quoted.
+    pub turn: u32,
+    /// The flow whose state it is.
+    pub flow: WorkflowId,
+    /// The function.
+    pub function: String,
+    /// What it works on.
+    pub input: Arc<Value>,
+    /// The variables.
+    pub shared: Map<String, Value>,
+    /// The number of the attempt, from 0.
+    pub attempt: u32,
+    /// What the attempt before came to, and what was found of it.
+    pub last: Option<Attempt>,
+    /// Not before then.
+    pub not_before: Option<Timestamp>,
 }
 
 /// A call of a tool, with everything that it needs.
@@ -120,6 +197,12 @@ impl Run {
                     effects.push(Effect::Continue { frame: path, node: node.clone(), since: frame.since });
                 }
                 Place::Calling { .. } => effects.extend(self.call(workflow, path, frame).map(Effect::Call)),
+                Place::Conversing { node, talk } => {
+                    let at = At { workflow, path: &path, frame, node };
+                    if let Kind::State(state) = &workflow.flow(&frame.flow).step(node).node.kind {
+                        at.talking(state, talk, &mut effects);
+                    }
+                }
                 Place::Each { .. }
                 | Place::Looping { .. }
                 | Place::Forked { .. }
@@ -171,5 +254,109 @@ impl Run {
             text_first: flow.program.as_ref().is_some_and(|program| program.text_first),
             after_crash: if call.idempotent { AfterCrash::Repeat } else { AfterCrash::Ask },
         })
+    }
+}
+
+/// A state at work, and where.
+struct At<'r> {
+    workflow: &'r Workflow,
+    path: &'r FramePath,
+    frame: &'r Frame,
+    node: &'r NodeId,
+}
+
+impl At<'_> {
+    /// What a state has to be done for it.
+    fn talking(&self, state: &State, talk: &Talk, effects: &mut Vec<Effect>) {
+        match &talk.doing {
+            Doing::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
+            Doing::Using { settled } => {
+                let open = asked_for(talk).iter().filter(|call| !settled.iter().any(|(id, _)| *id == call.id));
+                let names = shown(state.tools.iter().map(|tool| tool.value.as_str()));
+                effects.extend(open.filter_map(|call| {
+                    let at = names.iter().position(|name| *name == call.name)?;
+                    let Arguments::Json(arguments) = &call.arguments else { return None };
+                    Some(Effect::Use(ToolUsed {
+                        frame: self.path.clone(),
+                        node: self.node.clone(),
+                        since: self.frame.since,
+                        call: call.id.clone(),
+                        flow: self.frame.flow.clone(),
+                        tool: state.tools[at].value.clone(),
+                        arguments: arguments.clone(),
+                    }))
+                }));
+            }
+            Doing::Checking { settled, .. } => {
+                let all = outside(state.key_results.iter(), talk.attempt);
+                let open = all.filter(|(check, _)| !settled.iter().any(|(known, _)| known == check));
+                effects.extend(open.filter_map(|(check, result)| {
+                    let Finding::Check(by) = &result.by else { return None };
+                    let (frame, node, since) = (self.path.clone(), self.node.clone(), self.frame.since);
+                    let id = EffectId { frame, node, since, check };
+                    let (check, claims) = (by.clone(), Arc::default());
+                    Some(Effect::Perform(Work { id, check, claims, after_crash: AfterCrash::Repeat }))
+                }));
+            }
+            Doing::Judging { output, votes, patience, .. } => {
+                let request = judge::request(state, output);
+                let open = (0..).zip(votes).filter(|(_, vote)| vote.is_none());
+                effects.extend(open.map(|(vote, _)| {
+                    let request = self.with_model(request.clone());
+                    Effect::Complete(self.request(talk, Some(vote), request, *patience))
+                }));
+            }
+            Doing::Held { .. } => {}
+        }
+    }
+
+    fn asking(&self, state: &State, talk: &Talk, patience: Patience) -> Option<Effect> {
+        Some(match &state.work {
+            Worker::Nobody => return None,
+            Worker::Model(asking) => {
+                let tools = state.tools.iter().map(|tool| tool.value.clone()).collect();
+                let request = self.with_model(Request {
+                    model: asking.model.clone(),
+                    messages: talk.messages.clone(),
+                    tools: Arc::new(tools),
+                    settings: asking.settings.clone(),
+                    answer_schema: asking.schema.as_ref().map(|schema| Arc::new(schema.value().clone())),
+                });
+                Effect::Complete(self.request(talk, None, request, patience))
+            }
+            Worker::Function(function) => Effect::Work(FunctionUse {
+                frame: self.path.clone(),
+                node: self.node.clone(),
+                since: self.frame.since,
+                turn: talk.turn,
+                flow: self.frame.flow.clone(),
+                function: function.value.clone(),
+                input: talk.input.clone(),
+                shared: self.frame.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default(),
+                attempt: talk.attempt,
+                last: talk.failed.last().cloned(),
+                not_before: patience.not_before,
+            }),
+        })
+    }
+
+    /// The model of the whole definition, where the state names none.
+    fn with_model(&self, request: Request) -> Request {
+        let of_flow = || self.workflow.flow(&self.frame.flow).program.as_ref()?.model.clone();
+        let of_root = || self.workflow.root().program.as_ref()?.model.clone();
+        Request { model: request.model.clone().or_else(of_flow).or_else(of_root), ..request }
+    }
+
+    fn request(&self, talk: &Talk, vote: Option<u32>, request: Request, patience: Patience) -> ModelUse {
+        ModelUse {
+            frame: self.path.clone(),
+            node: self.node.clone(),
+            since: self.frame.since,
+            turn: talk.turn,
+            vote,
+            flow: self.frame.flow.clone(),
+            request,
+            not_before: patience.not_before,
+        }
     }
 }

@@ -43,6 +43,7 @@ fn frame_fits(workflow: &Workflow, frame: &Frame, loops: &[NodeId]) -> Result<()
         Place::Within { .. } => matches!(kind, Kind::Subflow { .. }),
         Place::Calling { .. } => matches!(kind, Kind::Call(_)),
         Place::Each { .. } => matches!(kind, Kind::Each(_)),
+        Place::Conversing { .. } => matches!(kind, Kind::State(_)),
         Place::Looping { .. } => matches!(kind, Kind::Loop(_)),
         Place::Passing { .. } => workflow.flow(&frame.flow).program.is_some(),
         Place::Waiting { .. } | Place::Arrived { .. } | Place::Ended { .. } => true,

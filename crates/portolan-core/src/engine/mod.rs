@@ -7,15 +7,18 @@
 mod decide;
 mod effect;
 mod fits;
+mod judge;
 mod migrate;
 mod permit;
 mod rejection;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub use decide::{decide, open};
-pub use effect::{AfterCrash, Effect, ToolCall, Work};
+pub use effect::{AfterCrash, Effect, FunctionUse, ModelUse, ToolCall, ToolUsed, Work};
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;
 pub use permit::{GUARD as TOOLS_GUARD, permit};
 pub use rejection::{Rejection, Why};
+pub use shared::{SHARED_GET, SHARED_SET, shared_tool};

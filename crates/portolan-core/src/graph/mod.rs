@@ -9,6 +9,7 @@ mod check;
 mod phase;
 mod program;
 mod server;
+mod state;
 mod workflow;
 
 use std::collections::BTreeSet;
@@ -32,6 +33,9 @@ pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOU
 pub use phase::{Phase, ToolRules};
 pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
+pub use state::{
+    Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
+};
 pub use workflow::{Exits, Failing, Flow, Step, Workflow};
 
 /// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
@@ -186,6 +190,8 @@ pub enum Kind {
     Call(Box<Call>),
     /// Runs another workflow once for each item of an array.
     Each(Box<Each>),
+    /// Is worked on until its key results are met.
+    State(Box<State>),
 }
 
 impl Kind {
@@ -207,11 +213,16 @@ impl Kind {
             Kind::Repeat { .. } => "repeat",
             Kind::Call(_) => "mcp",
             Kind::Each(_) => "forEach",
+            Kind::State(_) => "state",
         }
     }
 
     /// The expressions that the node evaluates; the guards stand on its edges.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let state = match self {
+            Kind::State(state) => Some(state),
+            _ => None,
+        };
         let (first, second) = match self {
             Kind::Compute(expr) => (Some(expr), None),
             Kind::Call(call) => (Some(&call.args), call.post.as_ref()),
@@ -220,7 +231,7 @@ impl Kind {
             Kind::Loop(looping) => (Some(looping.condition()), looping.stop.as_ref()),
             _ => (None, None),
         };
-        first.into_iter().chain(second)
+        first.into_iter().chain(second).chain(state.into_iter().flat_map(|state| state.expressions()))
     }
 
     /// The workflow that a node of this kind runs.

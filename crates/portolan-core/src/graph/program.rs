@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Server;
+use super::{Bounds, Server};
 use crate::schema::Schema;
 use crate::source::Spanned;
 
@@ -15,7 +15,7 @@ pub const DEFAULT_MAX_NODES: u64 = 1_000;
 /// How long one run may take where the definition does not say, in milliseconds.
 pub const DEFAULT_MAX_MS: u64 = 300_000;
 /// What makes a graph a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// What its callers are shown as its title.
     pub title: Option<String>,
@@ -27,6 +27,12 @@ pub struct Program {
     pub annotations: Option<Value>,
     /// How far one run may go.
     pub limits: Limits,
+    /// What the states of one run may use up together.
+    pub bounds: Bounds,
+    /// The model that states are worked on by where they name none; nothing where whoever runs it says so.
+    pub model: Option<String>,
+    /// Whether a run that has reached its limits waits for a person; else it fails.
+    pub waits_at_limits: bool,
     /// The servers that the definition brings along.
     pub servers: Vec<Server>,
     /// The names of those that stand in it but could not be read: nothing is known of what they are.

@@ -3,9 +3,10 @@
 
 use super::here::Here;
 use super::situation::{State, retries, state};
+use super::talk;
 use super::{ChildState, Redaction, Viewer};
 use crate::graph::{CheckBy, EndResult, Escalation, Kind, Node, Step, Workflow};
-use crate::run::{BranchState, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor, moves};
+use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor, moves};
 
 /// How much is shown of what a function gives to an agent's workflow.
 const MAX_GIVEN_CHARS: usize = 8_000;
@@ -18,6 +19,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
         Place::Ready { .. } | Place::Checking { .. } => None,
         Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => None,
         Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } | Place::Looping { .. } => None,
+        Place::Conversing { talk, .. } => matches!(talk.doing, Doing::Held { .. }).then_some("hitl"),
         Place::Waiting { .. } => Some("hitl"),
         Place::Arrived { .. } => Some("join"),
         Place::Ended { result: EndResult::Success, .. } => Some("success"),
@@ -64,7 +66,15 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             text.line(format!("## {node}"));
             text.line("→ Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
         }
-        Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => {
+        Place::Conversing { node, talk } if matches!(talk.doing, Doing::Held { .. }) => {
+            text.line(format!("## {node}"));
+            text.line(format!("{}.", talk::sentence(talk)));
+            text.line("A person decides how it goes on: `portolan runs resume` shows what can be said.");
+        }
+        Place::Passing { node }
+        | Place::Calling { node, .. }
+        | Place::Conversing { node, .. }
+        | Place::Each { node, .. } => {
             text.line(format!("## {node}"));
             text.line("The engine executes this step. There is nothing to do but wait.");
         }

@@ -1,8 +1,9 @@
 //! A record of the journal as one line: who did what, and where that led.
 
+use super::talk;
 use crate::diagnostic::{clip, list};
 use crate::run::{
-    Actor, BranchState, Change, Channel, Event, EventKind, FramePath, LoopEnd, Place, Reply, Verdict, WaitingFor,
+    Actor, BranchState, Change, Channel, Doing, Event, EventKind, FramePath, LoopEnd, Place, Reply, Verdict, WaitingFor,
 };
 
 /// One line for an event and what it made true, without its time.
@@ -54,6 +55,9 @@ fn what(event: &EventKind) -> String {
             Reply::Output(_) => format!("took an answer{}", at(frame)),
             Reply::Failed(fault) => format!("took a failure{}: {}", at(frame), clip(&fault.message)),
         },
+        EventKind::Completed { frame, vote, reply, .. } => format!("{}{}", talk::completed(*vote, reply), at(frame)),
+        EventKind::ToolDone { frame, call, done, .. } => format!("{}{}", talk::tool_done(call, done), at(frame)),
+        EventKind::Resumed { frame, with, .. } => format!("{}{}", talk::resumed(with), at(frame)),
         EventKind::Noted { values, .. } => {
             let names: Vec<&str> = values.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
             format!("gave {}", list(&names))
@@ -108,6 +112,8 @@ fn change(change: &Change) -> Option<String> {
             Some(format!("`{node}` ended after {passes} passes: {by}"))
         }
         Change::ItemBegun { index, .. } => Some(format!("item {index} began")),
+        Change::Visited { .. } => None,
+        Change::Talked { said, .. } => talk::said(said),
         Change::ItemDone { index, .. } => Some(format!("item {index} done")),
     }
 }
@@ -118,6 +124,10 @@ fn moved(place: &Place) -> String {
         Place::Checking { node, .. } => format!("checks of `{node}`"),
         Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
         Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),
+        Place::Conversing { node, talk } => match &talk.doing {
+            Doing::Held { why, .. } => format!("`{node}` waits: {}", why.text()),
+            _ => format!("work on `{node}`"),
+        },
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
         Place::Waiting { node, on, .. } => match on {
             WaitingFor::Raised => format!("`{node}` waits for an answer"),

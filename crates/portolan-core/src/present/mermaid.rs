@@ -236,7 +236,7 @@ fn row(node: &Node) -> String {
         }
         Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) => return String::new(),
         Kind::Activity | Kind::Loop(_) | Kind::Repeat { .. } => return String::new(),
-        Kind::Work { .. } | Kind::Subflow { .. } => {}
+        Kind::Work { .. } | Kind::Subflow { .. } | Kind::State(_) => {}
     }
     let brief = &node.brief;
     let cells = [

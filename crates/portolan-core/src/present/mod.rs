@@ -18,6 +18,7 @@ mod picture;
 mod pictures_tests;
 mod redaction;
 mod situation;
+mod talk;
 mod trace;
 
 pub use actions::{Action, Actions, Blocked};
@@ -30,6 +31,7 @@ pub use navigation::{Guidance, Named, Navigator, Numbered, Pass, Whereabouts, ch
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};
+pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
 
 use serde_json::{Map, Value};

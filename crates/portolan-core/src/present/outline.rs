@@ -86,7 +86,8 @@ impl<'w> Outline<'w> {
             return;
         }
         let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
-        let engine = matches!(step.node.kind, Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_));
+        let engine =
+            matches!(step.node.kind, Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) | Kind::State(_));
         if engine {
             if let Failing::Leads(to) = &step.exits.failing {
                 self.rows.push(Row::Detail(way(FAILED, to)));
@@ -200,7 +201,8 @@ fn leads(step: &Step) -> String {
         | Kind::Activity
         | Kind::Loop(_)
         | Kind::Repeat { .. }
-        | Kind::Each(_) => {
+        | Kind::Each(_)
+        | Kind::State(_) => {
             let only = step.exits.on.first().filter(|_| goes_one_way(step));
             only.map(|(_, to)| format!("→ {}", one_line(to.as_str()))).unwrap_or_default()
         }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::talk;
 use crate::graph::{EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
 use crate::value::NodeId;
 
@@ -38,7 +39,7 @@ impl Look {
             Kind::Fork { .. } | Kind::Join { .. } => Look::ForkJoin,
             Kind::Subflow { .. } | Kind::Each(_) => Look::Subflow,
             Kind::Switch | Kind::Loop(_) => Look::Gate,
-            Kind::Compute(_) | Kind::Call(_) | Kind::Activity | Kind::Repeat { .. } => Look::Plain,
+            Kind::Compute(_) | Kind::Call(_) | Kind::State(_) | Kind::Activity | Kind::Repeat { .. } => Look::Plain,
         }
     }
 }
@@ -92,6 +93,7 @@ pub(super) fn small_print(node: &Node) -> String {
         Kind::Subflow { workflow, .. } => Some(format!("runs {}", workflow.value)),
         Kind::Each(each) => Some(format!("runs {} for each item", each.workflow.value)),
         Kind::Call(call) => Some(format!("calls {} of {}", call.tool.value, call.server.value)),
+        Kind::State(state) => talk::small_print(state),
         Kind::Loop(looping) => Some(match &looping.kind {
             LoopKind::ForEach { over, variable } => format!("each {variable} of {}", over.text()),
             LoopKind::While(condition) => format!("while {}", condition.text()),

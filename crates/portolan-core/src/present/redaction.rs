@@ -382,7 +382,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::graph::{Face, Limits};
     use crate::schema::Schema;
     use crate::source::{Span, Spanned};
 
@@ -393,17 +392,9 @@ mod tests {
         let span = Span::default();
         let server = Server { name: "s".to_owned(), span, transport, timeout_ms: None, disabled: false };
         Program {
-            title: None,
-            input: None,
-            output: None,
-            annotations: None,
-            limits: Limits::default(),
             servers: vec![server],
-            unread_servers: Default::default(),
-            face: Face::default(),
             redact: redact.iter().map(|place| (*place).to_owned()).collect(),
-            text_first: false,
-            names_input: false,
+            ..Program::default()
         }
     }
 

@@ -6,7 +6,7 @@ use super::actions::{Actions, actions};
 use super::brief::instructions;
 use super::{ChildState, Viewer};
 use crate::graph::Workflow;
-use crate::run::{BranchState, Frame, FramePath, Place, Run};
+use crate::run::{BranchState, Doing, Frame, FramePath, Place, Run};
 use crate::value::FAILED;
 
 /// A situation.
@@ -123,6 +123,11 @@ pub(super) fn state(place: &Place) -> State {
     match place {
         Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => State::Working,
         Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } | Place::Looping { .. } => State::Working,
+        Place::Conversing { talk, .. } => match talk.doing {
+            Doing::Asking(_) | Doing::Using { .. } => State::Working,
+            Doing::Checking { .. } | Doing::Judging { .. } => State::Checking,
+            Doing::Held { .. } => State::Waiting,
+        },
         Place::Checking { .. } => State::Checking,
         Place::Waiting { .. } => State::Waiting,
         Place::Arrived { .. } | Place::Ended { .. } => State::Ended,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent, Verdict};
+use super::talk::Said;
+use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent, Tallies, Verdict};
 use crate::value::{CheckId, NodeId};
 
 impl Run {
@@ -19,7 +20,7 @@ impl Run {
         let Change::Opened { opening, place } = changes.next()? else { return None };
         let flow = opening.workflow.clone();
         let root = Frame { since: 1, ..Frame::at(flow, place.clone()) };
-        let mut run = Run { revision: 1, opening: opening.clone(), executed: 0, root };
+        let mut run = Run { revision: 1, opening: opening.clone(), executed: 0, tallies: None, root };
         for change in changes {
             run.apply(change);
         }
@@ -79,6 +80,13 @@ impl Run {
             }
             Change::Raised { frame, question } => self.at(frame, |frame| frame.raised.clone_from(question)),
             Change::Led { .. } | Change::Looped { .. } => {}
+            Change::Visited { flow, node } => {
+                let tallies = self.tallies.get_or_insert_default();
+                tallies.run.visits = tallies.run.visits.saturating_add(1);
+                let tally = tallies.states.entry(Tallies::key(flow, node)).or_default();
+                tally.visits = tally.visits.saturating_add(1);
+            }
+            Change::Talked { frame, said } => self.talk(frame, said),
             Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
             Change::Joined { frame } => self.at(frame, join),
             Change::Finished { frame, output, fault } => self.data(frame, |data| {
@@ -92,6 +100,32 @@ impl Run {
                 self.at(frame, |frame| finish_item(frame, *index, output.as_ref()));
             }
         }
+    }
+
+    fn talk(&mut self, path: &FramePath, said: &Said) {
+        let key = self.frame(path).map(|frame| Tallies::key(&frame.flow, frame.place.node()));
+        match (said, key) {
+            (Said::Spent(spend), Some(key)) => {
+                let tallies = self.tallies.get_or_insert_default();
+                tallies.run.spend = tallies.run.spend.and(*spend);
+                let tally = tallies.states.entry(key).or_default();
+                tally.spend = tally.spend.and(*spend);
+            }
+            (Said::Granted { of, of_run }, Some(key)) => {
+                let tallies = self.tallies.get_or_insert_default();
+                let tally = if *of_run { &mut tallies.run } else { tallies.states.entry(key).or_default() };
+                let granted = tally.granted.entry(of.clone()).or_default();
+                *granted = granted.saturating_add(1);
+            }
+            _ => {}
+        }
+        self.at(path, |frame| {
+            let Place::Conversing { talk, .. } = &mut frame.place else { return };
+            if *said == Said::Undone {
+                frame.data.get_or_insert_default().variables = talk.variables_before();
+            }
+            talk.apply(said);
+        });
     }
 
     fn settle(&mut self, path: &FramePath, check: &CheckId, verdict: &Verdict) {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::talk::Said;
 use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
-use crate::value::{CheckId, NodeId};
+use crate::value::{CheckId, NodeId, WorkflowId};
 
 /// Why a loop is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +177,20 @@ pub enum Change {
         passes: u32,
         /// Why it is over.
         by: LoopEnd,
+    },
+    /// A state is entered.
+    Visited {
+        /// Its flow.
+        flow: WorkflowId,
+        /// The state.
+        node: NodeId,
+    },
+    /// Something became true of a state at work.
+    Talked {
+        /// In which frame.
+        frame: FramePath,
+        /// What.
+        said: Said,
     },
     /// A function came to its own output, or failed.
     Finished {

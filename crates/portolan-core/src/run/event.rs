@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Fault, FramePath, Opening, Raised};
+use super::{Done, Fault, FramePath, Opening, Raised};
+use crate::chat::{Answer, Unanswered};
 use crate::value::{CheckId, NodeId, Outcome, Timestamp};
 
 /// Something that happened, or that somebody wants to happen.
@@ -108,6 +109,49 @@ pub enum EventKind {
         #[serde(default)]
         seed: u64,
     },
+    /// A model answered, or did not.
+    Completed {
+        /// At which position.
+        frame: FramePath,
+        /// The revision at which the state was entered.
+        since: u64,
+        /// The number of the request.
+        turn: u32,
+        /// Which judge it is, from 0; nothing for the model that works.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vote: Option<u32>,
+        /// What came of it.
+        reply: Completion,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// A tool of a state is done.
+    ToolDone {
+        /// At which position.
+        frame: FramePath,
+        /// The revision at which the state was entered.
+        since: u64,
+        /// The name of the call.
+        call: String,
+        /// What it came to.
+        done: Done,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// A state that waits is told how to go on.
+    Resumed {
+        /// At which position.
+        frame: FramePath,
+        /// The revision that the caller knows the position by.
+        revision: Option<u64>,
+        /// How.
+        with: Resume,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
+    },
     /// The agent asks something that the workflow does not.
     Raised {
         /// At which position.
@@ -173,6 +217,38 @@ pub enum Reply {
     Output(Option<Arc<Value>>),
     /// It failed, and may be tried again.
     Failed(Fault),
+}
+
+/// What a request to a model came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// It answered.
+    Answer(Box<Answer>),
+    /// A function that works on a state is done.
+    Output {
+        /// What it came to.
+        output: Arc<Value>,
+        /// The variables that it gives a value: an object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        writes: Option<Arc<Value>>,
+    },
+    /// It did not.
+    Unanswered(Unanswered),
+}
+
+/// How a state that waits goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resume {
+    /// What a tool waited for, or what a person wants done differently.
+    Answer(Arc<Value>),
+    /// As before; at a limit, with as much again.
+    GoOn,
+    /// The best attempt so far counts.
+    Accept,
+    /// The state fails.
+    GiveUp,
 }
 
 /// What a check came to.

@@ -9,7 +9,9 @@ mod change;
 mod data;
 mod event;
 mod moves;
+mod talk;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,10 @@ use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 pub use bypass::Bypass;
 pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
-pub use event::{Actor, Channel, EffectId, Event, EventKind, Reply, Verdict};
+pub use event::{Actor, Channel, Completion, EffectId, Event, EventKind, Reply, Resume, Verdict};
 pub use moves::{Move, moves};
+pub(crate) use talk::TURNS;
+pub use talk::{Attempt, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
 
 /// A run of a workflow. It holds no history: the journal does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +39,28 @@ pub struct Run {
     /// How many nodes were executed by the engine, in all frames together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executed: u64,
+    /// What its states have used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tallies: Option<Box<Tallies>>,
     /// Where it is.
     pub root: Frame,
+}
+
+/// What the states of a run have used up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tallies {
+    /// All of them together.
+    pub run: Tally,
+    /// Each by its flow and its node, a `/` between.
+    pub states: BTreeMap<String, Tally>,
+}
+
+impl Tallies {
+    /// Under which name a state's own is kept.
+    pub fn key(flow: &WorkflowId, node: &NodeId) -> String {
+        format!("{flow}/{node}")
+    }
 }
 
 /// What a run is opened with. None of it changes later.
@@ -197,6 +221,13 @@ pub enum Place {
         /// Not before then: a retry waits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
+    },
+    /// A state is worked on.
+    Conversing {
+        /// The node.
+        node: NodeId,
+        /// How far it is.
+        talk: Box<Talk>,
     },
     /// Another workflow is under way for each of several items.
     Each {
@@ -376,6 +407,7 @@ impl Place {
             Place::Ready { node }
             | Place::Passing { node }
             | Place::Calling { node, .. }
+            | Place::Conversing { node, .. }
             | Place::Each { node, .. }
             | Place::Looping { node, .. }
             | Place::Checking { node, .. }

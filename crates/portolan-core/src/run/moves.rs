@@ -51,6 +51,7 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
         Place::Passing { .. }
         | Place::Calling { .. }
         | Place::Each { .. }
+        | Place::Conversing { .. }
         | Place::Looping { .. }
         | Place::Forked { .. }
         | Place::Gathering { .. }

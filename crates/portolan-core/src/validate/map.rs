@@ -97,6 +97,11 @@ impl<'g> Map<'g> {
             | Kind::Switch
             | Kind::Call(_)
             | Kind::Each(_) => vec![Outcome::passed()],
+            Kind::State(_) => {
+                let ways = self.leaving(&node.id).iter().map(|edge| edge.on.outcome().cloned());
+                let ways: Vec<Outcome> = ways.map(|on| on.unwrap_or_else(Outcome::passed)).collect();
+                passed_first(ways.iter())
+            }
         }
     }
 

@@ -10,7 +10,9 @@ pub(crate) fn of(frame: &Frame) -> String {
     let used: Vec<String> = used.iter().map(|(gate, used)| format!("{gate}:{used}")).collect();
     let at = match &frame.place {
         Place::Ready { .. } => "ready".to_owned(),
-        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => "executed by the engine".to_owned(),
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } | Place::Conversing { .. } => {
+            "executed by the engine".to_owned()
+        }
         Place::Checking { outcome, settled, .. } => {
             let held: BTreeMap<&str, bool> =
                 settled.iter().map(|(check, verdict)| (check.as_str(), *verdict == Verdict::Held)).collect();

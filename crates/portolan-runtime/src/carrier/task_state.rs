@@ -148,7 +148,8 @@ impl Legacy {
             | Kind::Activity
             | Kind::Loop(_)
             | Kind::Repeat { .. }
-            | Kind::Each(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None },
+            | Kind::Each(_)
+            | Kind::State(_) => Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None },
         };
         let gate = self.gate.as_deref().map_or(node, NodeId::from);
         let owed = self.retries > 0 && workflow.root().steps.contains_key(&gate);
@@ -158,6 +159,7 @@ impl Legacy {
             revision: 1,
             opening: Opening { description: self.description.clone(), rules, ..Opening::of(workflow.id().clone()) },
             executed: 0,
+            tallies: None,
             root: Frame { since: 1, spent, ..Frame::at(workflow.id().clone(), place) },
         })
     }

@@ -8,12 +8,13 @@
 //! Where a run is kept, every event is on disk before what follows from it is done. Knows no protocol and no terminal.
 
 mod control;
+mod flight;
 mod keep;
 mod pace;
 mod spans;
 mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,14 +27,16 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::Clock;
 use crate::service::ServiceError;
-use crate::tools::{Called, Tools};
+use crate::states::Workers;
+use crate::tools::Tools;
 
 pub use control::{Control, Phase};
 pub(crate) use keep::Keep;
 pub(crate) use pace::Pace;
 pub use spans::{CallSpan, Over, Request, SpanId, TraceContext, TraceId};
-pub use watch::{Began, Ended, Watch};
+pub use watch::{Began, Ended, Talked, Watch};
 
+use flight::{Key, Landed};
 use spans::Spans;
 
 /// After how many nodes a run lets others have their turn.
@@ -46,6 +49,8 @@ const TURN_TIME: Duration = Duration::from_millis(5);
 pub(crate) struct Setup {
     /// Who answers tool calls.
     pub tools: Arc<Tools>,
+    /// Who works on states.
+    pub workers: Workers,
     /// Where time comes from.
     pub clock: Clock,
     /// What chance is drawn from.
@@ -82,8 +87,8 @@ pub(crate) struct Drive<'d> {
     heavy: bool,
     keep: Option<Keep<'d>>,
     spans: Spans,
-    calls: JoinSet<(FramePath, u64, Called)>,
-    flying: BTreeMap<(FramePath, u64), AbortHandle>,
+    flights: JoinSet<(Key, Landed)>,
+    flying: BTreeMap<Key, AbortHandle>,
     drawn: u64,
     /// When this run was last given its turn.
     turn: Instant,
@@ -101,7 +106,7 @@ impl<'d> Drive<'d> {
             heavy,
             keep,
             spans,
-            calls: JoinSet::new(),
+            flights: JoinSet::new(),
             flying: BTreeMap::new(),
             drawn: 0,
             turn: Instant::now(),
@@ -126,7 +131,7 @@ impl<'d> Drive<'d> {
             if self.go_on().await? {
                 continue;
             }
-            if self.calls.is_empty() {
+            if self.flights.is_empty() {
                 return Ok(Outcome::Waiting(self.run.positions()[0].1.place.node().to_string()));
             }
             self.take_answer().await?;
@@ -155,8 +160,10 @@ impl<'d> Drive<'d> {
                         self.turn = Instant::now();
                     }
                 }
-                Effect::Call(call) => self.begin_call(call),
-                Effect::Perform(_) | Effect::Instruct { .. } | Effect::Ask { .. } => {}
+                Effect::Instruct { .. } | Effect::Ask { .. } => {}
+                // Checks of an agent's work are performed where it is reported.
+                Effect::Perform(work) if !self.is_of_state(&work.id.frame) => {}
+                effect => self.begin(effect),
             }
         }
         Ok(went_on)
@@ -168,70 +175,97 @@ impl<'d> Drive<'d> {
         control.permit(frame, at.place.node(), &self.run).await
     }
 
-    fn begin_call(&mut self, call: ToolCall) {
-        let key = (call.frame.clone(), call.since);
-        if self.flying.contains_key(&key) {
-            return;
-        }
-        let meta = self.spans.meta(&call.frame);
-        self.told_of_call(&call);
-        let (tools, clock) = (self.setup.tools.clone(), self.setup.clock.clone());
-        let turn = tools.turn(&call);
-        let handle = self.calls.spawn(async move {
-            let called = tools.call(&call, turn, &clock, meta).await;
-            (call.frame, call.since, called)
-        });
+    /// Whether a state is worked on in a frame.
+    fn is_of_state(&self, frame: &FramePath) -> bool {
+        self.run.frame(frame).is_some_and(|frame| matches!(frame.place, Place::Conversing { .. }))
+    }
+
+    /// Begins what is performed outside, unless it is under way.
+    fn begin(&mut self, effect: Effect) {
+        let Some(key) = Key::of(&effect).filter(|key| !self.flying.contains_key(key)) else { return };
+        let (name, clock) = (key.clone(), self.setup.clock.clone());
+        let (tools, workers) = (self.setup.tools.clone(), self.setup.workers.clone());
+        let handle = match effect {
+            Effect::Call(call) => {
+                let meta = self.spans.meta(&call.frame);
+                self.told_of_call(&call);
+                let turn = tools.turn(&call);
+                self.flights.spawn(async move {
+                    let called = tools.call(&call, turn, &clock, meta).await;
+                    (name, Landed::Called(called))
+                })
+            }
+            Effect::Complete(asked) => self.flights.spawn(async move {
+                let completion = workers.complete(&asked, &tools, &clock).await;
+                (name, Landed::Completed(completion))
+            }),
+            Effect::Use(used) => self.flights.spawn(async move {
+                let done = workers.use_tool(&used, &tools, &clock).await;
+                (name, Landed::Done(done))
+            }),
+            Effect::Work(work) => self.flights.spawn(async move {
+                let completion = workers.work(&work, &clock).await;
+                (name, Landed::Completed(completion))
+            }),
+            Effect::Perform(work) => self.flights.spawn(async move {
+                let verdict = workers.check(&work).await;
+                (name, Landed::Verdict(verdict))
+            }),
+            Effect::Continue { .. } | Effect::Instruct { .. } | Effect::Ask { .. } => return,
+        };
         self.flying.insert(key, handle);
     }
 
-    /// Calls whose answer nobody waits for any more: their branch was cancelled, or the run has failed elsewhere.
+    /// What nobody waits for any more: its branch was cancelled, or the run has failed elsewhere.
     fn drop_unwanted(&mut self, pending: &[Effect]) {
         if self.flying.is_empty() {
             return;
         }
-        let wanted = |frame: &FramePath, since: u64| {
-            pending
-                .iter()
-                .any(|effect| matches!(effect, Effect::Call(call) if call.frame == *frame && call.since == since))
-        };
-        let unwanted = |key: &&(FramePath, u64)| !wanted(&key.0, key.1);
-        let unwanted: Vec<(FramePath, u64)> = self.flying.keys().filter(unwanted).cloned().collect();
+        let wanted: BTreeSet<Key> = pending.iter().filter_map(Key::of).collect();
+        let unwanted: Vec<Key> = self.flying.keys().filter(|key| !wanted.contains(key)).cloned().collect();
         for key in unwanted {
             if let Some(handle) = self.flying.remove(&key) {
                 handle.abort();
             }
-            let open = self.spans.end(&key.0);
-            if let Some(watch) = &self.setup.watch {
-                watch.dropped(open.span);
+            if let Key::Call { frame, .. } = &key {
+                let open = self.spans.end(frame);
+                if let Some(watch) = &self.setup.watch {
+                    watch.dropped(open.span);
+                }
             }
         }
     }
 
     async fn take_answer(&mut self) -> Result<(), ServiceError> {
         let answered = match &self.setup.control {
-            None => self.calls.join_next().await,
+            None => self.flights.join_next().await,
             Some(control) => {
                 let control = control.clone();
                 tokio::select! {
-                    answered = self.calls.join_next() => answered,
+                    answered = self.flights.join_next() => answered,
                     () = control.stopped() => {
                         return self.call_off("it was stopped").await;
                     }
                 }
             }
         };
-        // An aborted call has nothing to say.
-        let Some(Ok((frame, since, called))) = answered else { return Ok(()) };
-        if self.flying.remove(&(frame.clone(), since)).is_none() {
+        // What was aborted has nothing to say.
+        let Some(Ok((key, landed))) = answered else { return Ok(()) };
+        if self.flying.remove(&key).is_none() {
             return Ok(());
         }
-        self.spans.answered(&frame, &called);
+        if let Landed::Called(called) = &landed {
+            self.spans.answered(key.frame(), called);
+        }
         let seed = self.chance();
-        self.step(EventKind::Returned { frame, since, reply: called.reply, seed }).await
+        match key.event(landed, seed) {
+            Some(event) => self.step(event).await,
+            None => Ok(()),
+        }
     }
 
     async fn call_off(&mut self, reason: &str) -> Result<(), ServiceError> {
-        self.calls.abort_all();
+        self.flights.abort_all();
         self.flying.clear();
         self.step(EventKind::Cancelled { reason: reason.to_owned(), outcome: None }).await
     }
@@ -323,7 +357,16 @@ impl Drive<'_> {
                         calls: &open.calls,
                     });
                 }
-                Change::Moved { frame, place: Place::Each { .. } | Place::Within { .. }, .. } => {
+                Change::Talked { frame, said } => {
+                    let Some(at) = self.run.frame(frame) else { continue };
+                    let spent = self.run.tallies.as_deref().map(|tallies| tallies.run.spend).unwrap_or_default();
+                    watch.talked(&Talked { path: frame, node: at.place.node(), said, spent });
+                }
+                Change::Moved {
+                    frame,
+                    place: Place::Each { .. } | Place::Within { .. } | Place::Conversing { .. },
+                    ..
+                } => {
                     let Some(at) = self.run.frame(frame) else { continue };
                     let node = at.place.node();
                     let kind = self.workflow.flow(&at.flow).step(node).node.kind.word();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::graph::Node;
 use portolan_core::present::Redaction;
-use portolan_core::run::{Fault, FramePath};
+use portolan_core::run::{Fault, FramePath, Said, Spend};
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ pub struct Watch {
     ended: Arc<dyn Fn(&Ended<'_>) + Send + Sync>,
     dropped: Arc<dyn Fn(SpanId) + Send + Sync>,
     answered: Arc<dyn Fn(&Value) + Send + Sync>,
+    talked: Arc<dyn Fn(&Talked<'_>) + Send + Sync>,
 }
 
 impl Watch {
@@ -26,7 +27,13 @@ impl Watch {
         began: impl Fn(&Began<'_>) + Send + Sync + 'static,
         ended: impl Fn(&Ended<'_>) + Send + Sync + 'static,
     ) -> Watch {
-        Watch { began: Arc::new(began), ended: Arc::new(ended), dropped: Arc::new(|_| {}), answered: Arc::new(|_| {}) }
+        Watch {
+            began: Arc::new(began),
+            ended: Arc::new(ended),
+            dropped: Arc::new(|_| {}),
+            answered: Arc::new(|_| {}),
+            talked: Arc::new(|_| {}),
+        }
     }
 
     /// A watcher that teaches `hidden` what must not be shown of what the run meets; nothing where it marks no field.
@@ -46,11 +53,17 @@ impl Watch {
         Watch { dropped: Arc::new(dropped), ..self }
     }
 
+    /// The same, told also of everything that becomes true of states at work.
+    #[must_use]
+    pub fn talking(self, talked: impl Fn(&Talked<'_>) + Send + Sync + 'static) -> Watch {
+        Watch { talked: Arc::new(talked), ..self }
+    }
+
     /// Both of two watchers.
     #[must_use]
     pub fn and(self, other: Watch) -> Watch {
         let both = Arc::new((self, other));
-        let (begins, ends, answers) = (both.clone(), both.clone(), both.clone());
+        let (begins, ends, answers, talks) = (both.clone(), both.clone(), both.clone(), both.clone());
         let watch = Watch::new(
             move |began| {
                 begins.0.began(began);
@@ -69,7 +82,11 @@ impl Watch {
             answers.0.answered(answer);
             answers.1.answered(answer);
         };
-        Watch { answered: Arc::new(answered), ..watch }
+        let talked = move |told: &Talked<'_>| {
+            talks.0.talked(told);
+            talks.1.talked(told);
+        };
+        Watch { answered: Arc::new(answered), talked: Arc::new(talked), ..watch }
     }
 
     pub(super) fn began(&self, began: &Began<'_>) {
@@ -83,6 +100,10 @@ impl Watch {
     /// A tool answered, before anything is made of it.
     pub(super) fn answered(&self, answer: &Value) {
         (self.answered)(answer);
+    }
+
+    pub(super) fn talked(&self, talked: &Talked<'_>) {
+        (self.talked)(talked);
     }
 
     pub(super) fn dropped(&self, span: SpanId) {
@@ -113,6 +134,19 @@ pub struct Began<'a> {
     pub parent: SpanId,
     /// The span of the call.
     pub call: Option<SpanId>,
+}
+
+/// Something became true of a state at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Talked<'a> {
+    /// In which frame.
+    pub path: &'a FramePath,
+    /// The state.
+    pub node: &'a NodeId,
+    /// What.
+    pub said: &'a Said,
+    /// What the run had used up before.
+    pub spent: Spend,
 }
 
 /// A node is done.

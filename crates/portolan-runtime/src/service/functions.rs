@@ -5,16 +5,18 @@ use std::sync::{Arc, PoisonError};
 
 use portolan_core::engine::{self, Effect};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Change, Event, EventKind, Fault, Opening, Place, Reply, Run};
+use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Resume, Run};
 use serde_json::Value;
 
 use super::hold::{Carrier, Held, Refused};
+use super::interrupted::{self, Interrupted};
 use super::{Live, Service, ServiceError, store_error};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Setup, TraceContext, Watch};
 use crate::graphs::{self, Loaded};
 use crate::servers::{PoolOptions, Servers};
+use crate::states::Workers;
 use crate::store::{Record, RunId};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
@@ -38,6 +40,8 @@ pub struct FunctionCall {
 pub struct How {
     /// Who answers its tool calls.
     pub tools: Arc<Tools>,
+    /// Who works on its states.
+    pub workers: Workers,
     /// Who is told of each node.
     pub watch: Option<Watch>,
     /// Who may stop it, pause it and step through it.
@@ -49,7 +53,7 @@ pub struct How {
 impl How {
     /// It is driven without anybody looking on.
     pub fn with(tools: Arc<Tools>) -> How {
-        How { tools, watch: None, control: None, trace: TraceContext::fresh() }
+        How { tools, workers: Workers::default(), watch: None, control: None, trace: TraceContext::fresh() }
     }
 }
 
@@ -62,17 +66,6 @@ pub struct Finished {
     pub outcome: Outcome,
     /// How many nodes were executed.
     pub executed: u64,
-}
-
-/// What becomes of a call that a crash interrupted: whether the server performed it is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interrupted {
-    /// The person is asked, unless the node says that repeating does no harm.
-    Ask,
-    /// It is made again.
-    Repeat,
-    /// It counts as failed.
-    Fail,
 }
 
 impl Service {
@@ -156,6 +149,20 @@ impl Service {
         interrupted: Interrupted,
         how: How,
     ) -> Result<Finished, ServiceError> {
+        self.resume_with(id, interrupted, None, how).await
+    }
+
+    /// The same, where somebody says how the state that waits is to go on.
+    ///
+    /// # Errors
+    /// As for [`Service::resume_function`]; or no state waits for that.
+    pub async fn resume_with(
+        &self,
+        id: &RunId,
+        interrupted: Interrupted,
+        resumed: Option<(Actor, Resume)>,
+        how: How,
+    ) -> Result<Finished, ServiceError> {
         let address = Address::Stored(id.clone());
         // Nothing is left behind for a run that is not known; and only who drives a run knows where it is.
         self.peek(&address).await?;
@@ -172,8 +179,10 @@ impl Service {
             ));
         }
         let mut run = run;
-        for reply in interrupted_calls(&definition, &run, interrupted)? {
-            let event = Event { at: self.options.clock.now(), by: Actor::Engine, what: reply };
+        let told = interrupted::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what));
+        let resumed = resumed.map(|(by, with)| (by, interrupted::resumed(&run, with, self.seed())));
+        for (by, what) in told.chain(resumed) {
+            let event = Event { at: self.options.clock.now(), by, what };
             let changes = engine::decide(&definition.workflow, &run, &event)?;
             for change in &changes {
                 run.apply(change);
@@ -213,7 +222,7 @@ impl Service {
 
     /// What drives a run, and what traces it where traces are collected.
     fn setup(&self, workflow: &Arc<Workflow>, how: How, run: Option<&RunId>) -> (Setup, Option<Tracing>) {
-        let How { tools, watch, control, mut trace } = how;
+        let How { tools, workers, watch, control, mut trace } = how;
         let telemetry = self.options.telemetry.as_ref();
         let tracing = telemetry.and_then(|telemetry| telemetry.begin(workflow, &mut trace, run.cloned()));
         let watch = match (watch, tracing.as_ref().map(Tracing::watch)) {
@@ -221,7 +230,7 @@ impl Service {
             (watch, other) => watch.or(other),
         };
         let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
-        (Setup { tools, clock, seed, watch, control, trace, pace }, tracing)
+        (Setup { tools, workers, clock, seed, watch, control, trace, pace }, tracing)
     }
 }
 
@@ -293,48 +302,4 @@ impl Service {
         });
         pool.clone()
     }
-}
-
-/// What is to be told to the engine of calls that were under way when the run was left.
-fn interrupted_calls(
-    definition: &Definition,
-    run: &Run,
-    interrupted: Interrupted,
-) -> Result<Vec<EventKind>, ServiceError> {
-    let mut told = Vec::new();
-    for (path, frame) in run.positions() {
-        let Place::Calling { node, .. } = &frame.place else { continue };
-        let step = definition.workflow.flow(&frame.flow).step(node);
-        let portolan_core::graph::Kind::Call(call) = &step.node.kind else { continue };
-        match interrupted {
-            _ if call.idempotent => {}
-            Interrupted::Repeat => {}
-            Interrupted::Ask => {
-                return Err(ServiceError::of(
-                    super::ErrorKind::NeedsPerson,
-                    "interrupted",
-                    format!(
-                        "the call of `{}` at `{node}` was interrupted, and whether the server performed it is not known",
-                        call.tool.value
-                    ),
-                    "say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm",
-                ));
-            }
-            Interrupted::Fail => {
-                let fault = Fault {
-                    node: node.to_string(),
-                    code: "interrupted".to_owned(),
-                    message: format!("the call of `{}` was interrupted", call.tool.value),
-                    detail: String::new(),
-                };
-                told.push(EventKind::Returned {
-                    frame: path,
-                    since: frame.since,
-                    reply: Reply::Failed(fault),
-                    seed: 0,
-                });
-            }
-        }
-    }
-    Ok(told)
 }

@@ -37,6 +37,9 @@ impl Service {
             | EventKind::Gathered { .. }
             | EventKind::Continued { .. }
             | EventKind::Returned { .. }
+            | EventKind::Completed { .. }
+            | EventKind::ToolDone { .. }
+            | EventKind::Resumed { .. }
             | EventKind::Raised { .. }
             | EventKind::TimedOut { .. }
             | EventKind::Noted { .. }

@@ -14,6 +14,7 @@ mod functions;
 mod halt;
 mod hold;
 mod init;
+mod interrupted;
 mod lease;
 mod live;
 mod moves;
@@ -48,9 +49,10 @@ pub use flow::{
     Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
-pub use functions::{Finished, FunctionCall, How, Interrupted};
+pub use functions::{Finished, FunctionCall, How};
 pub(crate) use hold::{Held, store_error};
 pub use init::Init;
+pub use interrupted::Interrupted;
 pub use live::Live;
 pub use moves::Move;
 pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};

@@ -88,6 +88,15 @@ impl Tools {
         self
     }
 
+    /// The tools that a server lists; nothing where written answers stand for it, so that it is not started.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not answer.
+    pub(crate) async fn listed(&self, server: &str) -> Option<Result<Arc<[servers::Tool]>, CallError>> {
+        let servers = self.servers.as_ref().filter(|_| self.written.is_none())?;
+        Some(servers.tools(server).await)
+    }
+
     /// Takes a call's turn: of several calls of a node, the one that began first gets the first of its answers, and is
     /// written down as the first, in whichever order they end.
     pub fn turn(&self, call: &ToolCall) -> Turn {

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::Expr;
-use portolan_core::graph::{
-    Brief, Call, Each, Edge, EndResult, Face, Graph, Kind, Limits, Node, Program, Retry, Strategy, Trigger,
-};
+use portolan_core::graph::{Brief, Call, Each, Edge, EndResult, Graph, Kind, Node, Program, Retry, Strategy, Trigger};
 use portolan_core::source::{Span, Spanned};
 use portolan_core::validate;
 use portolan_core::value::{NodeId, Outcome};
@@ -33,19 +31,7 @@ pub(crate) fn definition(text: &str) -> Arc<Definition> {
 }
 
 fn empty(name: &str) -> Graph {
-    let program = Program {
-        title: None,
-        input: None,
-        output: None,
-        annotations: None,
-        limits: Limits::default(),
-        servers: Vec::new(),
-        unread_servers: Default::default(),
-        face: Face::default(),
-        redact: Vec::new(),
-        text_first: false,
-        names_input: false,
-    };
+    let program = Program::default();
     Graph {
         id: spanned(name.to_owned()),
         name: name.to_owned(),

@@ -76,6 +76,9 @@ impl Common {
             redact: self.redact.clone(),
             text_first: self.beside,
             names_input: self.beside,
+            bounds: graph::Bounds::default(),
+            model: None,
+            waits_at_limits: false,
         };
         Graph {
             name: tool.title.unwrap_or_else(|| tool.name.value.clone()),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::scope::{At, Evaluated, Now, fault};
+use super::states::STEPS;
 use super::walk::{Draft, MAX_DEPTH};
 use crate::expr::Outputs;
 use crate::graph::{Call, EndResult, Failing, Flow, Kind, Limits};
@@ -22,10 +23,16 @@ const MAX_FAULTS_TOLD: usize = 5;
 pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: Now) {
     let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
     let Place::Passing { node } = &frame.place else { return };
-    if let Some(fault) = over_limit(draft, node, now) {
-        return draft.abort(fault);
-    }
     let at = At::of(draft, path, frame, node);
+    if let Some(fault) = over_limit(draft, node, now) {
+        return match &at.step.node.kind {
+            Kind::State(_) if waits_at_limits(draft) => {
+                let (used, limit) = (draft.before.executed, max_nodes(draft));
+                super::states::wait_for_steps(draft, &at, now, (used, limit));
+            }
+            _ => draft.abort(fault),
+        };
+    }
     match &at.step.node.kind {
         Kind::Start => {
             let input = frame.data.as_ref().map(|data| data.input.clone());
@@ -38,6 +45,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: 
         Kind::Switch => switch(draft, &at, now),
         Kind::Call(call) => begin_call(draft, &at, call, now),
         Kind::Each(each) => super::each::begin(draft, &at, each, now),
+        Kind::State(state) => super::states::begin(draft, &at, state, now),
         Kind::Subflow { workflow, args, .. } => {
             let given = match args {
                 Some(args) => at.eval(args, now, &[]),
@@ -170,13 +178,24 @@ fn told(faults: &[SchemaFault]) -> String {
 }
 
 fn over_limit(draft: &Draft<'_>, node: &NodeId, now: Now) -> Option<Fault> {
-    let Limits { max_nodes, .. } = limits(draft);
+    let max_nodes = max_nodes(draft);
     let executed = draft.before.executed;
     if executed >= max_nodes {
         let message = format!("the run has executed {executed} nodes, and `maxNodeExecutions` is {max_nodes}");
         return Some(fault(node, "limit-nodes", message, "mend a loop that does not end, or raise `executionLimits`"));
     }
     time_is_up(draft, node, now)
+}
+
+/// How many nodes the run may execute, with what a person has granted.
+fn max_nodes(draft: &Draft<'_>) -> u64 {
+    let granted = draft.before.tallies.as_deref().and_then(|tallies| tallies.run.granted.get(STEPS)).copied();
+    limits(draft).max_nodes.saturating_mul(granted.unwrap_or(0).saturating_add(1))
+}
+
+/// Whether the run waits for a person where it has gone as far as it may, and does not fail.
+fn waits_at_limits(draft: &Draft<'_>) -> bool {
+    draft.workflow.root().program.as_ref().is_some_and(|program| program.waits_at_limits)
 }
 
 fn time_is_up(draft: &Draft<'_>, node: &NodeId, now: Now) -> Option<Fault> {

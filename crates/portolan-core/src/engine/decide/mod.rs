@@ -15,6 +15,7 @@ mod raise;
 mod report;
 mod scope;
 mod settle;
+mod states;
 mod walk;
 
 use super::rejection::{Rejection, Why};
@@ -22,6 +23,7 @@ use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
 pub use open::open;
+pub(super) use states::{asked_for, outside, text_of};
 
 /// Decides what an event makes true in a run.
 ///
@@ -43,13 +45,28 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
             let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by, outputs };
             report::decide(&mut draft, frame, *revision, &claim)?;
         }
-        EventKind::Settled { effect, verdict } => settle::decide(&mut draft, effect, verdict),
+        EventKind::Settled { effect, verdict } => {
+            let now = scope::Now { at: event.at, seed: 0 };
+            states::settled(&mut draft, effect, verdict, now);
+            settle::decide(&mut draft, effect, verdict);
+        }
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
         EventKind::Continued { frame, since, seed } => {
             functions::execute(&mut draft, frame, *since, scope::Now { at: event.at, seed: *seed });
         }
         EventKind::Returned { frame, since, reply, seed } => {
             functions::returned(&mut draft, (frame, *since), reply, scope::Now { at: event.at, seed: *seed });
+        }
+        EventKind::Completed { frame, since, turn, vote, reply, seed } => {
+            let now = scope::Now { at: event.at, seed: *seed };
+            states::completed(&mut draft, (frame, *since), (*turn, *vote), reply, now);
+        }
+        EventKind::ToolDone { frame, since, call, done, seed } => {
+            let now = scope::Now { at: event.at, seed: *seed };
+            states::tool_done(&mut draft, (frame, *since), call, done, now);
+        }
+        EventKind::Resumed { frame, revision, with, seed } => {
+            states::resume(&mut draft, frame, *revision, with, scope::Now { at: event.at, seed: *seed })?;
         }
         EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
         EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),

@@ -93,7 +93,8 @@ fn can_begin_at(kind: &Kind) -> bool {
         | Kind::Compute(_)
         | Kind::Switch
         | Kind::Call(_)
-        | Kind::Each(_) => true,
+        | Kind::Each(_)
+        | Kind::State(_) => true,
         Kind::End { .. } | Kind::Join { .. } | Kind::Repeat { .. } => false,
     }
 }

@@ -57,7 +57,10 @@ pub(super) fn decide(
         Place::Each { node, open, .. } if open.iter().any(|item| !draft.is_function(&item.frame.flow)) => {
             Err(open_branches(draft, node))
         }
-        Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => Err(Rejection::new(
+        Place::Passing { node }
+        | Place::Calling { node, .. }
+        | Place::Conversing { node, .. }
+        | Place::Each { node, .. } => Err(Rejection::new(
             Why::OutOfPlace,
             format!("`{node}` is executed by the engine: nothing is to be reported of it"),
             "wait until the run comes to a step for you",

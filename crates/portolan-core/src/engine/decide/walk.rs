@@ -72,6 +72,11 @@ impl<'w> Draft<'w> {
         self.emit(Change::Moved { frame: path.clone(), place, feedback });
     }
 
+    /// What the decision makes true so far.
+    pub(super) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
     /// The run after the changes so far.
     pub(super) fn run(&mut self) -> &Run {
         if self.applied < self.changes.len() {
@@ -199,7 +204,7 @@ impl<'w> Draft<'w> {
             Kind::Loop(looping) => self.begin_loop(path, (flow.clone(), node), looping, feedback),
             Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value, feedback),
             // Only functions have these.
-            Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) => {
+            Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) | Kind::State(_) => {
                 self.moved(path, Place::Passing { node }, None);
             }
         }

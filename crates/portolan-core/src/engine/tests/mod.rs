@@ -11,6 +11,7 @@ mod phases;
 mod refusals;
 mod retries;
 mod script;
+mod states;
 mod subflows;
 
 use expect_test::Expect;

@@ -184,6 +184,7 @@ fn frame(at: &Frame) -> String {
         Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
         Place::Waiting { on: WaitingFor::Raised, .. } => format!("{node}? raised"),
         Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
+        Place::Conversing { talk, .. } => format!("{node}: {}", crate::present::state_sentence(talk)),
         Place::Gathering { .. } => format!("{node} gathering"),
         Place::Looping { pass, frame: inner, .. } => format!("{node}#{}/{}", pass + 1, frame(inner)),
         Place::Within { frame: inner, .. } => format!("{node}/{}", frame(inner)),

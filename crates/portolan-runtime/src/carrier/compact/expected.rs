@@ -88,6 +88,7 @@ pub(super) fn tag(place: &Place) -> u8 {
         Place::Passing { .. } => PASSING,
         Place::Calling { .. } => CALLING,
         Place::Each { .. } => EACH,
+        Place::Conversing { .. } => CONVERSING,
         Place::Looping { .. } => LOOPING,
         Place::Waiting { .. } => WAITING,
         Place::Forked { .. } => FORKED,
@@ -110,5 +111,6 @@ pub(super) const GATHERING: u8 = 8;
 pub(super) const WITHIN: u8 = 9;
 pub(super) const ARRIVED: u8 = 10;
 pub(super) const ENDED: u8 = 11;
+pub(super) const CONVERSING: u8 = 12;
 /// The place of a frame shares its number with four flags and one more.
 pub(super) const PLACE_BITS: u32 = 4;

@@ -37,7 +37,7 @@ impl<'w> Reader<'w> {
     }
 
     fn carried(&mut self) -> Option<Carried> {
-        let [pinned, has_rules, description, input, at, is_other, executed, since, folder, effectivities] =
+        let [pinned, has_rules, description, input, at, is_other, executed, since, folder, effectivities, tallies] =
             self.from.flags()?;
         let rules = self.when(has_rules, rules)?.unwrap_or_default();
         let description = self.when(description, In::own)?;
@@ -49,9 +49,13 @@ impl<'w> Reader<'w> {
         let since = self.when(since, In::signed)?.map(Timestamp);
         let folder = self.when(folder, In::own)?;
         let effectivities = self.when(effectivities, |from| from.list(In::text::<String>))?;
+        let tallies = match tallies {
+            true => serde_json::from_value(self.from.value()?).ok()?,
+            false => None,
+        };
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
         let opening = Opening { workflow, description, at, rules, input, since, folder, effectivities };
-        Some(Carried { run: Run { revision: self.revision, opening, executed, root }, pinned })
+        Some(Carried { run: Run { revision: self.revision, opening, executed, tallies, root }, pinned })
     }
 
     fn frame(&mut self, usual: &WorkflowId, origin: Origin<'_>) -> Option<Box<Frame>> {
@@ -78,6 +82,10 @@ impl<'w> Reader<'w> {
             expected::PASSING => Some(Place::Passing { node }),
             expected::CALLING => calling(&mut self.from, node),
             expected::EACH => self.each(node, flow),
+            expected::CONVERSING => {
+                let talk = serde_json::from_value(self.from.value()?).ok()?;
+                Some(Place::Conversing { node, talk: Box::new(talk) })
+            }
             expected::LOOPING => self.looping(node, flow),
             expected::WAITING => waiting(&mut self.from, node),
             expected::FORKED => {

@@ -8,12 +8,19 @@ use portolan_core::run::{
     Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::WorkflowId;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::Carried;
 use super::bytes::{Out, bits};
 use super::changes::{CHANGE_BITS, Changes};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
+
+/// What has no layout of its own.
+fn as_value(what: &impl Serialize) -> Value {
+    serde_json::to_value(what).expect("what a run holds is JSON")
+}
 
 /// What stands behind the check.
 pub(super) fn state(workflow: &Workflow, words: &Words<'_>, carried: &Carried) -> Vec<u8> {
@@ -30,7 +37,7 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     fn carried(&mut self, Carried { run, pinned }: &Carried) {
-        let Run { revision: _, opening, executed, root } = run;
+        let Run { revision: _, opening, executed, tallies, root } = run;
         let Opening { workflow, description, at, rules, input, since, folder, effectivities } = opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
@@ -44,6 +51,7 @@ impl Writer<'_> {
             since.is_some(),
             folder.is_some(),
             effectivities.is_some(),
+            tallies.is_some(),
         ]);
         if *rules != Rules::default() {
             self.rules(*rules);
@@ -60,6 +68,7 @@ impl Writer<'_> {
         since.iter().for_each(|since| self.out.signed(since.0));
         folder.iter().for_each(|text| self.out.own(text));
         effectivities.iter().for_each(|names| self.out.list(names.iter(), |out, name| out.text(name)));
+        tallies.iter().for_each(|tallies| self.out.value(&as_value(tallies)));
         self.frame(root, &self.workflow.id().clone(), Origin::Opened(input.as_deref()));
     }
 
@@ -129,6 +138,8 @@ impl Writer<'_> {
                 self.out.number(*retries);
                 self.out.option(not_before.as_ref(), |out, not_before| out.signed(not_before.0));
             }
+            // A conversation is mostly other people's words, which nothing here makes shorter.
+            Place::Conversing { node: _, talk } => self.out.value(&as_value(talk)),
             Place::Each { node, items, begun, open, done } => {
                 self.out.list(items.iter(), Out::value);
                 self.out.number(*begun);

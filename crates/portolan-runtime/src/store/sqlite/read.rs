@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portolan_core::run::{Frame, Opening, Run};
+use portolan_core::run::{Frame, Opening, Run, Tallies};
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -19,6 +19,8 @@ struct Snapshot {
     revision: u64,
     #[serde(default)]
     executed: u64,
+    #[serde(default)]
+    tallies: Option<Box<Tallies>>,
     root: Frame,
 }
 
@@ -31,12 +33,12 @@ pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Re
     let row = rows.next()?.ok_or_else(unknown)?;
     let (seq, sealed) = (number(row, 0)?, Sealed { keyring, id });
     let what = || format!("the snapshot of run `{id}`");
-    let Snapshot { revision, executed, root } = sealed.read(seq, Part::Snapshot, text(row, 2)?, what)?;
+    let Snapshot { revision, executed, tallies, root } = sealed.read(seq, Part::Snapshot, text(row, 2)?, what)?;
     let opening = sealed.read(1, Part::Opening, text(row, 3)?, || format!("the opening of run `{id}`"))?;
     Ok(StoredRun {
         id: id.clone(),
         seq,
-        run: Run { revision, opening, executed, root },
+        run: Run { revision, opening, executed, tallies, root },
         definition: Digest::stored(text(row, 4)?),
         opened_at: Timestamp(row.get(5)?),
         updated_at: Timestamp(row.get(1)?),

@@ -4,7 +4,7 @@ use std::iter;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use portolan_core::run::{Frame, Run};
+use portolan_core::run::{Frame, Run, Tallies};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -52,6 +52,8 @@ struct Texts {
 struct Snapshot<'r> {
     revision: u64,
     executed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tallies: Option<&'r Tallies>,
     root: &'r Frame,
 }
 
@@ -88,7 +90,12 @@ impl Row {
             texts: Texts {
                 event: json::write(&record.event),
                 changes: json::write(&record.changes),
-                snapshot: json::write(&Snapshot { revision: run.revision, executed: run.executed, root: &run.root }),
+                snapshot: json::write(&Snapshot {
+                    revision: run.revision,
+                    executed: run.executed,
+                    tallies: run.tallies.as_deref(),
+                    root: &run.root,
+                }),
             },
         }
     }

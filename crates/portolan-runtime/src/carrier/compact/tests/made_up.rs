@@ -1,11 +1,12 @@
 //! Runs that no engine comes to: every field and every variant, with words of the definition and with others.
 
 use fastrand::Rng;
+use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Branch, BranchState, Branches, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Place, Raised, Spent,
-    Verdict, WaitingFor,
+    Attempt, Branch, BranchState, Branches, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Found, Frame, Hold,
+    Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -42,7 +43,47 @@ impl<'r> Maker<'r> {
             effectivities: self.maybe(|maker| maker.some(Maker::word)),
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
-        Run { revision: self.number(), opening, executed, root: self.frame(workflow.id(), 3) }
+        let tallies = self.maybe(Maker::tallies);
+        Run { revision: self.number(), opening, executed, tallies, root: self.frame(workflow.id(), 3) }
+    }
+
+    fn tallies(&mut self) -> Box<Tallies> {
+        let spend = Spend { attempts: self.number(), output_tokens: self.number(), ..Spend::default() };
+        let granted = [(self.word(), self.number())].into_iter().collect();
+        let run = Tally { visits: self.number(), spend, granted };
+        Box::new(Tallies { states: [(self.word(), run.clone())].into_iter().collect(), run })
+    }
+
+    fn talk(&mut self) -> Talk {
+        let found = |maker: &mut Maker| Found {
+            name: maker.word(),
+            met: maker.chance(),
+            reason: maker.word(),
+            evidence: maker.word(),
+        };
+        let patience = Patience { failures: self.count(), not_before: self.maybe(Maker::time) };
+        let output = Arc::new(self.value(2));
+        let doing = match self.random.u8(..3) {
+            0 => Doing::Asking(patience),
+            1 => Doing::Using { settled: self.some(|maker| (maker.word(), Done::Failed(maker.word()))) },
+            _ => Doing::Judging { output, found: self.some(found), votes: vec![None], patience },
+        };
+        let doing = match self.chance() {
+            true => doing,
+            false => Doing::Held { why: Hold::Exhausted, then: Box::new(doing) },
+        };
+        Talk {
+            since: self.time(),
+            input: Arc::new(self.value(2)),
+            attempt: self.count(),
+            allowed: self.maybe(Maker::count),
+            turn: self.count(),
+            asked: self.count(),
+            messages: Arc::new(self.some(|maker| Arc::new(Message::text(Role::Assistant, maker.word())))),
+            doing,
+            failed: self.some(|maker| Attempt { output: Arc::new(maker.value(1)), found: maker.some(found) }),
+            before: None,
+        }
     }
 
     fn chance(&mut self) -> bool {
@@ -134,7 +175,7 @@ impl<'r> Maker<'r> {
 
     fn place(&mut self, flow: &WorkflowId, depth: usize) -> Place {
         let node = self.node();
-        match self.random.u8(..if depth == 0 { 8 } else { 12 }) {
+        match self.random.u8(..if depth == 0 { 9 } else { 13 }) {
             0 => Place::Ready { node },
             1 => self.checking(node),
             2 => Place::Passing { node },
@@ -153,9 +194,10 @@ impl<'r> Maker<'r> {
                 use EndResult::{Blocked, Cancelled, Failure, Success};
                 Place::Ended { node, result: [Success, Failure, Blocked, Cancelled][self.random.usize(..4)] }
             }
-            8 => Place::Forked { node, branches: self.some(|maker| maker.branch(flow, depth - 1)) },
-            9 => Place::Within { node, frame: Box::new(self.frame(flow, depth - 1)) },
-            10 => Place::Looping {
+            8 => Place::Conversing { node, talk: Box::new(self.talk()) },
+            9 => Place::Forked { node, branches: self.some(|maker| maker.branch(flow, depth - 1)) },
+            10 => Place::Within { node, frame: Box::new(self.frame(flow, depth - 1)) },
+            11 => Place::Looping {
                 node,
                 pass: self.random.u32(..3),
                 items: self.maybe(|maker| Arc::new(maker.some(|maker| maker.value(2)))),

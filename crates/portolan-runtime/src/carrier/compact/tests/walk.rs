@@ -131,5 +131,7 @@ fn performed(effect: Effect, random: &mut Rng) -> Option<EventKind> {
             Some(EventKind::Returned { frame: call.frame, since: call.since, reply, seed: random.u64(..) })
         }
         Effect::Instruct { .. } | Effect::Ask { .. } => None,
+        // No catalogue workflow has states.
+        Effect::Complete(_) | Effect::Use(_) | Effect::Work(_) => None,
     }
 }

@@ -1,0 +1,103 @@
+//! Attempts: how one begins, and what becomes of one that did not hold.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Working, words};
+use crate::chat::{Message, Role};
+use crate::graph::{Again, Exhausted, Worker};
+use crate::run::{Attempt, Doing, Found, Hold, Patience, Said, Spend};
+
+impl Working<'_, '_> {
+    /// The state was entered.
+    pub(super) fn visit(&mut self) {
+        if let Some(over) = self.over_visits() {
+            return self.hold(over, Doing::Asking(Patience::default()));
+        }
+        self.attempt(0, None);
+    }
+
+    /// Begins an attempt; `advice` is what a person adds to the reasons.
+    pub(super) fn attempt(&mut self, number: u32, advice: Option<&str>) {
+        let afresh = number == 0 || self.state.again == Again::Restart;
+        let messages = match &self.state.work {
+            Worker::Model(asking) if afresh => match self.opening(asking, advice) {
+                Ok(messages) => Some(messages),
+                Err(fault) => return self.broke(fault),
+            },
+            _ => None,
+        };
+        let reasons = words::feedback(self, advice).filter(|_| !afresh);
+        let before = (!self.shared.is_empty()).then(|| Arc::new(self.shared.clone()));
+        self.say(Said::Begun { attempt: number, afresh: messages, before });
+        if let (Worker::Model(_), Some(reasons)) = (&self.state.work, reasons) {
+            self.say(Said::Message(Arc::new(Message::text(Role::User, reasons))));
+        }
+        self.spend(Spend { attempts: 1, ..Spend::default() });
+        match &self.state.work {
+            Worker::Nobody => {
+                let output = self.talk.input.clone();
+                self.look_at(output);
+            }
+            Worker::Model(_) | Worker::Function(_) => self.ask(),
+        }
+    }
+
+    /// An attempt did not hold: it is made again with the reasons, as long as one is left.
+    pub(super) fn fail(&mut self, output: Arc<Value>, found: Vec<Found>) {
+        let is_stuck = self.is_stuck(&output, &found);
+        self.say(Said::Failed(Attempt { output, found }));
+        if self.shared != self.talk.variables_before() {
+            self.say(Said::Undone);
+        }
+        let next = self.talk.attempt.saturating_add(1);
+        if next < self.allowed() && !is_stuck {
+            return match self.over_attempts() {
+                Some(over) => self.hold(over, Doing::Asking(Patience::default())),
+                None => self.attempt(next, None),
+            };
+        }
+        match self.state.exhausted {
+            Exhausted::Fail => self.give_up(is_stuck),
+            Exhausted::Best => self.accept_best(),
+            Exhausted::Ask => self.hold(Hold::Exhausted, Doing::Asking(Patience::default())),
+        }
+    }
+
+    /// How many attempts there may be.
+    pub(super) fn allowed(&self) -> u32 {
+        self.talk.allowed.unwrap_or_else(|| self.state.max_retries.saturating_add(1))
+    }
+
+    /// Whether a model has said the same as in the attempt before, and lacks the same: it would say it again.
+    fn is_stuck(&self, output: &Arc<Value>, found: &[Found]) -> bool {
+        let lacks = |found: &[Found]| -> Vec<String> {
+            found.iter().filter(|found| !found.met).map(|found| found.name.clone()).collect()
+        };
+        let last = self.talk.failed.last();
+        let is_same = last.is_some_and(|last| last.output == *output && lacks(&last.found) == lacks(found));
+        is_same && matches!(self.state.work, Worker::Model(_))
+    }
+
+    /// The state fails, and says what it lacks.
+    pub(super) fn give_up(&mut self, is_stuck: bool) {
+        let attempts = self.talk.attempt + 1;
+        let lacks = self.talk.failed.last().map(|last| words::lacks(self.state, &last.found)).unwrap_or_default();
+        let why = if is_stuck { ", the last two with the same result" } else { "" };
+        let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+        let message = format!("`{}` was attempted {times}{why}, and does not meet {lacks}", self.node());
+        let detail = self.talk.failed.last().map(|last| words::text_of(&last.output)).unwrap_or_default();
+        let fault = self.fault("key-results-unmet", message, words::clipped(&detail, words::MAX_DETAIL));
+        self.broke(fault);
+    }
+
+    /// The attempt counts that met the most; of several the latest.
+    pub(super) fn accept_best(&mut self) {
+        let met = |attempt: &Attempt| attempt.found.iter().filter(|found| found.met).count();
+        match self.talk.failed.iter().max_by_key(|attempt| met(attempt)).cloned() {
+            Some(best) => self.accept(best),
+            None => self.give_up(false),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A state is worked on: attempts that are checked, judged, and repeated with the reasons until its key results are met.
+//!
+//! ```text
+//! begin → attempt → ask ⇄ use tools → output → checks → looks outside → judges → leave
+//!            ↑___________________________________ not met ___________________↓
+//! ```
+//! Each arrow is an event of its own, so that whoever is killed between two of them goes on where it was.
+
+mod attempts;
+mod hold;
+mod limits;
+mod output;
+mod tools;
+mod turn;
+mod words;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::scope::{At, Now, fault};
+use super::walk::Draft;
+use crate::expr::{Expr, Scope};
+use crate::graph::{Kind, State, Step, Worker};
+use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Said, Spend, Talk};
+use crate::value::{NodeId, Timestamp};
+
+pub(super) use hold::resume;
+pub(in crate::engine) use output::outside;
+pub(super) use output::settled;
+pub(in crate::engine) use tools::asked_for;
+pub(super) use tools::tool_done;
+pub(super) use turn::completed;
+pub(in crate::engine) use words::text_of;
+
+/// A state at work, and the decision in the making.
+struct Working<'d, 'w> {
+    draft: &'d mut Draft<'w>,
+    path: FramePath,
+    frame: &'w Frame,
+    step: &'w Step,
+    state: &'w State,
+    now: Now,
+    /// The state as it is after the changes so far.
+    talk: Talk,
+    /// The variables as they are after the changes so far.
+    shared: Map<String, Value>,
+}
+
+/// The node at which a frame is passing is a state: it begins.
+pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State, now: Now) {
+    let input = input(at.frame);
+    if matches!(state.work, Worker::Nobody) && state.key_results.is_empty() && state.limits == Default::default() {
+        let mut working = Working::new(draft, at.path, now, entered(now, input.clone()));
+        if let Some(working) = &mut working {
+            working.leave(input);
+        }
+        return;
+    }
+    draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
+    let talk = entered(now, input);
+    draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk.clone()) }, None);
+    if let Some(mut working) = Working::new(draft, at.path, now, talk) {
+        working.visit();
+    }
+}
+
+/// The limit of how many nodes a run may execute.
+pub(super) const STEPS: &str = "steps";
+
+/// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
+pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, now: Now, (used, limit): (u64, u64)) {
+    let mut talk = entered(now, input(at.frame));
+    let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true };
+    talk.doing = Doing::Held { why, then: Box::new(Doing::Asking(Patience::default())) };
+    draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
+    draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk) }, None);
+}
+
+/// What a state works on: what the node before it came to, and at the beginning what the run was given.
+fn input(frame: &Frame) -> Arc<Value> {
+    let Some(data) = &frame.data else { return Arc::default() };
+    data.outputs.last().cloned().unwrap_or_else(|| data.input.clone())
+}
+
+fn entered(now: Now, input: Arc<Value>) -> Talk {
+    Talk {
+        since: now.at,
+        input,
+        attempt: 0,
+        allowed: None,
+        turn: 0,
+        asked: 0,
+        messages: Arc::default(),
+        doing: Doing::Asking(Patience::default()),
+        failed: Vec::new(),
+        before: None,
+    }
+}
+
+impl<'d, 'w> Working<'d, 'w> {
+    fn new(draft: &'d mut Draft<'w>, path: &FramePath, now: Now, talk: Talk) -> Option<Working<'d, 'w>> {
+        let frame = draft.before.frame(path)?;
+        let step = draft.step(&frame.flow, frame.place.node());
+        let Kind::State(state) = &step.node.kind else { return None };
+        let shared = frame.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default();
+        Some(Working { draft, path: path.clone(), frame, step, state, now, talk, shared })
+    }
+
+    /// The state that is at work in a frame since a revision; nothing where it is another one by now.
+    fn at(draft: &'d mut Draft<'w>, path: &FramePath, since: u64, now: Now) -> Option<Working<'d, 'w>> {
+        let frame = draft.before.frame(path).filter(|frame| frame.since == since)?;
+        let Place::Conversing { talk, .. } = &frame.place else { return None };
+        Working::new(draft, path, now, (**talk).clone())
+    }
+
+    fn node(&self) -> &'w NodeId {
+        &self.step.node.id
+    }
+
+    fn say(&mut self, said: Said) {
+        self.talk.apply(&said);
+        if said == Said::Undone {
+            self.shared = self.talk.variables_before();
+        }
+        self.draft.emit(Change::Talked { frame: self.path.clone(), said });
+    }
+
+    fn spend(&mut self, spend: Spend) {
+        self.say(Said::Spent(spend));
+    }
+
+    fn set(&mut self, name: &str, value: Value) {
+        self.shared.insert(name.to_owned(), value.clone());
+        self.draft.emit(Change::Set { frame: self.path.clone(), name: name.to_owned(), value });
+    }
+
+    fn fault(&self, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {
+        fault(self.node(), code, message, detail)
+    }
+
+    fn broke(&mut self, fault: Fault) {
+        let (path, node) = (self.path.clone(), self.node());
+        self.draft.broke(&path, node, fault);
+    }
+
+    /// What an expression of the state sees; `output` only where there is one.
+    fn with_scope<T>(&self, output: Option<&Value>, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
+        let shared = Value::Object(self.shared.clone());
+        let attempt = Value::from(self.talk.attempt + 1);
+        let calls = tools::calls(&self.talk);
+        let feedback = words::feedback_of(self).map_or(Value::Null, Value::from);
+        let mut names: Vec<(&str, &Value)> = vec![
+            ("input", &self.talk.input),
+            ("shared", &shared),
+            ("attempt", &attempt),
+            ("calls", &calls),
+            ("feedback", &feedback),
+        ];
+        names.extend(output.map(|output| ("output", output)));
+        let outputs = self.frame.data.iter().map(|data| &data.outputs).collect();
+        let bindings = names.clone();
+        evaluate(&Scope { outputs, root: None, names, bindings, at: self.now.at, seed: self.now.seed })
+    }
+
+    fn eval(&self, expr: &Expr, output: Option<&Value>) -> Result<Option<Value>, Fault> {
+        let came = self.with_scope(output, |scope| expr.eval(scope));
+        came.map_err(|fault| self.fault(fault.code, fault.message, fault.expression))
+    }
+
+    /// So many milliseconds from now.
+    fn in_ms(&self, ms: u64) -> Timestamp {
+        Timestamp(self.now.at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,193 @@
+//! An attempt has an output: the checks that cost nothing come first, all of them; then what must be looked at outside;
+//! and only what has passed both is judged by models, which cost.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Working, words};
+use crate::engine::decide::scope::Now;
+use crate::engine::decide::walk::Draft;
+use crate::engine::judge;
+use crate::graph::{Finding, KeyResult};
+use crate::run::{Attempt, Completion, Doing, EffectId, Found, Patience, Said, Spend, Verdict};
+use crate::value::{CheckId, Outcome};
+
+/// A check outside came to a verdict. Whether it was one of a state's.
+pub(in crate::engine::decide) fn settled(draft: &mut Draft<'_>, effect: &EffectId, verdict: &Verdict, now: Now) {
+    let Some(mut working) = Working::at(draft, &effect.frame, effect.since, now) else { return };
+    let Doing::Checking { settled, .. } = &working.talk.doing else { return };
+    let is_open = !settled.iter().any(|(id, _)| *id == effect.check);
+    let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == effect.check);
+    if *working.node() != effect.node || !is_open || !is_known {
+        return;
+    }
+    working.say(Said::Settled { check: effect.check.clone(), verdict: verdict.clone() });
+    working.conclude();
+}
+
+/// The checks outside, each under a name that belongs to one attempt: the next one has them performed anew.
+pub(in crate::engine) fn outside<'s>(
+    key_results: impl Iterator<Item = &'s KeyResult>,
+    attempt: u32,
+) -> impl Iterator<Item = (CheckId, &'s KeyResult)> {
+    let outside = key_results.filter(|result| matches!(result.by, Finding::Check(_)));
+    outside.map(move |result| (CheckId::from(format!("{}#{}", result.name.value, attempt + 1)), result))
+}
+
+impl Working<'_, '_> {
+    /// Checks what an attempt came to.
+    pub(super) fn look_at(&mut self, output: Arc<Value>) {
+        let state = self.state;
+        let mut found = Vec::new();
+        for result in &state.key_results {
+            if let Finding::Expr(expr) = &result.by {
+                let holds = self.with_scope(Some(&output), |scope| expr.holds(scope));
+                found.push(match holds {
+                    Ok(true) => met(result),
+                    Ok(false) => unmet(result, format!("`{}` does not hold", expr.text())),
+                    Err(fault) => unmet(result, format!("the check cannot be evaluated: {fault}")),
+                });
+            }
+        }
+        if self.lacks(&found) {
+            return self.fail(output, found);
+        }
+        match outside(state.key_results.iter(), self.talk.attempt).next() {
+            Some(_) => self.say(Said::Doing(Doing::Checking { output, found, settled: Vec::new() })),
+            None => self.judge(output, found),
+        }
+    }
+
+    /// When all that is outside was looked at, judges are asked.
+    fn conclude(&mut self) {
+        let Doing::Checking { output, found, settled } = &self.talk.doing else { return };
+        let (output, mut found) = (output.clone(), found.clone());
+        for (id, result) in outside(self.state.key_results.iter(), self.talk.attempt) {
+            let Some((_, verdict)) = settled.iter().find(|(known, _)| *known == id) else { return };
+            found.push(of_verdict(result, verdict));
+        }
+        if self.lacks(&found) { self.fail(output, found) } else { self.judge(output, found) }
+    }
+
+    fn judge(&mut self, output: Arc<Value>, found: Vec<Found>) {
+        if !self.state.key_results.iter().any(|result| matches!(result.by, Finding::Judge)) {
+            return self.accept(Attempt { output, found });
+        }
+        let votes = vec![None; self.state.judge.votes.get() as usize];
+        let doing = Doing::Judging { output, found, votes, patience: Patience::default() };
+        // The votes quote this number: what comes late of the attempt before does not count.
+        self.say(Said::Asked { works: false });
+        match self.over_models() {
+            Some(over) => self.hold(over, doing),
+            None => self.say(Said::Doing(doing)),
+        }
+    }
+
+    pub(super) fn voted(&mut self, vote: u32, reply: &Completion, patience: Patience) {
+        let answer = match reply {
+            Completion::Answer(answer) => answer,
+            // A judge that has nothing to say has not said yes.
+            Completion::Output { .. } => return,
+            Completion::Unanswered(why) => {
+                let Doing::Judging { output, found, votes, .. } = self.talk.doing.clone() else { return };
+                let then = |patience| Doing::Judging { output, found, votes, patience };
+                return self.unanswered(why, patience, then);
+            }
+        };
+        self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });
+        let said = judge::read(answer, self.state);
+        self.say(Said::Voted { vote, found: said });
+        let Doing::Judging { output, found, votes, .. } = &self.talk.doing else { return };
+        let Some(votes) = votes.iter().cloned().collect::<Option<Vec<_>>>() else { return };
+        let (output, mut all) = (output.clone(), found.clone());
+        all.extend(judge::counted(self.state, &votes));
+        let order = |name: &str| self.state.key_results.iter().position(|result| result.name.value == name);
+        all.sort_by_key(|found| order(&found.name));
+        if self.lacks(&all) { self.fail(output, all) } else { self.accept(Attempt { output, found: all }) }
+    }
+
+    /// Whether something is not met that must be.
+    fn lacks(&self, found: &[Found]) -> bool {
+        let advisory =
+            |name: &str| self.state.key_results.iter().any(|result| result.advisory && result.name.value == name);
+        found.iter().any(|found| !found.met && !advisory(&found.name))
+    }
+
+    /// The attempt counts, and the state is left with its output.
+    pub(super) fn accept(&mut self, attempt: Attempt) {
+        let output = attempt.output.clone();
+        self.say(Said::Held(attempt));
+        self.leave(output);
+    }
+
+    /// Leaves the state with an output: variables are set, the way on is chosen, and what only chose it is taken out.
+    pub(super) fn leave(&mut self, output: Arc<Value>) {
+        let (state, node) = (self.state, self.node());
+        for (name, expr) in &state.sets {
+            match self.eval(expr, Some(&output)) {
+                Ok(value) => self.set(&name.value, value.unwrap_or_default()),
+                Err(fault) => return self.broke(fault),
+            }
+        }
+        let named = match &state.way {
+            Some(way) => match self.eval(way, Some(&output)) {
+                Ok(named) => named,
+                Err(fault) => return self.broke(fault),
+            },
+            None => named_by(&output),
+        };
+        let exits = &self.step.exits;
+        let by_name = named.as_ref().and_then(Value::as_str).and_then(|name| exits.target(&Outcome::from(name)));
+        let Some(to) = by_name.or_else(|| exits.passed()) else {
+            let said = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
+            let message = format!("no transition of `{node}` fits: it chose {}", words::clipped(&said, 200));
+            return self.broke(self.fault("no-way-on", message, "add a branch of that name, or a `default`"));
+        };
+        let output =
+            without_transition(output, state.way.is_none() && exits.on.len() > usize::from(exits.passed().is_some()));
+        let (path, flow) = (self.path.clone(), self.frame.flow.clone());
+        self.draft.executed(&path, node, Ok(Some(output)));
+        self.draft.enter(&path, flow, to, &Outcome::passed(), None);
+    }
+}
+
+/// The branch that an output names: under `_transition`, or as the whole of a text.
+fn named_by(output: &Value) -> Option<Value> {
+    match output {
+        Value::Object(fields) => fields.get("_transition").cloned(),
+        Value::String(_) => Some(output.clone()),
+        _ => None,
+    }
+}
+
+/// What only chose the way is no part of what the next state works on.
+fn without_transition(output: Arc<Value>, chooses: bool) -> Arc<Value> {
+    match &*output {
+        Value::Object(fields) if chooses && fields.contains_key("_transition") => {
+            let rest = fields.iter().filter(|(name, _)| *name != "_transition");
+            Arc::new(Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        _ => output,
+    }
+}
+
+fn met(result: &KeyResult) -> Found {
+    Found { name: result.name.value.clone(), met: true, reason: String::new(), evidence: String::new() }
+}
+
+fn unmet(result: &KeyResult, reason: String) -> Found {
+    Found { name: result.name.value.clone(), met: false, reason, evidence: String::new() }
+}
+
+fn of_verdict(result: &KeyResult, verdict: &Verdict) -> Found {
+    match verdict {
+        Verdict::Held => met(result),
+        Verdict::Shown { reason, .. } => Found { reason: reason.clone(), ..met(result) },
+        Verdict::Excused { reason, bypass } => {
+            Found { reason: format!("{reason}; the bypass `{bypass}` has it count as met"), ..met(result) }
+        }
+        Verdict::Broken { reason, output } => Found { evidence: output.clone(), ..unmet(result, reason.clone()) },
+        Verdict::Unknown { reason } => unmet(result, format!("{}{reason}", Verdict::CANNOT_VERIFY)),
+    }
+}

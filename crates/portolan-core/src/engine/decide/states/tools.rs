@@ -1,0 +1,156 @@
+//! The tools that a model asks for: which of them are used, and what the model is told of them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Working, words};
+use crate::chat::{Arguments, Message, ToolUse, shown};
+use crate::diagnostic::{clip, list};
+use crate::engine::decide::scope::Now;
+use crate::engine::decide::walk::Draft;
+use crate::engine::shared::{SHARED_GET, SHARED_SET};
+use crate::run::{Doing, Done, FramePath, Hold, Said, Spend, Talk};
+
+/// How many tools a model may ask for at once.
+const MAX_AT_ONCE: usize = 128;
+
+/// A tool is done. One that is done already, or that nobody has asked for, changes nothing.
+pub(in crate::engine::decide) fn tool_done(
+    draft: &mut Draft<'_>,
+    (path, since): (&FramePath, u64),
+    call: &str,
+    done: &Done,
+    now: Now,
+) {
+    let Some(mut working) = Working::at(draft, path, since, now) else { return };
+    let Doing::Using { settled } = &working.talk.doing else { return };
+    let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
+    if !known || settled.iter().any(|(id, _)| id == call) {
+        return;
+    }
+    working.say(Said::ToolDone { call: call.to_owned(), done: done.clone() });
+    working.after_tools();
+}
+
+/// The tools that the last message asks for.
+pub(in crate::engine) fn asked_for(talk: &Talk) -> &[ToolUse] {
+    talk.messages.last().map_or(&[], |message| &message.tool_calls)
+}
+
+/// The tools that were used in this conversation, for expressions: their names, their arguments and what they came to.
+pub(super) fn calls(talk: &Talk) -> Value {
+    let used = talk.messages.iter().flat_map(|message| &message.tool_calls);
+    let result = |id: &str| {
+        let told = talk.messages.iter().find(|message| message.tool_call_id.as_deref() == Some(id))?;
+        told.content.as_deref().map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
+    };
+    let call = |call: &ToolUse| {
+        let arguments = match &call.arguments {
+            Arguments::Json(value) => (**value).clone(),
+            Arguments::Text(text) => Value::from(text.as_str()),
+        };
+        json!({ "name": call.name, "arguments": arguments, "result": result(&call.id) })
+    };
+    used.map(call).collect()
+}
+
+impl Working<'_, '_> {
+    /// The model asks for tools. All that can be used are, at once; of the others it is told why not.
+    pub(super) fn use_tools(&mut self, calls: &[ToolUse]) {
+        self.say(Said::Doing(Doing::Using { settled: Vec::new() }));
+        for (nth, call) in calls.iter().enumerate() {
+            let settled = if nth >= MAX_AT_ONCE {
+                Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were asked for at once")))
+            } else {
+                self.settled_at_once(call)
+            };
+            if let Some(done) = settled {
+                self.say(Said::ToolDone { call: call.id.clone(), done });
+            }
+        }
+        if let Some(over) = self.over_tools().filter(|_| !self.is_all_settled()) {
+            let then = self.talk.doing.clone();
+            return self.hold(over, then);
+        }
+        let Doing::Using { settled } = &self.talk.doing else { return };
+        let used = calls.len().saturating_sub(settled.len());
+        self.spend(Spend { tool_calls: used as u64, ..Spend::default() });
+        self.after_tools();
+    }
+
+    fn is_all_settled(&self) -> bool {
+        let Doing::Using { settled } = &self.talk.doing else { return false };
+        asked_for(&self.talk).iter().all(|call| settled.iter().any(|(id, _)| *id == call.id))
+    }
+
+    /// What a call comes to that nobody outside has to perform.
+    fn settled_at_once(&mut self, call: &ToolUse) -> Option<Done> {
+        let tools: Vec<&str> = self.state.tools.iter().map(|tool| tool.value.as_str()).collect();
+        let names = shown(tools.iter().copied());
+        let Some(at) = names.iter().position(|name| *name == call.name) else {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let there =
+                if known.is_empty() { "there are none".to_owned() } else { format!("there are {}", list(&known)) };
+            return Some(Done::Failed(format!("there is no tool `{}` here; {there}", clip(&call.name))));
+        };
+        let arguments = match &call.arguments {
+            Arguments::Json(value) if value.is_object() => value.clone(),
+            Arguments::Json(_) => return Some(Done::Failed("the arguments are no JSON object".to_owned())),
+            Arguments::Text(text) => {
+                let why = serde_json::from_str::<Value>(text).err().map_or_else(String::new, |why| format!(": {why}"));
+                return Some(Done::Failed(format!("the arguments are no JSON{why}")));
+            }
+        };
+        match tools[at] {
+            SHARED_GET => Some(self.shared_get(&arguments)),
+            SHARED_SET => Some(self.shared_set(&arguments)),
+            _ => None,
+        }
+    }
+
+    fn shared_get(&self, arguments: &Value) -> Done {
+        match arguments.get("name").and_then(Value::as_str) {
+            Some(name) => Done::Output(Arc::new(self.shared.get(name).cloned().unwrap_or_default())),
+            None => Done::Output(Arc::new(Value::Object(self.shared.clone()))),
+        }
+    }
+
+    fn shared_set(&mut self, arguments: &Value) -> Done {
+        let (Some(name), Some(value)) = (arguments.get("name").and_then(Value::as_str), arguments.get("value")) else {
+            return Done::Failed("`name` and `value` are needed".to_owned());
+        };
+        let (name, value) = (name.to_owned(), value.clone());
+        self.set(&name, value);
+        Done::Output(Arc::new(json!({ "set": name })))
+    }
+
+    /// When all tools are done, the model is told in the order in which it asked, unless one of them stops the run.
+    pub(super) fn after_tools(&mut self) {
+        if !self.is_all_settled() {
+            return;
+        }
+        let Doing::Using { settled } = &self.talk.doing else { return };
+        let (settled, calls) = (settled.clone(), asked_for(&self.talk).to_vec());
+        let done = |call: &ToolUse| settled.iter().find(|(id, _)| *id == call.id).map(|(_, done)| done.clone());
+        let stops = calls.iter().find_map(|call| match done(call)? {
+            Done::Breaks(output) => Some(Hold::Break { call: call.id.clone(), output }),
+            Done::Waits(output) => Some(Hold::Answer { call: call.id.clone(), output }),
+            Done::Output(_) | Done::Failed(_) => None,
+        });
+        if let Some(why) = stops {
+            let then = self.talk.doing.clone();
+            return self.hold(why, then);
+        }
+        for call in &calls {
+            let text = match done(call) {
+                Some(Done::Output(value)) => words::text_of(&value),
+                Some(Done::Failed(why)) => format!("Error: {why}"),
+                Some(Done::Breaks(_) | Done::Waits(_)) | None => continue,
+            };
+            let told = Message::of_tool(&call.id, words::clipped(&text, words::MAX_TOOL_TEXT));
+            self.say(Said::Message(Arc::new(told)));
+        }
+        self.ask();
+    }
+}

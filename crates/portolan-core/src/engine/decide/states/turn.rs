@@ -1,0 +1,169 @@
+//! The model is asked and answers, or does not.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Working, words};
+use crate::chat::{Answer, Finish, Message, Role, ToolUse, Unanswered};
+use crate::engine::decide::scope::Now;
+use crate::engine::decide::walk::Draft;
+use crate::engine::judge;
+use crate::graph::{Again, Asking, Retry, Worker};
+use crate::run::{Completion, Doing, Fault, Found, FramePath, Hold, Patience, Said, Spend, TURNS};
+
+/// How often somebody who does not answer is asked again before a person is. With the waits below, that takes ten minutes.
+const MAX_FAILURES: u32 = 12;
+/// How long is waited between.
+const WAITS: Retry = Retry { max: MAX_FAILURES, backoff_ms: 1_000, factor_percent: 200, max_delay_ms: 60_000 };
+/// The longest that a provider is believed who wants to be left alone, in milliseconds: an hour.
+const MAX_WAIT_MS: u64 = 3_600_000;
+
+/// A model, a judge or a function answered, or did not. What nobody waits for changes nothing.
+pub(in crate::engine::decide) fn completed(
+    draft: &mut Draft<'_>,
+    (path, since): (&FramePath, u64),
+    (turn, vote): (u32, Option<u32>),
+    reply: &Completion,
+    now: Now,
+) {
+    let Some(mut working) = Working::at(draft, path, since, now) else { return };
+    if working.talk.turn != turn {
+        return;
+    }
+    match (&working.talk.doing, vote) {
+        (Doing::Asking(patience), None) => {
+            let patience = *patience;
+            working.answered(reply, patience);
+        }
+        (Doing::Judging { votes, patience, .. }, Some(vote))
+            if votes.get(vote as usize).is_some_and(Option::is_none) =>
+        {
+            let patience = *patience;
+            working.voted(vote, reply, patience);
+        }
+        _ => {}
+    }
+}
+
+impl Working<'_, '_> {
+    /// The messages that a new conversation begins with.
+    pub(super) fn opening(&mut self, asking: &Asking, advice: Option<&str>) -> Result<Vec<Arc<Message>>, Fault> {
+        let system = match &asking.system {
+            Some(expr) => words::text_of(&self.eval(expr, None)?.unwrap_or_default()),
+            None => words::system(self.state, self.node()),
+        };
+        let mut user = match &asking.prompt {
+            Some(expr) => words::text_of(&self.eval(expr, None)?.unwrap_or_default()),
+            None => words::prompt(self.state, &self.talk.input),
+        };
+        if self.state.again == Again::Restart
+            && let Some(last) = self.talk.failed.last()
+        {
+            user = words::told_again(&user, &words::text_of(&last.output));
+        }
+        if let Some(reasons) = words::feedback(self, advice) {
+            user = format!("{user}\n\n{reasons}");
+        }
+        Ok(vec![Arc::new(Message::text(Role::System, system)), Arc::new(Message::text(Role::User, user))])
+    }
+
+    /// Asks the model once more, as far as it may be asked.
+    pub(super) fn ask(&mut self) {
+        let then = Doing::Asking(Patience::default());
+        if let Worker::Function(_) = self.state.work {
+            return self.say(Said::Doing(then));
+        }
+        let (used, limit) = (self.talk.asked, self.state.max_turns());
+        if used >= limit {
+            let (used, limit) = (u64::from(used), u64::from(limit));
+            return self.hold(Hold::Limit { of: TURNS.to_owned(), used, limit, of_run: false }, then);
+        }
+        match self.over_models() {
+            Some(over) => self.hold(over, then),
+            None => self.say(Said::Doing(then)),
+        }
+    }
+
+    fn answered(&mut self, reply: &Completion, patience: Patience) {
+        match reply {
+            Completion::Answer(answer) => self.said(answer),
+            Completion::Output { output, writes } => {
+                self.say(Said::Asked { works: true });
+                for (name, value) in writes.as_deref().and_then(Value::as_object).into_iter().flatten() {
+                    self.set(name, value.clone());
+                }
+                self.look_at(output.clone());
+            }
+            Completion::Unanswered(why) => {
+                let then = |patience| Doing::Asking(patience);
+                self.unanswered(why, patience, then);
+            }
+        }
+    }
+
+    /// Nobody answered: they are asked again later, or a person looks at it.
+    pub(super) fn unanswered(&mut self, why: &Unanswered, patience: Patience, then: impl FnOnce(Patience) -> Doing) {
+        // What comes late of this request is of no use any more.
+        self.say(Said::Asked { works: false });
+        let failures = patience.failures + 1;
+        if !why.may_pass || failures > MAX_FAILURES {
+            return self.hold(Hold::Unanswered { why: why.clone() }, then(Patience::default()));
+        }
+        let wait = why.retry_after_ms.unwrap_or(0).max(WAITS.delay_ms(failures)).min(MAX_WAIT_MS);
+        let not_before = Some(self.in_ms(wait));
+        self.say(Said::Doing(then(Patience { failures, not_before })));
+    }
+
+    fn said(&mut self, answer: &Answer) {
+        let turn = self.talk.turn;
+        self.say(Said::Asked { works: true });
+        self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });
+        let mut message = answer.message.clone();
+        message.role = Role::Assistant;
+        for (nth, call) in message.tool_calls.iter_mut().enumerate() {
+            *call = ToolUse { id: format!("call-{turn}-{nth}"), ..call.clone() };
+        }
+        let calls = message.tool_calls.clone();
+        let text = message.content.clone().unwrap_or_default();
+        self.say(Said::Message(Arc::new(message)));
+        if !calls.is_empty() {
+            return self.use_tools(&calls);
+        }
+        let cut = match &answer.finish {
+            Finish::Length => Some("the answer was cut off, for it has as many tokens as it may"),
+            Finish::Filtered => Some("the provider kept the answer back"),
+            Finish::Stop | Finish::Tools | Finish::Other(_) => None,
+        };
+        match cut {
+            Some(reason) => self.fail(Arc::new(Value::from(text)), vec![lacking("a whole answer", reason)]),
+            None => self.read(text),
+        }
+    }
+
+    /// What the model said last is the output: a text, or JSON where it is to have a schema.
+    fn read(&mut self, text: String) {
+        let Worker::Model(asking) = &self.state.work else { return };
+        let Some(schema) = &asking.schema else { return self.look_at(Arc::new(Value::from(text))) };
+        match serde_json::from_str::<Value>(judge::unfenced(&text)) {
+            Err(error) => {
+                let reason = format!("the answer is no JSON: {error}");
+                self.fail(Arc::new(Value::from(text)), vec![lacking("schema", &reason)]);
+            }
+            Ok(value) => {
+                let faults = schema.check(&value);
+                if faults.is_empty() {
+                    return self.look_at(Arc::new(value));
+                }
+                let faults: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+                let reason = format!("the answer is not what its schema says: {}", faults.join("; "));
+                self.fail(Arc::new(value), vec![lacking("schema", &reason)]);
+            }
+        }
+    }
+}
+
+/// Something that every answer must have, whatever its key results are.
+fn lacking(name: &str, reason: &str) -> Found {
+    Found { name: name.to_owned(), met: false, reason: reason.to_owned(), evidence: String::new() }
+}

@@ -1,0 +1,28 @@
+//! The tools that the engine itself answers: the variables of a run, for the model of a state.
+
+use serde_json::json;
+
+use crate::chat::ToolSpec;
+
+/// The tool that reads variables.
+pub const SHARED_GET: &str = "shared_get";
+/// The tool that sets one. What a failed attempt has set is undone.
+pub const SHARED_SET: &str = "shared_set";
+
+/// How a model is shown a tool that the engine answers itself; nothing for every other one.
+pub fn shared_tool(name: &str) -> Option<ToolSpec> {
+    let (description, parameters) = match name {
+        SHARED_GET => (
+            "Read a value that is shared by all steps, or all of them where no name is given.",
+            json!({ "type": "object", "properties": { "name": { "type": "string", "description": "which one" } } }),
+        ),
+        SHARED_SET => (
+            "Share a value with the steps that come later.",
+            json!({ "type": "object", "required": ["name", "value"], "properties": {
+                "name": { "type": "string", "description": "under which name" },
+                "value": { "description": "any JSON value" } } }),
+        ),
+        _ => return None,
+    };
+    Some(ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters })
+}

@@ -1,0 +1,204 @@
+//! States at work, told as stories: what each of their models, tools, judges and persons says, and what becomes of it.
+
+mod attempts;
+mod judges;
+mod notation;
+mod pauses;
+
+use std::sync::Arc;
+
+use expect_test::Expect;
+use serde_json::{Value, json};
+
+use super::{json as reread, step};
+use crate::chat::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered, Usage};
+use crate::engine::{Effect, open};
+use crate::graph::Workflow;
+use crate::present;
+use crate::run::{Actor, Change, Completion, Done, Event, EventKind, FramePath, Opening, Place, Resume, Run, Verdict};
+use crate::value::Timestamp;
+
+/// Tells what becomes of a run of `workflow` (see [`notation`]) when each of `lines` is said by whoever is asked. Like
+/// every story it is told with a restart from JSON after every event, and with one from the journal.
+#[track_caller]
+fn story(workflow: &str, lines: &str, told: Expect) {
+    let workflow = notation::workflow(workflow);
+    let straight = tell(&workflow, lines, |run, _| run);
+    let read = tell(&workflow, lines, |run, _| reread(&run));
+    let folded = tell(&workflow, lines, |_, journal| Run::fold(&reread(journal)).expect("a journal is a run"));
+    assert_eq!(straight, read, "a run read back from JSON goes on as it would have");
+    assert_eq!(straight, folded, "a run folded from its journal goes on as it would have");
+    told.assert_eq(&straight);
+}
+
+fn tell(workflow: &Workflow, lines: &str, restart: impl Fn(Run, &Vec<Change>) -> Run) -> String {
+    let opening = Opening {
+        input: Some(Arc::new(json!("the input"))),
+        since: Some(Timestamp(0)),
+        ..Opening::of(workflow.id().clone())
+    };
+    let mut journal = open(workflow, &opening).expect("it opens");
+    let mut run = Run::fold(&journal).expect("it is open");
+    let mut told = String::new();
+    let mut now = 0;
+    for line in [""].into_iter().chain(lines.lines().map(str::trim).filter(|line| !line.is_empty())) {
+        if !line.is_empty() {
+            now += 1;
+            run = restart(run, &journal);
+            let event = Event { at: Timestamp(now), by: Actor::Engine, what: said(workflow, &run, line) };
+            match step(workflow, &mut run, &mut journal, &reread(&event)) {
+                Ok(changes) => told.push_str(&format!("{}\n", present::history(&event, &changes))),
+                Err(refusal) => told.push_str(&format!("{line}: {refusal}\n")),
+            }
+        }
+        while let Some(Effect::Continue { frame, since, .. }) = continues(workflow, &run) {
+            run = restart(run, &journal);
+            let what = EventKind::Continued { frame, since, seed: 0 };
+            let event = Event { at: Timestamp(now), by: Actor::Engine, what };
+            let changes = step(workflow, &mut run, &mut journal, &event).expect("it goes on");
+            told.push_str(&format!("{}\n", present::history(&event, &changes)));
+        }
+        for effect in run.pending(workflow) {
+            told.push_str(&format!("    {}\n", pending(&effect)));
+        }
+    }
+    told.push_str(&ended(&run));
+    told
+}
+
+fn continues(workflow: &Workflow, run: &Run) -> Option<Effect> {
+    run.pending(workflow).into_iter().find(|effect| matches!(effect, Effect::Continue { .. }))
+}
+
+/// What is to be done, on a line.
+fn pending(effect: &Effect) -> String {
+    match effect {
+        Effect::Complete(asked) => {
+            let last = asked.request.messages.last().and_then(|message| message.content.clone()).unwrap_or_default();
+            let who = asked.vote.map_or_else(|| "model".to_owned(), |vote| format!("judge {}", vote + 1));
+            let later = asked.not_before.map(|at| format!(" not before {}", at.0)).unwrap_or_default();
+            let first = last.lines().next().unwrap_or_default();
+            format!("ask {who} in {} messages{later}: {first}", asked.request.messages.len())
+        }
+        Effect::Use(used) => format!("use {} {} ({})", used.tool, used.arguments, used.call),
+        Effect::Work(work) => format!("call {} with {}", work.function, work.input),
+        Effect::Perform(work) => format!("look at {}", work.id.check),
+        other => format!("{other:?}"),
+    }
+}
+
+fn ended(run: &Run) -> String {
+    let spent = run.tallies.as_deref().map(|tallies| tallies.run.spend).unwrap_or_default();
+    let spent = format!("{} attempts, {} model calls, {} tools", spent.attempts, spent.model_calls, spent.tool_calls);
+    let data = run.root.data.as_deref();
+    match &run.root.place {
+        Place::Ended { result, .. } => {
+            let fault = data.and_then(|data| data.fault.as_ref()).map(|fault| format!(": {}", fault.message));
+            let output = data.and_then(|data| data.output.as_ref()).map(|output| format!(" with {output}"));
+            format!("{}{}{} ({spent})\n", result.word(), output.unwrap_or_default(), fault.unwrap_or_default())
+        }
+        Place::Conversing { node, talk } => format!("at `{node}`, {} ({spent})\n", present::state_sentence(talk)),
+        place => format!("at `{}` ({spent})\n", place.node()),
+    }
+}
+
+/// The event that a line stands for.
+fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let (frame, revision, seed) = (FramePath::default(), None, 0);
+    let resumed = |with| EventKind::Resumed { frame: frame.clone(), revision, with, seed };
+    match word {
+        "go" => resumed(Resume::GoOn),
+        "accept" => resumed(Resume::Accept),
+        "give-up" => resumed(Resume::GiveUp),
+        "answer" => resumed(Resume::Answer(Arc::new(value(rest)))),
+        _ => of_effect(&run.pending(workflow), word, rest).unwrap_or_else(|| panic!("nobody is asked for `{line}`")),
+    }
+}
+
+fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
+    let asked = |judges: bool| {
+        pending.iter().find_map(|effect| match effect {
+            Effect::Complete(asked) if asked.vote.is_some() == judges => Some(asked),
+            _ => None,
+        })
+    };
+    let completed = |judges, reply| {
+        let asked = asked(judges)?;
+        let (frame, since, turn, vote) = (asked.frame.clone(), asked.since, asked.turn, asked.vote);
+        Some(EventKind::Completed { frame, since, turn, vote, reply, seed: 0 })
+    };
+    let tool = |done: Done| {
+        pending.iter().find_map(|effect| match effect {
+            Effect::Use(used) => Some(EventKind::ToolDone {
+                frame: used.frame.clone(),
+                since: used.since,
+                call: used.call.clone(),
+                done: done.clone(),
+                seed: 0,
+            }),
+            _ => None,
+        })
+    };
+    let settled = |verdict: Verdict| {
+        pending.iter().find_map(|effect| match effect {
+            Effect::Perform(work) => Some(EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() }),
+            _ => None,
+        })
+    };
+    match word {
+        "says" => completed(false, answer(rest, Vec::new(), Finish::Stop)),
+        "cut" => completed(false, answer(rest, Vec::new(), Finish::Length)),
+        "asks" => completed(false, answer("", rest.split(';').map(call).collect(), Finish::Tools)),
+        "judge" => completed(true, answer(rest, Vec::new(), Finish::Stop)),
+        "yes" => completed(true, verdict(rest, true)),
+        "no" => completed(true, verdict(rest, false)),
+        "down" => completed(false, unanswered(true)).or_else(|| completed(true, unanswered(true))),
+        "dead" => completed(false, unanswered(false)).or_else(|| completed(true, unanswered(false))),
+        "done" => tool(Done::Output(Arc::new(value(rest)))),
+        "fails" => tool(Done::Failed(rest.to_owned())),
+        "breaks" => tool(Done::Breaks(Arc::new(value(rest)))),
+        "waits" => tool(Done::Waits(Arc::new(value(rest)))),
+        "holds" => settled(Verdict::Held),
+        "broken" => settled(Verdict::Broken { reason: rest.to_owned(), output: String::new() }),
+        "returns" => pending.iter().find_map(|effect| match effect {
+            Effect::Work(work) => Some(EventKind::Completed {
+                frame: work.frame.clone(),
+                since: work.since,
+                turn: work.turn,
+                vote: None,
+                reply: Completion::Output { output: Arc::new(value(rest)), writes: None },
+                seed: 0,
+            }),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+fn call(text: &str) -> ToolUse {
+    let (name, arguments) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    // Providers number their calls as they like: all of these have the same name.
+    ToolUse { id: "x".to_owned(), name: name.to_owned(), arguments: Arguments::read(arguments), extra: None }
+}
+
+fn answer(text: &str, tool_calls: Vec<ToolUse>, finish: Finish) -> Completion {
+    let message = Message { tool_calls, ..Message::text(Role::Assistant, text) };
+    let usage = Usage { input: Some(10), output: Some(5), ..Usage::default() };
+    Completion::Answer(Box::new(Answer { message, finish, usage, model: None, cost_microdollars: Some(3) }))
+}
+
+fn verdict(criterion: &str, met: bool) -> Completion {
+    let verdict = json!({ "criterion": criterion, "reason": "because", "evidence": "\"it\"", "met": met });
+    answer(&json!({ "verdicts": [verdict] }).to_string(), Vec::new(), Finish::Stop)
+}
+
+fn unanswered(may_pass: bool) -> Completion {
+    let code = if may_pass { "overloaded" } else { "refused-key" };
+    let message = format!("the provider says {code}");
+    Completion::Unanswered(Unanswered { code: code.to_owned(), message, may_pass, retry_after_ms: None })
+}

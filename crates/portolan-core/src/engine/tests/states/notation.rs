@@ -1,0 +1,147 @@
+//! States, each on a line: `name: part | part`, and the ways between them: `a -> b`, `a -label-> b`, where `end` ends.
+//!
+//! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `retries N`,
+//! `votes N`, `turns N`, `calls N` (model calls), `visits N`, `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`,
+//! `restart`, `best`, `ask`. A line `# few steps` allows four nodes to be executed.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::dialect::Strictness;
+use crate::expr::{Expr, Jsonata};
+use crate::graph::Again;
+use crate::graph::{
+    Asking, Bounds, Brief, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node,
+    Program, State, Trigger, Worker, Workflow,
+};
+use crate::schema::Schema;
+use crate::source::{Span, Spanned};
+use crate::validate;
+use crate::value::{NodeId, Outcome};
+
+fn spanned<T>(value: T) -> Spanned<T> {
+    Spanned { value, span: Span::default() }
+}
+
+fn jsonata(text: &str) -> Expr {
+    Expr::Jsonata(Jsonata::parse(text.trim()).expect("it can be read"))
+}
+
+pub(super) fn workflow(text: &str) -> Workflow {
+    let mut nodes = vec![node("start", Kind::Start)];
+    let mut edges = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some((from, to)) = line.split_once("->") {
+            let (from, label) = from.trim().split_once(" -").map_or((from.trim(), None), |(from, on)| (from, Some(on)));
+            let on = label.map_or(Trigger::Done, |on| Trigger::Outcome(spanned(Outcome::from(on))));
+            edges.push(edge(from, to.trim(), on));
+            continue;
+        }
+        let (name, parts) = line.split_once(':').unwrap_or((line, ""));
+        if nodes.len() == 1 {
+            edges.push(edge("start", name, Trigger::Done));
+        }
+        nodes.push(node(name, Kind::State(Box::new(state(parts)))));
+    }
+    nodes.push(node("end", Kind::End { result: EndResult::Success, escalation: None }));
+    let max_nodes = if text.contains("# few steps") { 4 } else { 1_000 };
+    let program =
+        Program { limits: Limits { max_nodes, max_ms: u64::MAX >> 1 }, waits_at_limits: true, ..Program::default() };
+    let graph = Graph {
+        id: spanned("w".to_owned()),
+        name: "w".to_owned(),
+        description: String::new(),
+        nodes,
+        edges,
+        unread: Default::default(),
+        program: Some(Arc::new(program)),
+        version: None,
+        variables: Vec::new(),
+        activities: Vec::new(),
+        broken: None,
+    };
+    let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
+    workflow.unwrap_or_else(|| panic!("{faults:?}"))
+}
+
+fn edge(from: &str, to: &str, on: Trigger) -> Edge {
+    let span = Span::default();
+    Edge { from: spanned(NodeId::from(from)), to: spanned(NodeId::from(to)), on, label: None, span }
+}
+
+fn node(id: &str, kind: Kind) -> Node {
+    Node {
+        id: NodeId::from(id),
+        span: Span::default(),
+        name: id.to_owned(),
+        brief: Brief::default(),
+        kind,
+        accept: Vec::new(),
+        max_retries: None,
+        sets: Vec::new(),
+        seat: None,
+        phase: None,
+        tools: None,
+    }
+}
+
+fn state(parts: &str) -> State {
+    let mut state = State {
+        objective: "do it".to_owned(),
+        purpose: String::new(),
+        key_results: Vec::new(),
+        work: Worker::Model(Box::default()),
+        tools: Vec::new(),
+        max_retries: 1,
+        again: Again::Continue,
+        exhausted: Exhausted::Fail,
+        judge: Judge::default(),
+        sets: Vec::new(),
+        limits: Bounds::default(),
+        way: None,
+    };
+    for part in parts.split('|').map(str::trim).filter(|part| !part.is_empty()) {
+        read(&mut state, part);
+    }
+    state
+}
+
+fn read(state: &mut State, part: &str) {
+    let (word, rest) = part.split_once(' ').unwrap_or((part, ""));
+    let count = || rest.parse::<u32>().expect("a number");
+    let some = || Some(u64::from(count()));
+    let mut key_result = |name: &str, by, advisory| {
+        let (name, description) = (spanned(name.trim().to_owned()), format!("it is {}", name.trim()));
+        state.key_results.push(KeyResult { name, description, by, advisory });
+    };
+    match word {
+        "check" | "maybe" => {
+            let (name, text) = rest.split_once('=').expect("a check has an expression");
+            key_result(name, Finding::Expr(jsonata(text)), word == "maybe");
+        }
+        "judge" => key_result(rest, Finding::Judge, false),
+        "file" => key_result(rest, Finding::Check(CheckBy::File { path: rest.to_owned() }), false),
+        "tools" => state.tools = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
+        "retries" => state.max_retries = count(),
+        "votes" => state.judge.votes = NonZeroU32::new(count()).expect("some"),
+        "turns" => {
+            state.work = Worker::Model(Box::new(Asking { max_turns: NonZeroU32::new(count()), ..Asking::default() }))
+        }
+        "calls" => state.limits.model_calls = some(),
+        "visits" => state.limits.visits = some(),
+        "set" => {
+            let (name, text) = rest.split_once('=').expect("a variable has an expression");
+            state.sets.push((spanned(name.trim().to_owned()), jsonata(text)));
+        }
+        "function" => state.work = Worker::Function(spanned(rest.to_owned())),
+        "schema" => {
+            let schema = Schema::compile(&serde_json::from_str(rest).expect("JSON")).expect("a schema");
+            state.work = Worker::Model(Box::new(Asking { schema: Some(schema), ..Asking::default() }));
+        }
+        "nobody" => state.work = Worker::Nobody,
+        "restart" => state.again = Again::Restart,
+        "best" => state.exhausted = Exhausted::Best,
+        "ask" => state.exhausted = Exhausted::Ask,
+        other => panic!("there is no part `{other}`"),
+    }
+}

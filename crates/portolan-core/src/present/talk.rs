@@ -1,0 +1,111 @@
+//! States at work, in sentences: who was asked, what came of it, what they wait for.
+
+use super::picture::one_line;
+use crate::chat::Answer;
+use crate::diagnostic::{clip, list};
+use crate::graph::{State, Worker};
+use crate::run::Resume;
+use crate::run::{Attempt, Completion, Doing, Done, Found, Said, Talk};
+
+/// How far a state is.
+pub fn sentence(talk: &Talk) -> String {
+    let attempt = format!("attempt {}", talk.attempt + 1);
+    match &talk.doing {
+        Doing::Asking(patience) if patience.failures > 0 => {
+            format!("{attempt}: the model does not answer, and is asked again ({})", patience.failures)
+        }
+        Doing::Asking(_) => format!("{attempt}: asking"),
+        Doing::Using { settled } => {
+            let asked = talk.messages.last().map_or(0, |message| message.tool_calls.len());
+            format!("{attempt}: {} of {asked} tools are done", settled.len())
+        }
+        Doing::Checking { settled, .. } => format!("{attempt}: checking what is outside ({} done)", settled.len()),
+        Doing::Judging { votes, .. } => {
+            let said = votes.iter().flatten().count();
+            format!("{attempt}: {said} of {} judges have answered", votes.len())
+        }
+        Doing::Held { why, .. } => format!("{attempt} waits: {}", why.text()),
+    }
+}
+
+/// The small print of a state: how many key results it has, which tools.
+pub(super) fn small_print(state: &State) -> Option<String> {
+    let mut parts = Vec::new();
+    match &state.work {
+        Worker::Model(asking) => parts.extend(asking.model.clone()),
+        Worker::Nobody => {}
+        Worker::Function(function) => parts.push(function.value.clone()),
+    }
+    if !state.key_results.is_empty() {
+        parts.push(format!("KR {}", state.key_results.len()));
+    }
+    if !state.tools.is_empty() {
+        parts.push(format!("tools {}", state.tools.len()));
+    }
+    (!parts.is_empty()).then(|| one_line(&parts.join(", ")))
+}
+
+pub(super) fn completed(vote: Option<u32>, reply: &Completion) -> String {
+    let who = vote.map_or_else(|| "the model".to_owned(), |vote| format!("judge {}", vote + 1));
+    match reply {
+        Completion::Answer(answer) => format!("heard {who}{}", took(answer)),
+        Completion::Output { .. } => "took what a function came to".to_owned(),
+        Completion::Unanswered(why) => format!("had no answer of {who}: {}", clip(&why.message)),
+    }
+}
+
+fn took(answer: &Answer) -> String {
+    let tools: Vec<&str> = answer.message.tool_calls.iter().map(|call| call.name.as_str()).collect();
+    let tools = if tools.is_empty() { String::new() } else { format!(", who asks for {}", list(&tools)) };
+    match (answer.usage.input, answer.usage.output) {
+        (Some(input), Some(output)) => format!(" ({input} tokens in, {output} out){tools}"),
+        _ => tools,
+    }
+}
+
+pub(super) fn tool_done(call: &str, done: &Done) -> String {
+    match done {
+        Done::Output(_) => format!("used the tool of `{call}`"),
+        Done::Failed(why) => format!("could not use the tool of `{call}`: {}", clip(why)),
+        Done::Breaks(_) => format!("used the tool of `{call}`, which stops the run"),
+        Done::Waits(_) => format!("used the tool of `{call}`, which waits for an answer"),
+    }
+}
+
+pub(super) fn resumed(with: &Resume) -> String {
+    match with {
+        Resume::Answer(answer) => format!("answered {}", clip(&answer.to_string())),
+        Resume::GoOn => "let it go on".to_owned(),
+        Resume::Accept => "accepted the best attempt".to_owned(),
+        Resume::GiveUp => "gave it up".to_owned(),
+    }
+}
+
+pub(super) fn said(said: &Said) -> Option<String> {
+    Some(match said {
+        Said::Begun { attempt, .. } => format!("attempt {}", attempt + 1),
+        Said::Failed(attempt) => format!("not accepted: {}", told(attempt, false)),
+        Said::Held(attempt) => {
+            let (met, unmet) = (told(attempt, true), told(attempt, false));
+            let met = if met.is_empty() { met } else { format!(": {met}") };
+            let unmet = if unmet.is_empty() { unmet } else { format!(", without {unmet}") };
+            format!("accepted{met}{unmet}")
+        }
+        Said::Doing(Doing::Held { why, .. }) => format!("waits: {}", why.text()),
+        Said::Doing(Doing::Judging { votes, .. }) => format!("{} to judge", votes.len()),
+        Said::Doing(_) | Said::Message(_) | Said::Asked { .. } | Said::ToolDone { .. } => return None,
+        Said::Settled { .. } | Said::Voted { .. } | Said::Spent(_) => return None,
+        Said::Allowed { attempts } => format!("{attempts} attempts are allowed"),
+        Said::Granted { of, of_run: true } => format!("the run may use more `{of}`"),
+        Said::Granted { of, .. } => format!("the state may use more `{of}`"),
+        Said::Undone => "what it wrote is undone".to_owned(),
+    })
+}
+
+fn told(attempt: &Attempt, met: bool) -> String {
+    let one = |found: &Found| match found.reason.is_empty() {
+        true => format!("`{}`", found.name),
+        false => format!("`{}` ({})", found.name, clip(&found.reason)),
+    };
+    attempt.found.iter().filter(|found| found.met == met).map(one).collect::<Vec<_>>().join(", ")
+}

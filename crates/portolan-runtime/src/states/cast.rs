@@ -1,0 +1,107 @@
+//! The models of a run: each opened once, when it is first asked, and asked with what its tools and answers cost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portolan_core::chat::prices::Prices;
+use portolan_core::chat::{Answer, ToolSpec, Unanswered};
+use portolan_core::engine::ModelUse;
+
+use crate::models::{self, Model, Question, Sink};
+
+/// Who hears what a model says while it says it: the state that it works on, and more of the text.
+pub type Heard = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+/// The models of a run.
+#[derive(Clone)]
+pub struct Cast {
+    setup: models::Setup,
+    /// The one that is asked where a definition names none.
+    usual: Option<String>,
+    prices: Arc<Prices>,
+    heard: Option<Heard>,
+    open: Arc<Mutex<BTreeMap<String, Arc<dyn Model>>>>,
+}
+
+impl Default for Cast {
+    fn default() -> Cast {
+        Cast::of(models::Setup::of("."))
+    }
+}
+
+impl Cast {
+    /// Models that are opened so. What they cost is not known.
+    pub fn of(setup: models::Setup) -> Cast {
+        Cast { setup, usual: None, prices: Arc::default(), heard: None, open: Arc::default() }
+    }
+
+    /// The same, with the model that is asked where a definition names none.
+    #[must_use]
+    pub fn usually(self, model: Option<String>) -> Cast {
+        Cast { usual: model, ..self }
+    }
+
+    /// The same, with what models cost.
+    #[must_use]
+    pub fn priced(self, prices: Prices) -> Cast {
+        Cast { prices: Arc::new(prices), ..self }
+    }
+
+    /// The same, with somebody who hears what models say while they say it.
+    #[must_use]
+    pub fn heard_by(self, heard: Heard) -> Cast {
+        Cast { heard: Some(heard), ..self }
+    }
+
+    /// The same, with a model that is open already under a name.
+    #[must_use]
+    pub fn with(self, name: &str, model: Arc<dyn Model>) -> Cast {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), model);
+        self
+    }
+
+    /// Opens a model, unless it is open.
+    ///
+    /// # Errors
+    /// Its name is none, or its key is missing: asking again does not help.
+    pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, Unanswered> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = open.get(name) {
+            return Ok(model.clone());
+        }
+        let model = models::open(name, &self.setup).map_err(|error| Unanswered {
+            code: error.code.to_owned(),
+            message: format!("{}; {}", error.message, error.help),
+            may_pass: false,
+            retry_after_ms: None,
+        })?;
+        open.insert(name.to_owned(), model.clone());
+        Ok(model)
+    }
+
+    pub(super) async fn ask(&self, asked: &ModelUse, tools: &[ToolSpec]) -> Result<Answer, Unanswered> {
+        let name = asked.request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| Unanswered {
+            code: "no-model".to_owned(),
+            message: format!(
+                "nobody says which model works on `{}`; name one with `--model`, or in the file",
+                asked.node
+            ),
+            may_pass: false,
+            retry_after_ms: None,
+        })?;
+        let model = self.open(name)?;
+        let question = Question { request: &asked.request, tools, asker: Some(asked.node.as_str()) };
+        // What judges say is for the engine.
+        let heard = self.heard.as_ref().filter(|_| asked.vote.is_none());
+        let told = heard.map(|heard| {
+            let (heard, node) = (heard.clone(), asked.node.to_string());
+            move |text: &str| heard(&node, text)
+        });
+        let sink = told.as_ref().map(|told| told as &dyn Sink);
+        let mut answer = model.ask(question, sink).await?;
+        if answer.cost_microdollars.is_none() {
+            answer.cost_microdollars = self.prices.cost(name, &answer.usage);
+        }
+        Ok(answer)
+    }
+}

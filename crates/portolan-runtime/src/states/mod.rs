@@ -1,0 +1,75 @@
+//! Who works on the states of a run: models that are opened by their names, tools of servers, functions that whoever
+//! embeds Portolan has registered, and whoever looks at what is outside.
+//!
+//! Each performs one effect, with everything it needs, and comes back with what is told to the engine. They know nothing
+//! of runs, and of whether the servers and commands of a definition are trusted: whoever calls them has asked.
+
+mod cast;
+mod functions;
+mod tools;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_core::engine::{FunctionUse, ModelUse, ToolUsed, Work};
+use portolan_core::run::{Completion, Done, Verdict};
+use portolan_core::value::Timestamp;
+
+use crate::clock::Clock;
+use crate::runner::{self, Ground};
+use crate::tools::Tools;
+
+pub use cast::{Cast, Heard};
+pub use functions::{FunctionError, Functions, Made};
+
+/// Who works on the states of a run.
+#[derive(Clone, Default)]
+pub struct Workers {
+    /// The models.
+    pub cast: Cast,
+    /// The functions.
+    pub functions: Functions,
+    /// Where commands are run and files are looked for; nothing where no project is at hand.
+    pub ground: Option<Arc<Ground>>,
+}
+
+impl Workers {
+    /// Asks a model, not before its time. Dropping the future gives it up.
+    pub(crate) async fn complete(&self, asked: &ModelUse, tools: &Tools, clock: &Clock) -> Completion {
+        wait_until(asked.not_before, clock).await;
+        let specs = match tools::specs(&asked.request.tools, tools, &self.functions).await {
+            Ok(specs) => specs,
+            Err(why) => return Completion::Unanswered(why),
+        };
+        match self.cast.ask(asked, &specs).await {
+            Ok(answer) => Completion::Answer(Box::new(answer)),
+            Err(why) => Completion::Unanswered(why),
+        }
+    }
+
+    /// Uses a tool that a model has asked for.
+    pub(crate) async fn use_tool(&self, used: &ToolUsed, tools: &Tools, clock: &Clock) -> Done {
+        tools::perform(used, tools, &self.functions, clock).await
+    }
+
+    /// Has a function work on a state, not before its time.
+    pub(crate) async fn work(&self, work: &FunctionUse, clock: &Clock) -> Completion {
+        wait_until(work.not_before, clock).await;
+        self.functions.work(work).await
+    }
+
+    /// Looks at what a key result asks of the world.
+    pub(crate) async fn check(&self, work: &Work) -> Verdict {
+        match &self.ground {
+            Some(ground) => runner::perform(work, ground).await,
+            None => Verdict::Unknown { reason: "no project is at hand in which it could be looked at".to_owned() },
+        }
+    }
+}
+
+async fn wait_until(time: Option<Timestamp>, clock: &Clock) {
+    let wait = time.map_or(0, |time| time.0.saturating_sub(clock.now().0));
+    if let Some(wait) = u64::try_from(wait).ok().filter(|wait| *wait > 0) {
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+    }
+}
