@@ -17,7 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("graph", &["source", "value", "expr", "schema", "chat"]),
     ("run", &["graph", "value", "expr", "chat"]),
     ("engine", &["run", "graph", "value", "diagnostic", "expr", "schema", "gates", "chat"]),
-    ("dialect", &["graph", "expr", "schema", "source", "diagnostic", "value"]),
+    ("dialect", &["graph", "expr", "schema", "source", "diagnostic", "value", "chat"]),
     // How closely a definition is held to its format is the one word that reading and checking share.
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),
     ("present", &["run", "graph", "value", "diagnostic", "chat"]),

@@ -28,6 +28,29 @@ struct Written {
     invariant: Option<Spanned<String>>,
 }
 
+/// How a key result is found out outside of the run: the fields of a check, however they are called.
+pub(super) struct Outside {
+    pub(super) run: Option<Vec<Spanned<String>>>,
+    pub(super) timeout_seconds: Option<u64>,
+    pub(super) file: Option<Spanned<String>>,
+    pub(super) gate: Option<Spanned<String>>,
+}
+
+/// The check that these fields say.
+pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Faults) -> Option<CheckBy> {
+    let timeout_seconds = outside.timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
+    let written = Written {
+        span,
+        id: None,
+        run: outside.run.clone(),
+        timeout_seconds: timeout_seconds.map(|value| Spanned { value, span }),
+        file: outside.file.clone(),
+        gate: outside.gate.clone(),
+        invariant: None,
+    };
+    by(&written, name, faults)
+}
+
 /// Reads `accept`: an array of checks. A text in it names a gate.
 pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
     let Some(tree) = fields.optional("accept") else { return Vec::new() };

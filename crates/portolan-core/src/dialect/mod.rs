@@ -8,6 +8,7 @@ pub mod navigator;
 mod phases;
 pub mod script;
 mod servers;
+mod states;
 pub mod toolgraph;
 
 use crate::diagnostic::Diagnostic;
@@ -58,6 +59,10 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
             let (graph, faults) = phases::lower(source, &tree);
             File { graphs: graph.into_iter().collect(), faults }
         }
+        Some(Format::States) => {
+            let (graph, faults) = states::lower(source, &tree, strictness);
+            File { graphs: graph.into_iter().collect(), faults }
+        }
         Some(Format::Navigator) => {
             let (graph, faults) = navigator::lower(source, &tree, strictness);
             File { graphs: graph.into_iter().collect(), faults }
@@ -81,6 +86,7 @@ enum Format {
     ToolGraph,
     Activity,
     Phases,
+    States,
 }
 
 impl Format {
@@ -91,6 +97,9 @@ impl Format {
         }
         if has("phases") {
             return Some(Format::Phases);
+        }
+        if has("states") {
+            return Some(Format::States);
         }
         if has("nodes") || has("edges") {
             return Some(Format::Navigator);
@@ -110,13 +119,15 @@ fn unknown_format(tree: &Tree) -> Diagnostic {
             "this is one activity, and no workflow by itself".to_owned(),
             "check the folder of its workflow; in a workflow it is an item of `activities`",
         ),
-        Some(_) => {
-            ("this is no workflow: it has neither `nodes`, `tools`, `activities` nor `phases`".to_owned(), FORMATS)
-        }
+        Some(_) => (
+            "this is no workflow: it has neither `nodes`, `tools`, `activities`, `phases` nor `states`".to_owned(),
+            FORMATS,
+        ),
         None => (format!("a definition must be an object, but is {}", tree.describe()), FORMATS),
     };
     Diagnostic::error("unknown-format", message).at(tree.head()).help(help)
 }
 
 const FORMATS: &str = "a workflow for agents has `nodes`, an object from node id to node, and `edges`, or \
-                       `activities`, a list, each with its `steps`, or `phases`, a list in their order; a graph of tool calls has `tools`, a list of tools with their `nodes`";
+                       `activities`, a list, each with its `steps`, or `phases`, a list in their order; a workflow of agents' states has `states`, \
+                       an object from name to state; a graph of tool calls has `tools`, a list of tools with their `nodes`";

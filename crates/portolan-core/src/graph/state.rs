@@ -8,6 +8,7 @@ use crate::chat::Settings;
 use crate::expr::Expr;
 use crate::schema::Schema;
 use crate::source::Spanned;
+use crate::value::{FAILED, Outcome, PASSED};
 use serde::{Deserialize, Serialize};
 
 /// How often a state is attempted again where its definition does not say.
@@ -157,7 +158,26 @@ pub struct Bounds {
     pub ms: Option<u64>,
 }
 
+/// What stands before the name of a branch that would mean something else as an outcome.
+const BRANCH: &str = "branch:";
+
 impl State {
+    /// The outcome on which a state is left along the branch called `name`. What outcomes of all nodes are called may be
+    /// the name of a branch too, and is told from them.
+    ///
+    /// ```
+    /// use portolan_core::graph::State;
+    /// assert_eq!(State::branch("good").as_str(), "good");
+    /// assert_eq!(State::branch("failed").as_str(), "branch:failed");
+    /// ```
+    pub fn branch(name: &str) -> Outcome {
+        match name {
+            PASSED | FAILED => format!("{BRANCH}{name}").into(),
+            _ if name.starts_with(BRANCH) => format!("{BRANCH}{name}").into(),
+            _ => name.into(),
+        }
+    }
+
     /// The expressions that it evaluates.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let checks = self.key_results.iter().filter_map(|result| match &result.by {

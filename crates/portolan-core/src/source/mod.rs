@@ -6,6 +6,7 @@ pub(crate) mod fields;
 mod files;
 mod json;
 mod place;
+mod write;
 mod yaml;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use files::Piece;
 pub(crate) use files::parse_part;
 pub use json::parse_json;
 pub use place::offset_in;
+pub use write::{Spelling, convert};
 pub use yaml::parse_yaml;
 
 /// The largest definition that is read, in bytes. A workflow of a thousand nodes is about half a megabyte.

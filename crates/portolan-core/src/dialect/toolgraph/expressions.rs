@@ -11,7 +11,7 @@ use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// How `"$…"` is read where arguments stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dollar {
+pub(in crate::dialect) enum Dollar {
     /// As an expression: the design document has it so.
     Expression,
     /// As an expression, as mcpGraph did before `{expr: …}`; that is said.
@@ -21,7 +21,7 @@ pub(super) enum Dollar {
 }
 
 /// A JSONata expression.
-pub(super) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+pub(in crate::dialect) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
     let Some(text) = tree.as_str() else {
         let message = format!("{what} must be a JSONata expression, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write it as a text, in quotes"));
@@ -51,7 +51,7 @@ fn at(diagnostic: Diagnostic, source: &Source, tree: &Tree, fault: &ParseFault) 
 }
 
 /// `{expr: …}` where nothing else may stand.
-pub(super) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
     match (tree.entries(), tree.get("expr")) {
         (Some([_]), Some(expr)) => jsonata(source, expr, what, faults),
         _ => {
@@ -64,7 +64,7 @@ pub(super) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut Fau
 }
 
 /// A JSON Logic rule.
-pub(super) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Spanned<Expr>> {
+pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Spanned<Expr>> {
     match JsonLogic::parse(&tree.value()) {
         Ok(rule) => Some(Spanned { value: Expr::Logic(rule), span: tree.head() }),
         Err(fault) => {
@@ -77,14 +77,14 @@ pub(super) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Spann
 }
 
 /// Arguments: taken as they stand, but for `{expr: …}`.
-pub(super) struct Template<'f> {
-    pub(super) source: &'f Source,
-    pub(super) dollar: Dollar,
-    pub(super) what: String,
+pub(in crate::dialect) struct Template<'f> {
+    pub(in crate::dialect) source: &'f Source,
+    pub(in crate::dialect) dollar: Dollar,
+    pub(in crate::dialect) what: String,
 }
 
 impl Template<'_> {
-    pub(super) fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
+    pub(in crate::dialect) fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
         match &tree.kind {
             TreeKind::Object(entries) if tree.get("expr").is_some() => {
                 if entries.len() > 1 {

@@ -96,7 +96,7 @@ fn place(text: &str, name: &str) -> Option<usize> {
 }
 
 /// Reports what in `redact` hides nothing: pointers that are none, and those that begin at a node instead of in a value.
-pub(super) fn pointers(redact: &[Spanned<String>], file: &Tree, faults: &mut Faults) {
+pub(in crate::dialect) fn pointers(redact: &[Spanned<String>], file: &Tree, faults: &mut Faults) {
     for place in redact {
         let text = place.value.as_str();
         if is_broken(text) {

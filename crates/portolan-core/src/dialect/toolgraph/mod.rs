@@ -15,6 +15,11 @@ mod lower;
 mod nodes;
 mod syntax;
 
+pub(super) use expressions::{Dollar, Template, jsonata, rule, wrapped};
+pub(super) use lints::pointers;
+pub(super) use nodes::{MAX_MS, is_id, retry};
+pub(super) use syntax::{SCHEMA_HELP, at_pointer};
+
 use crate::diagnostic::Diagnostic;
 use crate::dialect::{File, Strictness};
 use crate::source::fields::Faults;

@@ -19,7 +19,7 @@ const MAX_NODES: usize = 10_000;
 /// The most branches of a `parallel`.
 const MAX_BRANCHES: usize = 1_000;
 /// The longest time that is waited for anything, in milliseconds: a day.
-const MAX_MS: u64 = 86_400_000;
+pub(in crate::dialect) const MAX_MS: u64 = 86_400_000;
 /// The most retries, and the most branches and items at once.
 const MAX_COUNT: u32 = 10_000;
 /// The most conditions of a switch.
@@ -112,7 +112,7 @@ pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Fau
 }
 
 /// Whether a text can be an identifier; a fault when it cannot.
-pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
+pub(in crate::dialect) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
     let text = &id.value;
     let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
     if !sound {
@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
         let tool = self.fields.required_string("tool", self.faults);
         let args = self.args("args");
         let post = self.wrapped("postTransform");
-        let retry = self.retry();
+        let retry = retry(&mut self.fields, &self.named, self.faults);
         let timeout = self.fields.duration_ms("timeout", 1..=MAX_MS, self.faults);
         let idempotent = self.fields.flag("idempotent", self.faults).is_some_and(|flag| flag.value);
         let args = match args {
@@ -272,37 +272,6 @@ impl Reader<'_, '_> {
         let Some(tree) = self.fields.optional(key) else { return Some(None) };
         let what = format!("`{key}` of {}", self.named);
         expressions::wrapped(self.about.source, tree, &what, self.faults).map(Some)
-    }
-
-    fn retry(&mut self) -> Option<Retry> {
-        let Some(tree) = self.fields.optional("retry") else { return Some(Retry::default()) };
-        let mut fields = Fields::of(tree, format!("`retry` of {}", self.named), self.faults)?;
-        let usual = Retry::default();
-        let max = fields.count("max", 0..=MAX_COUNT, self.faults);
-        if max.is_none() && !fields.has("max") {
-            fields.required("max", self.faults);
-        }
-        let backoff = fields.duration_ms("backoff", 0..=MAX_MS, self.faults);
-        let longest = fields.duration_ms("maxDelay", 0..=MAX_MS, self.faults);
-        let factor = fields.optional("factor").map(|tree| (tree, factor_percent(tree)));
-        fields.finish(self.faults);
-        let factor_percent = match factor {
-            None => usual.factor_percent,
-            Some((_, Some(percent))) => percent,
-            Some((tree, None)) => {
-                let message = format!("`factor` in `retry` of {} must be a number from 1 to 100", self.named);
-                self.faults.push(
-                    Diagnostic::error("wrong-type", message).at(tree.head()).help("2 doubles the wait each time"),
-                );
-                return None;
-            }
-        };
-        Some(Retry {
-            max: max?.value,
-            backoff_ms: backoff.map_or(usual.backoff_ms, |time| time.value),
-            factor_percent,
-            max_delay_ms: longest.map_or(usual.max_delay_ms, |time| time.value),
-        })
     }
 
     fn transform(&mut self) -> Option<NodeType> {
@@ -457,6 +426,36 @@ impl Reader<'_, '_> {
             }
         }
     }
+}
+
+/// `retry`: how often and when a call is tried again; nothing where it cannot be read.
+pub(in crate::dialect) fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut Faults) -> Option<Retry> {
+    let Some(tree) = outer.optional("retry") else { return Some(Retry::default()) };
+    let mut fields = Fields::of(tree, format!("`retry` of {}", named), faults)?;
+    let usual = Retry::default();
+    let max = fields.count("max", 0..=MAX_COUNT, faults);
+    if max.is_none() && !fields.has("max") {
+        fields.required("max", faults);
+    }
+    let backoff = fields.duration_ms("backoff", 0..=MAX_MS, faults);
+    let longest = fields.duration_ms("maxDelay", 0..=MAX_MS, faults);
+    let factor = fields.optional("factor").map(|tree| (tree, factor_percent(tree)));
+    fields.finish(faults);
+    let factor_percent = match factor {
+        None => usual.factor_percent,
+        Some((_, Some(percent))) => percent,
+        Some((tree, None)) => {
+            let message = format!("`factor` in `retry` of {} must be a number from 1 to 100", named);
+            faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("2 doubles the wait each time"));
+            return None;
+        }
+    };
+    Some(Retry {
+        max: max?.value,
+        backoff_ms: backoff.map_or(usual.backoff_ms, |time| time.value),
+        factor_percent,
+        max_delay_ms: longest.map_or(usual.max_delay_ms, |time| time.value),
+    })
 }
 
 /// A factor in hundredths.

@@ -289,10 +289,11 @@ fn schema(
     }
 }
 
-const SCHEMA_HELP: &str = "write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`";
+pub(in crate::dialect) const SCHEMA_HELP: &str =
+    "write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`";
 
 /// The part of a tree that a JSON pointer names.
-fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
+pub(in crate::dialect) fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
     let mut at = tree;
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");

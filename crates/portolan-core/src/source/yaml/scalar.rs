@@ -66,6 +66,9 @@ fn is_special(word: &str) -> bool {
 
 /// A number as JSON writes it: its own text where that is JSON, so that no digit is lost.
 fn number(word: &str) -> Option<String> {
+    if serde_json::from_str::<serde_json::Number>(word).is_ok() {
+        return Some(word.to_owned());
+    }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = word.strip_prefix(prefix) {
             let sound = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));

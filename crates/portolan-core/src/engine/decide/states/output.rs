@@ -9,7 +9,7 @@ use super::{Working, words};
 use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
-use crate::graph::{Finding, KeyResult};
+use crate::graph::{Finding, KeyResult, State};
 use crate::run::{Attempt, Completion, Doing, EffectId, Found, Patience, Said, Spend, Verdict};
 use crate::value::{CheckId, Outcome};
 
@@ -138,8 +138,10 @@ impl Working<'_, '_> {
             None => named_by(&output),
         };
         let exits = &self.step.exits;
-        let by_name = named.as_ref().and_then(Value::as_str).and_then(|name| exits.target(&Outcome::from(name)));
-        let Some(to) = by_name.or_else(|| exits.passed()) else {
+        let by_name = named.as_ref().and_then(Value::as_str).and_then(|name| exits.target(&State::branch(name)));
+        // An expression that names a state which is none is wrong; only where it names none, the run may be over.
+        let otherwise = state.way.is_none() || named.as_ref().is_none_or(Value::is_null);
+        let Some(to) = by_name.or_else(|| exits.passed().filter(|_| otherwise)) else {
             let said = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
             let message = format!("no transition of `{node}` fits: it chose {}", words::clipped(&said, 200));
             return self.broke(self.fault("no-way-on", message, "add a branch of that name, or a `default`"));

@@ -1,0 +1,216 @@
+//! An exact picture of what stands under `states`: a state, a tool call, a transform, another workflow, a question.
+
+use super::state;
+use super::syntax::About;
+use super::values;
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::toolgraph;
+use crate::expr::Expr;
+use crate::graph::{Call, Kind};
+use crate::source::fields::{Faults, Fields};
+use crate::source::{Span, Spanned, Tree, TreeKind};
+use crate::value::FAILED;
+
+/// The most answers to one question.
+const MAX_OPTIONS: usize = 100;
+/// The fields that make something else than a state of it.
+const KINDS: [&str; 4] = ["call", "transform", "run", "ask"];
+
+pub(super) struct Node {
+    pub(super) id: Spanned<String>,
+    pub(super) description: Option<String>,
+    pub(super) kind: NodeKind,
+    /// Where it is said that a run begins here.
+    pub(super) initial: Option<Span>,
+    pub(super) is_final: bool,
+    /// The state that a failure leads to.
+    pub(super) go_to: Option<Spanned<String>>,
+}
+
+pub(super) enum NodeKind {
+    /// What the graph has too, and leads on by its output.
+    Other(Kind),
+    /// A question, which leads on by its answer.
+    Ask { question: String, options: Vec<Answer> },
+}
+
+/// An answer to a question.
+pub(super) struct Answer {
+    pub(super) id: Spanned<String>,
+    pub(super) label: String,
+}
+
+/// Reads a node; nothing where it cannot be said what it does.
+pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
+    let named = format!("state `{}`", clip(&id.value));
+    let mut fields = Fields::of(tree, named.clone(), faults)?;
+    let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| fields.has(kind)).collect();
+    if kinds.len() > 1 {
+        let message = format!("{named} has {}, and can be only one of them", list(&kinds));
+        let fault = Diagnostic::error("several-kinds", message).at(tree.head());
+        faults.push(fault.help("make a state of each, and lead from one to the next"));
+        return None;
+    }
+    let description = fields.string("description", faults).map(|text| text.value);
+    let initial = fields.flag("is_initial", faults).filter(|flag| flag.value).map(|flag| flag.span);
+    let is_final = fields.flag("is_final", faults).is_some_and(|flag| flag.value);
+    let mut reader = Reader { about, tree, named, fields, faults, go_to: None };
+    let kind = match kinds.first() {
+        Some(&"call") => reader.call(),
+        Some(&"transform") => reader.transform(),
+        Some(&"run") => reader.run(),
+        Some(_) => reader.ask(),
+        None => reader.state().map(NodeKind::Other),
+    };
+    let Reader { fields, faults, go_to, .. } = reader;
+    fields.finish(faults);
+    Some(Node { id: id.clone(), description, kind: kind?, initial, is_final, go_to })
+}
+
+/// One node while its fields are read.
+pub(super) struct Reader<'f, 't> {
+    pub(super) about: &'f About<'f>,
+    pub(super) tree: &'t Tree,
+    pub(super) named: String,
+    pub(super) fields: Fields<'t>,
+    pub(super) faults: &'f mut Faults,
+    pub(super) go_to: Option<Spanned<String>>,
+}
+
+impl Reader<'_, '_> {
+    fn state(&mut self) -> Option<Kind> {
+        state::read(self).map(|state| Kind::State(Box::new(state)))
+    }
+
+    /// `call: {server, tool, args, …}`
+    fn call(&mut self) -> Option<NodeKind> {
+        self.on_failure_leads();
+        let tree = self.fields.required("call", self.faults)?;
+        let what = format!("`call` of {}", self.named);
+        let mut fields = Fields::of(tree, what.clone(), self.faults)?;
+        let server = fields.required_string("server", self.faults);
+        let tool = fields.required_string("tool", self.faults);
+        let args = self.args(&mut fields, &what);
+        let post = fields.optional("postTransform").map(|tree| {
+            toolgraph::wrapped(self.about.source, tree, &format!("`postTransform` in {what}"), self.faults)
+        });
+        let retry = toolgraph::retry(&mut fields, &what, self.faults);
+        let timeout = fields.duration_ms("timeout", 1..=toolgraph::MAX_MS, self.faults);
+        let idempotent = fields.flag("idempotent", self.faults).is_some_and(|flag| flag.value);
+        fields.finish(self.faults);
+        let post = match post {
+            Some(post) => Some(post?),
+            None => None,
+        };
+        Some(NodeKind::Other(Kind::Call(Box::new(Call {
+            server: server?,
+            tool: tool?,
+            args: args?.unwrap_or(Expr::Object(Vec::new())),
+            post,
+            retry: retry?,
+            timeout_ms: timeout.map(|timeout| timeout.value),
+            idempotent,
+        }))))
+    }
+
+    /// Arguments, where they are given; nothing at all where they cannot be read.
+    fn args(&mut self, fields: &mut Fields<'_>, what: &str) -> Option<Option<Expr>> {
+        let Some(tree) = fields.optional("args") else { return Some(None) };
+        if tree.entries().is_none() {
+            self.faults.push(crate::source::fields::not_an_object(tree, &format!("`args` of {what}")));
+            return None;
+        }
+        values::template(self.about.source, tree, &format!("`args` of {what}"), self.faults).map(Some)
+    }
+
+    /// `transform: expression`, a text in JSONata.
+    fn transform(&mut self) -> Option<NodeKind> {
+        self.on_failure_leads();
+        let tree = self.fields.required("transform", self.faults)?;
+        let what = format!("`transform` of {}", self.named);
+        let expr = match tree.as_str() {
+            Some(_) => toolgraph::jsonata(self.about.source, tree, &what, self.faults),
+            None => values::computed(self.about.source, tree, &what, self.faults),
+        };
+        expr.map(|expr| NodeKind::Other(Kind::Compute(expr)))
+    }
+
+    /// `run: workflow`, with `args`.
+    fn run(&mut self) -> Option<NodeKind> {
+        self.on_failure_leads();
+        let workflow = self.fields.required_string("run", self.faults);
+        let what = self.named.clone();
+        let args = match self.fields.optional("args") {
+            Some(tree) => Some(values::template(self.about.source, tree, &format!("`args` of {what}"), self.faults)?),
+            None => None,
+        };
+        Some(NodeKind::Other(Kind::Subflow { workflow: workflow?, args, context: Vec::new() }))
+    }
+
+    /// `ask: question`, with `options`.
+    fn ask(&mut self) -> Option<NodeKind> {
+        let question = self.fields.required_string("ask", self.faults);
+        let options = self.options();
+        Some(NodeKind::Ask { question: question?.value, options: options? })
+    }
+
+    fn options(&mut self) -> Option<Vec<Answer>> {
+        let Some(tree) = self.fields.optional("options") else { return Some(Vec::new()) };
+        let what = format!("`options` of {}", self.named);
+        let items: Vec<(Spanned<String>, &Tree)> = match &tree.kind {
+            TreeKind::Array(items) => {
+                let texts = items.iter().filter_map(|item| Some((super::syntax::spanned(item)?, item)));
+                let texts: Vec<_> = texts.collect();
+                if texts.len() < items.len() {
+                    return self.fields.wrong("options", "an array of strings", tree, self.faults);
+                }
+                texts
+            }
+            TreeKind::Object(_) => self.fields.texts("options", self.faults),
+            _ => return self.fields.wrong("options", "an array of answers", tree, self.faults),
+        };
+        if items.len() > MAX_OPTIONS {
+            let message = format!("{what} are {}, more than the {MAX_OPTIONS} that are read", items.len());
+            self.faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("ask in two steps"));
+            return None;
+        }
+        let mut answers: Vec<Answer> = Vec::new();
+        for (id, tree) in items {
+            if !is_answer(&id, self.faults) {
+                continue;
+            }
+            if answers.iter().any(|earlier| earlier.id.value == id.value) {
+                let message = format!("{what} have `{}` twice", clip(&id.value));
+                self.faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("keep one of the two"));
+                continue;
+            }
+            let label = tree.as_str().unwrap_or(&id.value).to_owned();
+            answers.push(Answer { id, label });
+        }
+        Some(answers)
+    }
+
+    /// `on_failure: {go_to: STATE}` where nothing else can be meant.
+    fn on_failure_leads(&mut self) {
+        let Some(tree) = self.fields.optional("on_failure") else { return };
+        self.go_to = self.leads_to(tree);
+    }
+
+    /// `{go_to: STATE}`
+    pub(super) fn leads_to(&mut self, tree: &Tree) -> Option<Spanned<String>> {
+        let mut fields = Fields::of(tree, format!("`on_failure` of {}", self.named), self.faults)?;
+        let to = fields.required_string("go_to", self.faults);
+        fields.finish(self.faults);
+        to
+    }
+}
+
+/// Whether an answer can be told from a failure.
+pub(super) fn is_answer(id: &Spanned<String>, faults: &mut Faults) -> bool {
+    if id.value == FAILED {
+        let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that nothing was answered");
+        faults.push(fault.at(id.span).help("call it `no`, or what the answer means"));
+        return false;
+    }
+    toolgraph::is_id(id, "an answer", faults)
+}

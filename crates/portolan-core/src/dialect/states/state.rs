@@ -1,0 +1,177 @@
+//! An exact picture of a state: its objective, who works on it, and what becomes of it.
+
+use std::num::NonZeroU32;
+
+use super::nodes::Reader;
+use super::syntax::schema;
+use super::{results, values};
+use crate::chat::Settings;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::expr::Expr;
+use crate::graph::{Again, Asking, DEFAULT_STATE_RETRIES, Exhausted, State, Worker};
+use crate::source::Spanned;
+use crate::source::fields::distinct;
+
+/// The most retries of a state.
+const MAX_RETRIES: u32 = 1_000;
+/// The most requests to a model in one attempt.
+const MAX_TURNS: u32 = 10_000;
+/// The most variables that a state sets.
+const MAX_SETS: usize = 100;
+/// What only a model reads.
+const FOR_MODELS: [&str; 10] = [
+    "tools",
+    "model",
+    "system",
+    "prompt",
+    "temperature",
+    "max_tokens",
+    "reasoning",
+    "output_schema",
+    "max_turns",
+    "retry",
+];
+
+pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
+    let named = reader.named.clone();
+    let work = worker(reader);
+    let objective = objective(reader, !matches!(work, Some(Worker::Model(_)) | None));
+    let key_results = results::read(reader.about.source, &mut reader.fields, &named, reader.faults);
+    let tools = reader.fields.strings("tools", reader.faults);
+    let max_retries = reader.fields.count("max_retries", 0..=MAX_RETRIES, reader.faults);
+    let again = [("continue", Again::Continue), ("restart", Again::Restart)];
+    let again = reader.fields.choice("retry", &again, reader.faults);
+    let exhausted = exhausted(reader);
+    let judge = values::judge(&mut reader.fields, &named, reader.faults);
+    let limits = match reader.fields.optional("limits") {
+        Some(tree) => values::limits(tree, &named, false, reader.faults).0,
+        None => Default::default(),
+    };
+    let sets = sets(reader);
+    let work = work?;
+    if !matches!(work, Worker::Model(_)) {
+        inert(reader);
+    }
+    Some(State {
+        objective,
+        purpose: reader.about.purpose.clone(),
+        key_results,
+        work,
+        tools,
+        max_retries: max_retries.map_or(DEFAULT_STATE_RETRIES, |count| count.value),
+        again: again.unwrap_or_default(),
+        exhausted,
+        judge: judge.unwrap_or_else(|| reader.about.judge.clone()),
+        sets,
+        limits,
+        way: None,
+    })
+}
+
+/// What is to be reached. Where no model works, nobody need be told.
+fn objective(reader: &mut Reader<'_, '_>, may_lack: bool) -> String {
+    let objective = if may_lack {
+        reader.fields.string("objective", reader.faults)
+    } else {
+        reader.fields.required_string("objective", reader.faults)
+    };
+    if let Some(empty) = objective.as_ref().filter(|text| !may_lack && text.value.trim().is_empty()) {
+        let fault = Diagnostic::error("missing-field", format!("the objective of {} is empty", reader.named));
+        let fault = fault.at(empty.span).help("say what is to be reached: whoever works on it is told nothing else");
+        reader.faults.push(fault.repaired("it stays empty"));
+    }
+    objective.map(|text| text.value).unwrap_or_default()
+}
+
+/// Who works on it: a model, where nothing else is said.
+fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
+    let execute = reader.fields.string("execute", reader.faults);
+    let module = reader.fields.string("execute_module", reader.faults);
+    if let Some(module) = &module {
+        let message = format!(
+            "{} names the module `{}`, which is not imported: a file of states is no program",
+            reader.named,
+            clip(&module.value)
+        );
+        let fault = Diagnostic::warning("not-imported", message).at(module.span);
+        reader
+            .faults
+            .push(fault.help("register a function and name it with `execute`; until then a model works on it"));
+    }
+    let is_given = reader.fields.has("execute");
+    let asking = asking(reader);
+    match execute {
+        Some(nobody) if nobody.value == "none" => Some(Worker::Nobody),
+        Some(name) => {
+            crate::dialect::toolgraph::is_id(&name, "a function", reader.faults).then_some(Worker::Function(name))
+        }
+        None if is_given => None,
+        None => asking.map(|asking| Worker::Model(Box::new(asking))),
+    }
+}
+
+fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
+    let before = reader.faults.0.len();
+    let model = values::model(&mut reader.fields, reader.faults);
+    let system = text(reader, "system");
+    let prompt = text(reader, "prompt");
+    let settings: Settings = values::settings(&mut reader.fields, reader.faults);
+    let named = reader.named.clone();
+    let schema = schema(&mut reader.fields, "output_schema", &named, reader.faults);
+    let max_turns = reader.fields.count("max_turns", 1..=MAX_TURNS, reader.faults);
+    let unread = |fault: &Diagnostic| fault.is_error() && fault.repair.is_none();
+    if reader.faults.0[before..].iter().any(unread) {
+        return None;
+    }
+    let max_turns = max_turns.and_then(|turns| NonZeroU32::new(turns.value));
+    Some(Asking { model, system, prompt, settings, schema: schema.map(|schema| schema.value), max_turns })
+}
+
+/// A text for a model: as it stands, or computed.
+fn text(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<Expr> {
+    let tree = reader.fields.optional(key)?;
+    let what = format!("`{key}` of {}", reader.named);
+    values::template(reader.about.source, tree, &what, reader.faults)
+}
+
+/// What becomes of it when no attempt is left.
+fn exhausted(reader: &mut Reader<'_, '_>) -> Exhausted {
+    if let Some(tree) = reader.fields.optional("on_failure").filter(|tree| tree.entries().is_some()) {
+        reader.go_to = reader.leads_to(tree);
+        return Exhausted::Fail;
+    }
+    let words = [("fail", Exhausted::Fail), ("best", Exhausted::Best), ("ask", Exhausted::Ask)];
+    reader.fields.choice("on_failure", &words, reader.faults).unwrap_or_default()
+}
+
+/// The variables that it gives a value.
+fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
+    let Some(tree) = reader.fields.optional("set") else { return Vec::new() };
+    let what = format!("`set` of {}", reader.named);
+    let Some(entries) = tree.entries() else {
+        reader.faults.push(crate::source::fields::not_an_object(tree, &what));
+        return Vec::new();
+    };
+    if entries.len() > MAX_SETS {
+        let message = format!("{what} has {} variables, more than the {MAX_SETS} that are read", entries.len());
+        let fault = Diagnostic::error("too-large", message).at(tree.head());
+        reader.faults.push(fault.help("set one variable to an object that has them all"));
+        return Vec::new();
+    }
+    let entries = distinct(entries, &what, reader.faults).into_iter();
+    let sets = entries.filter_map(|entry| {
+        let what = format!("`{}` in {what}", clip(&entry.key.value));
+        let expr = values::template(reader.about.source, &entry.value, &what, reader.faults)?;
+        Some((entry.key.clone(), expr))
+    });
+    sets.collect()
+}
+
+/// Fields that nobody reads where no model works.
+fn inert(reader: &mut Reader<'_, '_>) {
+    for key in FOR_MODELS.into_iter().filter(|key| reader.fields.has(key)) {
+        let span = reader.tree.get(key).map_or(reader.tree.head(), |tree| tree.head());
+        let message = format!("`{key}` of {} does nothing: no model works on it", reader.named);
+        reader.faults.push(Diagnostic::warning("inert-field", message).at(span).help("remove it, or `execute`"));
+    }
+}

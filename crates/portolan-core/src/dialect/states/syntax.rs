@@ -1,0 +1,189 @@
+//! An exact picture of a file: what stands beside the states.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::nodes::{self, Node};
+use super::values;
+use super::ways::{self, Transition};
+use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::{servers, toolgraph};
+use crate::graph::{Bounds, DEFAULT_MAX_NODES, Limits, Program};
+use crate::schema::Schema;
+use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::{Source, Spanned, Tree, TreeKind};
+
+/// The most states of a file.
+const MAX_STATES: usize = 10_000;
+
+/// Where a run begins and where it ends are nodes too, of which a definition does not know.
+const INVENTED_NODES: u64 = 2;
+
+pub(super) struct File {
+    pub(super) id: Spanned<String>,
+    pub(super) name: Option<String>,
+    pub(super) description: String,
+    pub(super) nodes: Vec<Node>,
+    /// The names of what stands under `states` but could not be read.
+    pub(super) unread: Vec<String>,
+    /// Where each node leads, by its name.
+    pub(super) ways: BTreeMap<String, Transition>,
+    pub(super) program: Program,
+}
+
+/// What is known of the whole file while its states are read.
+pub(super) struct About<'f> {
+    pub(super) source: &'f Source,
+    /// What the whole workflow is for.
+    pub(super) purpose: String,
+    /// Who judges where a state does not say.
+    pub(super) judge: crate::graph::Judge,
+}
+
+pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
+    let mut fields = Fields::of(tree, "the file", faults)?;
+    version(&mut fields, faults);
+    let id = fields.string("id", faults).filter(|id| toolgraph::is_id(id, "a workflow", faults));
+    let name = fields.string("name", faults);
+    let purpose = fields.string("objective", faults).map(|text| text.value).unwrap_or_default();
+    let description = fields.string("description", faults).map(|text| text.value);
+    let program = read_program(source, tree, &mut fields, faults);
+    let judge = values::judge(&mut fields, "the file", faults).unwrap_or_default();
+    let about = About { source, purpose, judge };
+    let states = fields.required("states", faults);
+    let transitions = fields.optional("transitions");
+    fields.ignored(&["graph_layout", "$schema", "metadata"]);
+    fields.finish(faults);
+    let (nodes, unread) = read_states(&about, states?, faults)?;
+    let ways = transitions.map(|tree| ways::read(source, tree, faults)).unwrap_or_default();
+    let name = name.map(|name| name.value).filter(|name| !name.is_empty());
+    let stem = source.stem().map(str::to_owned).or_else(|| name.clone()).unwrap_or_else(|| "workflow".to_owned());
+    Some(File {
+        id: id.unwrap_or(Spanned { value: stem, span: tree.head() }),
+        name,
+        description: description.unwrap_or(about.purpose),
+        nodes,
+        unread,
+        ways,
+        program,
+    })
+}
+
+/// The version of the format. The original never looks at it.
+fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
+    let Some(tree) = fields.optional("version") else { return };
+    let (TreeKind::String(text) | TreeKind::Number(text)) = &tree.kind else {
+        return drop(fields.string("version", faults));
+    };
+    if !["2.0", "2"].contains(&text.as_str()) {
+        let message = format!("`version` of the file is `{}`, which is no version of this format", clip(text));
+        let fault = Diagnostic::error("bad-version", message).at(tree.span);
+        faults.push(fault.help("write `\"2.0\"`").repaired("it is read as `2.0`"));
+    }
+}
+
+fn read_program(source: &Source, tree: &Tree, fields: &mut Fields<'_>, faults: &mut Faults) -> Program {
+    let input = schema(fields, "input_schema", "the file", faults);
+    let output = schema(fields, "output_schema", "the file", faults);
+    let model = values::model(fields, faults);
+    let (bounds, steps) = match fields.optional("limits") {
+        Some(tree) => values::limits(tree, "the file", true, faults),
+        None => (Bounds::default(), None),
+    };
+    let (servers, unread) = match fields.optional("mcpServers") {
+        Some(tree) => servers::read(source, tree, "mcpServers", faults),
+        None => Default::default(),
+    };
+    let redact = fields.strings("redact", faults);
+    toolgraph::pointers(&redact, tree, faults);
+    let max_nodes = steps.map_or(DEFAULT_MAX_NODES, |steps| steps.saturating_add(INVENTED_NODES));
+    Program {
+        input,
+        output,
+        // Time is bounded as money is: a run that has used it up waits, and does not fail.
+        limits: Limits { max_nodes, max_ms: u64::MAX / 2 },
+        bounds,
+        model,
+        waits_at_limits: true,
+        names_input: true,
+        servers,
+        unread_servers: unread.into_iter().collect(),
+        redact: redact.into_iter().map(|name| name.value).collect(),
+        ..Program::default()
+    }
+}
+
+/// A JSON Schema, where one is given.
+pub(super) fn schema(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    whose: &str,
+    faults: &mut Faults,
+) -> Option<Spanned<Schema>> {
+    let tree = fields.optional(key)?;
+    let found = match Schema::compile(&tree.value()) {
+        Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
+        Err(found) => found,
+    };
+    for fault in found {
+        let message = format!("`{key}` of {whose} is no JSON Schema: {fault}");
+        let place = toolgraph::at_pointer(tree, &fault.path).unwrap_or(tree);
+        faults.push(Diagnostic::error("bad-schema", message).at(place.head()).help(toolgraph::SCHEMA_HELP));
+    }
+    None
+}
+
+type States = (Vec<Node>, Vec<String>);
+
+fn read_states(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<States> {
+    let Some(entries) = tree.entries() else {
+        let message = format!("`states` must be an object from name to state, but is {}", tree.describe());
+        faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(STATES_HELP));
+        return None;
+    };
+    if entries.is_empty() {
+        faults.push(Diagnostic::error("missing-field", "the workflow has no states").at(tree.head()).help(STATES_HELP));
+        return None;
+    }
+    if entries.len() > MAX_STATES {
+        let message = format!("the workflow has {} states, more than the {MAX_STATES} that are read", entries.len());
+        let fault = Diagnostic::error("too-large", message).at(tree.head());
+        faults.push(fault.help("move some of them into a workflow of their own, and run it with `run`"));
+        return None;
+    }
+    let mut states = States::default();
+    for entry in distinct(entries, "`states`", faults) {
+        if !toolgraph::is_id(&entry.key, "a state", faults) {
+            continue;
+        }
+        shadowing(&entry.key, faults);
+        match nodes::read(about, &entry.key, &entry.value, faults) {
+            Some(node) => states.0.push(node),
+            None => states.1.push(entry.key.value.clone()),
+        }
+    }
+    Some(states)
+}
+
+const STATES_HELP: &str = "write `\"states\": {\"research\": {\"objective\": \"…\"}}`, each state under its name";
+
+/// What expressions see by name. A state of such a name would be seen instead.
+const SEEN: [&str; 6] = ["input", "output", "shared", "attempt", "calls", "feedback"];
+
+fn shadowing(name: &Spanned<String>, faults: &mut Faults) {
+    if SEEN.contains(&name.value.as_str()) {
+        let message = format!("expressions after the state `{0}` find its output under the name `{0}`", name.value);
+        let fault = Diagnostic::warning("shadowing-state", message).at(name.span);
+        faults.push(fault.help("give the state another name: expressions have something else under this one"));
+    }
+}
+
+/// A name and where it stands.
+pub(super) fn spanned(tree: &Tree) -> Option<Spanned<String>> {
+    tree.as_str().map(|text| Spanned { value: text.to_owned(), span: tree.span })
+}
+
+/// A text that stands for itself.
+pub(super) fn literal(text: &str) -> crate::expr::Expr {
+    crate::expr::Expr::Literal(Arc::new(serde_json::Value::from(text)))
+}
