@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use indexmap::IndexMap;
-use portolan_core::graph::{Builtin, CheckBy, Server, Transport, Workflow};
+use portolan_core::graph::{Builtin, CheckBy, Finding, Kind, Node, Server, Transport, Workflow};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -30,12 +30,12 @@ pub fn commands(workflow: &Workflow) -> Vec<Command> {
         let servers = flow.program.iter().flat_map(|program| &program.servers);
         commands.extend(servers.filter(|server| !server.disabled).filter_map(server_command));
         for (node_id, step) in &flow.steps {
-            for check in &step.node.accept {
-                if let CheckBy::Run { argv, timeout_seconds } = &check.by {
+            for (check, by) in checks(&step.node) {
+                if let CheckBy::Run { argv, timeout_seconds } = by {
                     commands.push(Command {
                         flow: flow_id.to_string(),
                         node: node_id.to_string(),
-                        check: check.id.to_string(),
+                        check: check.to_owned(),
                         argv: argv.clone(),
                         timeout_seconds: *timeout_seconds,
                     });
@@ -48,6 +48,19 @@ pub fn commands(workflow: &Workflow) -> Vec<Command> {
     // Every function of a file brings the same servers.
     commands.dedup();
     commands
+}
+
+/// What is looked at before a node is left: its checks, and the key results of a state that are no matter of judgement.
+fn checks(node: &Node) -> impl Iterator<Item = (&str, &CheckBy)> {
+    let state = match &node.kind {
+        Kind::State(state) => Some(state),
+        _ => None,
+    };
+    let results = state.into_iter().flat_map(|state| &state.key_results).filter_map(|result| match &result.by {
+        Finding::Check(by) => Some((result.name.value.as_str(), by)),
+        Finding::Expr(_) | Finding::Judge => None,
+    });
+    node.accept.iter().map(|check| (check.id.as_str(), &check.by)).chain(results)
 }
 
 /// A server that a definition brings along, as a command; nothing where it needs no trust. It stands at no node: whoever

@@ -2,7 +2,7 @@
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Redaction, trace, way};
-use portolan_core::run::{EventKind, Fault, Place, Run};
+use portolan_core::run::{Doing, EventKind, Fault, Hold, Place, Run};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
@@ -39,6 +39,8 @@ enum End {
     CalledOff(String),
     /// It is at a node that the engine executes.
     UnderWay,
+    /// One of its states waits for somebody.
+    Held(Hold),
 }
 
 impl Kept {
@@ -75,7 +77,7 @@ impl Kept {
     pub(super) fn show(&self, output: Output, situation: Value) -> anyhow::Result<Exit> {
         if output.is_json() {
             output.json(&self.report(situation))?;
-            return Ok(Exit::Done);
+            return Ok(self.exit());
         }
         let at = self.run.positions().iter().map(|(path, frame)| way(path, frame.place.node())).collect::<Vec<_>>();
         let (paint, word) = match &self.end {
@@ -83,6 +85,7 @@ impl Kept {
             End::Failed(_) => (Paint::Bad, "failed"),
             End::CalledOff(_) => (Paint::Strong, "called off"),
             End::UnderWay => (Paint::Warn, "under way"),
+            End::Held(_) => (Paint::Warn, "waits"),
         };
         let head = format!("{} · {} · {} · ", self.id, self.workflow, at.join(", "));
         output.line(one_line(&head) + &output.paint(paint, word))?;
@@ -90,7 +93,11 @@ impl Kept {
         self.tell(output)?;
         output.line("")?;
         output.line(output.paint(Paint::Faint, &self.next()))?;
-        Ok(Exit::Done)
+        Ok(self.exit())
+    }
+
+    fn exit(&self) -> Exit {
+        if matches!(self.end, End::Held(_)) { Exit::Waiting } else { Exit::Done }
     }
 
     /// What it came to, and when.
@@ -104,17 +111,23 @@ impl Kept {
                 }
             }
             End::CalledOff(reason) => output.line(one_line(&format!("it was called off: {reason}")))?,
+            End::Held(why) => output.line(one_line(&format!("it waits: {}", why.text())))?,
             End::UnderWay => output.line("nothing came of it so far: it is being driven, or was interrupted")?,
         }
         let executed = counted(usize::try_from(self.run.executed).unwrap_or(usize::MAX), "node");
-        let end = if matches!(self.end, End::UnderWay) { "last seen" } else { "ended" };
+        let end = if matches!(self.end, End::UnderWay | End::Held(_)) { "last seen" } else { "ended" };
         output.line(format!("{executed} executed, began {}, {end} {}", rfc3339(self.began), rfc3339(self.last)))
     }
 
     /// What may be done next, in one line.
     fn next(&self) -> String {
         let id = &self.id;
-        match self.end {
+        match &self.end {
+            End::Held(why) => {
+                let told: Vec<String> = said(why).iter().map(|flag| format!("`--{flag}`")).collect();
+                let all = told.join(", ");
+                format!("`portolan runs resume {id}` with one of {all} goes on with it")
+            }
             End::UnderWay => format!("unless another process drives it, `portolan runs resume {id}` goes on with it"),
             _ => format!("`portolan runs show --trace {id}` shows what each node did"),
         }
@@ -125,6 +138,7 @@ impl Kept {
             End::Done(result) => ("done", "output", result.clone()),
             End::Failed(fault) => ("failed", "error", json!(fault)),
             End::CalledOff(reason) => ("cancelled", "reason", json!(reason)),
+            End::Held(why) => ("waiting", "waits", json!({ "why": why.text(), "resume": said(why) })),
             End::UnderWay => ("under_way", "resume", json!(format!("portolan runs resume {}", self.id))),
         };
         situation["outcome"] = json!(outcome);
@@ -136,8 +150,29 @@ impl Kept {
     }
 }
 
+/// By which options a state that waits goes on.
+fn said(why: &Hold) -> &'static [&'static str] {
+    match why {
+        Hold::Answer { .. } => &["answer ANSWER", "give-up"],
+        Hold::Break { .. } => &["go-on", "answer ANSWER", "give-up"],
+        Hold::Limit { .. } | Hold::Unanswered { .. } => &["go-on", "give-up"],
+        Hold::Exhausted => &["accept", "go-on", "answer ADVICE", "give-up"],
+    }
+}
+
+/// Why the first state that waits does; nothing where none does.
+fn held(run: &Run) -> Option<Hold> {
+    run.positions().into_iter().find_map(|(_, frame)| match &frame.place {
+        Place::Conversing { talk, .. } => match &talk.doing {
+            Doing::Held { why, .. } => Some(why.clone()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
 fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
-    let Place::Ended { result, .. } = &run.root.place else { return End::UnderWay };
+    let Place::Ended { result, .. } = &run.root.place else { return held(run).map_or(End::UnderWay, End::Held) };
     let data = run.root.data.as_deref();
     match (data.and_then(|data| data.fault.as_ref()), result) {
         (Some(fault), _) => End::Failed(hidden.fault(fault)),

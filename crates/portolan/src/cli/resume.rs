@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use portolan_core::run;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
@@ -11,9 +12,11 @@ use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Interrupted, Kept, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
+use serde_json::Value;
 
 use super::output::Output;
-use super::run::{Look, Over, Told, drive, left, tell};
+use super::run::{Look, Over, Told, cast, drive, ground, left, tell};
+use super::runs::person;
 use super::{Exit, runs};
 
 /// How a run is gone on with.
@@ -27,12 +30,40 @@ pub(super) struct Resume {
     /// Count a call as failed that was under way when the run was left.
     #[arg(long)]
     fail: bool,
+    /// Answer the tool, or the person's question, that a state waits for: JSON, or a text.
+    #[arg(long, value_name = "JSON|TEXT", group = "how")]
+    answer: Option<String>,
+    /// Let a state go on that waits; at a limit, with as much again.
+    #[arg(long, group = "how")]
+    go_on: bool,
+    /// Have the best attempt of a state that waits count.
+    #[arg(long, group = "how")]
+    accept: bool,
+    /// Give up on a state that waits.
+    #[arg(long, group = "how")]
+    give_up: bool,
+    /// The model that works on states where the file names none.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
     /// Your own file of MCP servers, for servers that the graph does not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
     /// Show every node with its time afterwards.
     #[arg(long)]
     trace: bool,
+}
+
+impl Resume {
+    /// What a state that waits is told.
+    fn resume(&self) -> Option<run::Resume> {
+        if let Some(text) = &self.answer {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+            return Some(run::Resume::Answer(Arc::new(value)));
+        }
+        let flags =
+            [(self.go_on, run::Resume::GoOn), (self.accept, run::Resume::Accept), (self.give_up, run::Resume::GiveUp)];
+        flags.into_iter().find_map(|(is_set, with)| is_set.then_some(with))
+    }
 }
 
 pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> anyhow::Result<Exit> {
@@ -50,6 +81,8 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         control: Control::new(false, []),
         steps: false,
         trace: args.trace,
+        cast: cast(service, args.model.as_deref(), true)?,
+        ground: Some(ground(service)),
         kept: true,
         servers: Some(servers.clone()),
     };
@@ -58,7 +91,9 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         (_, true) => Interrupted::Fail,
         (false, false) => Interrupted::Ask,
     };
-    let over = drive(look, Tools::of(servers), async |how| service.resume_function(&run, interrupted, how).await);
+    let resumed = args.resume().map(|with| (person().by, with));
+    let begin = async |how| service.resume_with(&run, interrupted, resumed, how).await;
+    let over = drive(look, Tools::of(servers), begin);
     let Over { finished, rows } = over.await?;
     match finished {
         Some(finished) => tell(output, &Told { finished: &finished, rows, hidden: &hidden }),

@@ -25,6 +25,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod states;
 mod supervisor;
 mod support;
 mod telemetry;

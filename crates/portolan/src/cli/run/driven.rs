@@ -12,9 +12,12 @@ use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Watch};
 use portolan_runtime::graphs::Loaded;
+use portolan_runtime::repository::Repository;
+use portolan_runtime::runner::Ground;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
 use portolan_runtime::service::{Finished, FunctionCall, How, Interrupted, Options, Service, ServiceError};
+use portolan_runtime::states::{Cast, Workers};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Held, Recorder, Tools, Written};
 use serde_json::{Value, json};
@@ -41,6 +44,10 @@ pub(super) struct Driven<'d> {
     pub(super) input: Value,
     pub(super) written: Option<Arc<Written>>,
     pub(super) breaks: Vec<NodeId>,
+    /// Who works on states.
+    pub(super) cast: Cast,
+    /// Whether it is kept.
+    pub(super) kept: bool,
     pub(super) hidden: Redaction,
 }
 
@@ -54,6 +61,10 @@ pub(in crate::cli) struct Look<'l> {
     pub(in crate::cli) steps: bool,
     /// Whether every node is to be told afterwards.
     pub(in crate::cli) trace: bool,
+    /// Who works on states.
+    pub(in crate::cli) cast: Cast,
+    /// Where their checks look.
+    pub(in crate::cli) ground: Option<Arc<Ground>>,
     /// Whether it is kept, so that it can be left where it is.
     pub(in crate::cli) kept: bool,
     /// The servers that are ended afterwards.
@@ -74,13 +85,14 @@ pub(in crate::cli) async fn drive(
     tools: Tools,
     begin: impl AsyncFnOnce(How) -> Result<Finished, ServiceError>,
 ) -> Result<Over, ServiceError> {
-    let Look { output, workflow, hidden, control, steps: stepping, trace, kept, servers } = look;
+    let Look { output, workflow, hidden, control, steps: stepping, trace, cast, ground, kept, servers } = look;
     let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
     let progress = shown.then(Progress::default);
     let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
     let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
-    let how = How { watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
+    let workers = Workers { cast, ground, ..Workers::default() };
+    let how = How { workers, watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
     let mut driving = pin!(begin(how));
     let mut looking = pin!(async {
         if stepping {
@@ -119,6 +131,11 @@ pub(in crate::cli) async fn drive(
     let finished = finished.transpose()?;
     let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting(_)));
     Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
+}
+
+/// Where the checks of states look: the project.
+pub(in crate::cli) fn ground(service: &Service) -> Arc<Ground> {
+    Arc::new(Ground::of(Repository::of(service.project()), Vec::new()))
 }
 
 /// Resolves when the person, or the system, asks this process to end.
@@ -161,11 +178,13 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
         control: Control::new(args.step, driven.breaks.clone()),
         steps: args.step || !driven.breaks.is_empty(),
         trace: args.trace,
-        kept: args.durable,
+        kept: driven.kept,
+        cast: driven.cast.clone(),
+        ground: Some(ground(service)),
         servers: Some(loaded.servers.clone()),
     };
     let (kept, over) = block_on(async {
-        let kept = if args.durable {
+        let kept = if driven.kept {
             let folder = folder(loaded, definition);
             Some(service.keep_function(definition, input.clone(), person().by, &folder).await?)
         } else {
@@ -279,6 +298,8 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
         control,
         steps: args.step || !breaks.is_empty(),
         trace: args.trace,
+        cast: Cast::default(),
+        ground: None,
         kept: false,
         servers: None,
     };

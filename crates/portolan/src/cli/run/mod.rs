@@ -13,19 +13,22 @@ use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::closest;
+use portolan_core::graph::Kind;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
+use portolan_runtime::models::{self, OpenError as OpenModelError, Setup, prices};
 use portolan_runtime::script::{self, SuiteError};
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
+use portolan_runtime::states::Cast;
 use portolan_runtime::tools::Written;
 
 use super::check::draw_findings;
 use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
 
-pub(super) use driven::{Look, Over, drive, left};
+pub(super) use driven::{Look, Over, drive, ground, left};
 pub(super) use outcome::{Told, tell, width};
 pub(super) use waterfall::waterfall;
 
@@ -54,6 +57,10 @@ pub(super) struct Run {
     /// Your own file of MCP servers, as other clients have it: for servers that the graph does not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
+    /// The model that works on states where the file names none: `openai:gpt-4o-mini`, `ollama:llama3@http://localhost:11434`,
+    /// `scripted:answers.yaml`.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
     /// Show every node with its time afterwards.
     #[arg(long)]
     trace: bool,
@@ -109,9 +116,11 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         },
     };
     let breaks = breaks(args, &definition)?;
-    if !args.durable {
+    let kept = keeps(args, &options, &definition);
+    if !kept {
         needs_nobody(&definition)?;
     }
+    let cast = cast(&service, args.model.as_deref(), has_states(&definition))?;
     let driven = Driven {
         output,
         service: &service,
@@ -121,6 +130,8 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         input,
         written,
         breaks,
+        cast,
+        kept,
         hidden: loaded.redaction(&definition),
     };
     if args.dry_run {
@@ -132,9 +143,9 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
 
 fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
     let mut options = common.options()?;
-    if !args.durable {
+    if args.dry_run || args.mock.is_some() {
         options.store = StoreAt::Memory;
-    } else if options.store == StoreAt::Memory {
+    } else if args.durable && options.store == StoreAt::Memory {
         return Err(ServiceError::refused(
             "no_store",
             "a store in memory keeps nothing beyond this process",
@@ -143,6 +154,18 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
     }
     options.strictness = args.leniency.strictness();
     Ok(options)
+}
+
+/// Whether the run is kept: where it is asked for, and where models work in it. What they have said has cost something, and
+/// a state may wait for a person at any time.
+fn keeps(args: &Run, options: &Options, definition: &Definition) -> bool {
+    args.durable || (has_states(definition) && options.store != StoreAt::Memory)
+}
+
+/// Whether a definition has states, which models work on.
+fn has_states(definition: &Definition) -> bool {
+    let mut steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    steps.any(|step| matches!(step.node.kind, Kind::State(_)))
 }
 
 /// The nodes to wait before.
@@ -169,6 +192,24 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<NodeId>, ServiceErr
         }
     }
     Ok(args.breaks.iter().map(|name| NodeId::from(name.as_str())).collect())
+}
+
+/// The models that work on states: the one that is named is opened before anything is begun.
+pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> anyhow::Result<Cast> {
+    if !has_states && model.is_none() {
+        return Ok(Cast::default());
+    }
+    let refused = |error: OpenModelError| {
+        let faults = error.faults.iter().map(|fault| format!("; {fault}")).collect::<String>();
+        ServiceError::refused(error.code, format!("{}{faults}", error.message), error.help)
+    };
+    let setup = Setup::of(std::env::current_dir()?);
+    let prices = prices::load(service.project(), &setup.variables).map_err(refused)?;
+    let cast = Cast::of(setup.clone()).usually(model.map(str::to_owned)).priced(prices);
+    Ok(match model {
+        Some(name) => cast.with(name, models::open(name, &setup).map_err(refused)?),
+        None => cast,
+    })
 }
 
 /// A run that nobody keeps cannot wait for an agent or a person.

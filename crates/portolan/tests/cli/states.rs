@@ -1,0 +1,94 @@
+//! States of agents, run from the shell with a model whose answers were written down.
+
+use expect_test::expect;
+
+use crate::support::Project;
+
+const STATES: &str = r#"
+objective: A short greeting
+states:
+  draft:
+    objective: Greet
+    max_retries: 1
+    on_failure: ask
+    key_results:
+      - {name: long, description: at least five characters, check: "len(output) >= 5"}
+      - {name: kind, description: it is kind}
+  done: {objective: finish it, is_final: true}
+transitions: {draft: done}
+"#;
+
+fn project(answers: &str) -> Project {
+    let project = Project::new();
+    project.write("w.yaml", STATES);
+    project.write("answers.yaml", answers);
+    project
+}
+
+/// What is said, without the run's handle.
+fn told(project: &Project, run: &str, line: &str) -> String {
+    project.says(&line.replace("RUN", run)).replace(run, "<run>")
+}
+
+fn newest(project: &Project) -> String {
+    let listed = project.says("runs list --all");
+    listed.split_whitespace().next().expect("a run").to_owned()
+}
+
+const KIND: &str = "- json: {verdicts: [{criterion: kind, reason: it is, evidence: dear, met: true}]}\n";
+
+#[test]
+fn what_is_not_met_is_tried_again_and_what_is_met_is_the_output() {
+    let project = project(&format!("- text: Hi\n- text: Hello, dear friend\n{KIND}- text: Bye\n"));
+    let said = project.says("run w.yaml name=Ada --model scripted:answers.yaml");
+    let run = newest(&project);
+    expect![[r#"
+        "Bye"
+        stderr: run <run>
+        exit: 0
+    "#]]
+    .assert_eq(&said.replace(&run, "<run>"));
+    let events = project.says(&format!("runs events {run}"));
+    assert!(events.contains("not accepted: `long` (`len(output) >= 5` does not hold), attempt 2"), "{events}");
+    assert!(events.contains("accepted: `long`, `kind` (it is)"), "{events}");
+}
+
+#[test]
+fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
+    let project = project("- text: Hi\n- text: Hey\n");
+    let said = project.says("run w.yaml --model scripted:answers.yaml");
+    let run = newest(&project);
+    assert!(said.ends_with("exit: 4\n"), "{said}");
+    expect![[r#"
+        <run> · w · draft · waits
+
+        it waits: no attempt is left, and a person decides
+        1 node executed, began <time>, last seen <time>
+
+        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` goes on with it
+        exit: 4
+    "#]]
+    .assert_eq(&told(&project, &run, "runs show RUN"));
+    project.write("more.yaml", "- text: Bye\n");
+    expect![[r#"
+        "Bye"
+        exit: 0
+    "#]]
+    .assert_eq(&told(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));
+}
+
+#[test]
+fn a_model_that_cannot_be_had_is_told_before_anything_begins() {
+    let project = project("- text: Hi\n");
+    let near = project.says("run w.yaml --model opnai:x");
+    assert!(near.contains("there is no provider `opnai`") && near.contains("did you mean `openai`?"), "{near}");
+    let missing = project.says("run w.yaml --model scripted:none.yaml");
+    assert!(missing.contains("cannot be read") && missing.ends_with("exit: 2\n"), "{missing}");
+    assert!(project.says("runs list --all").starts_with("exit") || !project.path().join(".portolan/runs.db").exists());
+    // Where nobody names one, the run waits and says so.
+    let waits = project.says("run w.yaml");
+    assert!(waits.ends_with("exit: 4\n"), "{waits}");
+    let run = newest(&project);
+    assert!(told(&project, &run, "runs show RUN").contains("nobody says which model works on `draft`"));
+    assert!(told(&project, &run, "runs resume RUN --give-up").contains("was given up"));
+}
