@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::hosts::{Hosts, is_shell};
+use super::hosts::{Hosts, is_no_host, is_shell};
 use super::markers::{self, Marker, Variable};
 use super::processes::{IS_TOLD, Seen, name_of};
 
@@ -19,6 +19,8 @@ pub(super) enum Sign {
     Descends { name: String, pid: u32 },
     /// A client that the host did not start itself.
     Between { name: String, pid: u32 },
+    /// A client at the other end of standard input that is none of those which this process descends from.
+    Elsewhere,
     /// The system does not say from what this process descends.
     Unknown,
 }
@@ -31,6 +33,7 @@ impl fmt::Display for Sign {
             Sign::Between { name, pid } => {
                 write!(f, "between `{name}` (process {pid}) and this server there is another program")
             }
+            Sign::Elsewhere => f.write_str("what this server reads does not come from the program that started it"),
             Sign::Unknown => f.write_str("the system does not tell what started this"),
         }
     }
@@ -47,16 +50,31 @@ pub(super) fn agent(chain: Option<&[Seen]>, hosts: &Hosts, variable: Variable<'_
 }
 
 /// What tells that the client of a server, the first of these processes, may be an agent's own. A host starts its servers
-/// itself, or through a shell that does nothing else; what an agent starts has the agent's shell in between.
-pub(super) fn client(chain: Option<&[Seen]>, hosts: &Hosts, variable: Variable<'_>) -> Option<Sign> {
+/// itself, or through a shell that does nothing else; what an agent starts has the agent's shell in between, or something
+/// else than the host at the other end of its input. `is_fed_by` tells whether one of some processes is there.
+pub(super) fn client(
+    chain: Option<&[Seen]>,
+    hosts: &Hosts,
+    variable: Variable<'_>,
+    is_fed_by: impl Fn(&[u32]) -> Option<bool>,
+) -> Option<Sign> {
     if let Some(marker) = markers::marker_of_shell(variable) {
         return Some(Sign::Marked(marker));
     }
     let Some(chain) = chain else { return IS_TOLD.then_some(Sign::Unknown) };
-    let (at, name, pid) = host_in(chain, hosts)?;
-    let (server, between) = (&chain[0], &chain[1..at]);
-    let is_plain = between.iter().all(|seen| only_starts(seen, server));
-    (!is_plain).then_some(Sign::Between { name, pid })
+    let host = host_in(chain, hosts);
+    if let Some((at, name, pid)) = &host {
+        let (server, between) = (&chain[0], &chain[1..*at]);
+        if !between.iter().all(|seen| only_starts(seen, server)) {
+            return Some(Sign::Between { name: name.clone(), pid: *pid });
+        }
+    }
+    let clients: Vec<u32> = match &host {
+        Some((_, _, pid)) => vec![*pid],
+        // What takes up orphans starts no server.
+        None => chain[1..].iter().filter(|seen| !is_no_host(seen)).map(|seen| seen.process.pid).collect(),
+    };
+    (is_fed_by(&clients) == Some(false)).then_some(Sign::Elsewhere)
 }
 
 /// The nearest ancestor that is a host: where it is, its name, and its number.

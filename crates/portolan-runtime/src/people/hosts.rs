@@ -101,7 +101,7 @@ fn runs_text(seen: &Seen) -> bool {
         .any(|word| !word.starts_with("--") && word.contains('c'))
 }
 
-fn is_no_host(seen: &Seen) -> bool {
+pub(super) fn is_no_host(seen: &Seen) -> bool {
     seen.process.pid == 1 || NO_HOSTS.iter().any(|name| seen.name().trim_end_matches(':') == *name)
 }
 

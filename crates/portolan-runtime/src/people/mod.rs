@@ -20,6 +20,7 @@ mod passphrase;
 mod processes;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ impl People<'_> {
             );
         }
         let chain = processes::ancestors();
-        match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable) {
+        match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable, wire::is_fed_by) {
             None => Ok(()),
             Some(sign) => refused(format!("nobody can tell whether a person answers here: {sign}")),
         }

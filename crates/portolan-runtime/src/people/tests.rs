@@ -77,13 +77,13 @@ fn the_host_is_the_nearest_that_is_no_shell_of_a_hook() {
 
 /// What tells that an agent asks, where the process that is called `host x` has run a hook before.
 fn sign(lines: &[&str], variable: &str) -> String {
-    judged(lines, variable, descent::agent)
+    judged(lines, variable, |chain, hosts, variable| descent::agent(chain, hosts, variable))
 }
 
 fn judged(
     lines: &[&str],
     variable: &str,
-    judge: fn(Option<&[Seen]>, &Hosts, Variable<'_>) -> Option<descent::Sign>,
+    judge: impl Fn(Option<&[Seen]>, &Hosts, Variable<'_>) -> Option<descent::Sign>,
 ) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let hosts = Hosts::new(vec![folder.path().join("none"), folder.path().to_owned()]);
@@ -143,13 +143,17 @@ fn a_number_that_was_given_out_again_is_another_process() {
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn who_cannot_be_told_is_no_person() {
     let hosts = Hosts::new(Vec::new());
-    let told = [descent::agent(None, &hosts, &none), descent::client(None, &hosts, &none)];
+    let told = [descent::agent(None, &hosts, &none), descent::client(None, &hosts, &none, |_| Some(true))];
     assert!(told.iter().all(|sign| matches!(sign, Some(descent::Sign::Unknown))));
 }
 
 #[test]
 fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
-    let client = |lines: &[&str], variable: &str| judged(lines, variable, descent::client);
+    let by_parent = |clients: &[u32]| Some(clients.contains(&99));
+    let fed = |lines: &[&str], variable: &str, is_fed_by: fn(&[u32]) -> Option<bool>| {
+        judged(lines, variable, |chain, hosts, variable| descent::client(chain, hosts, variable, is_fed_by))
+    };
+    let client = |lines: &[&str], variable: &str| fed(lines, variable, |_| Some(true));
     let told = [
         client(&["portolan serve --toolset gates", "host x", "bash"], ""),
         client(&["/bin/portolan serve --toolset gates", "sh -c exec portolan serve --toolset gates", "host x"], ""),
@@ -160,6 +164,12 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
         client(&["portolan serve", "bash -c portolan serve < in > out", "host x"], ""),
         client(&["portolan serve --toolset gates", "bash -c portolan serve --toolset tasks", "host x"], ""),
         client(&["portolan serve", "an inspector", "bash"], "CLAUDECODE"),
+        // The agent's shell has become the server.
+        fed(&["portolan serve", "host x", "bash"], "", |_| Some(false)),
+        fed(&["portolan serve", "an inspector", "bash"], "", by_parent),
+        fed(&["portolan serve", "systemd --user", "systemd"], "", by_parent),
+        // Where the system does not tell, what it descends from decides alone.
+        fed(&["portolan serve", "host x"], "", |_| None),
     ];
     expect![[r#"
         a person
@@ -169,7 +179,11 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
         between `cursor` (process 97) and this server there is another program
         between `cursor` (process 98) and this server there is another program
         between `cursor` (process 98) and this server there is another program
-        `CLAUDECODE` is set, as Claude Code sets it for its agent"#]]
+        `CLAUDECODE` is set, as Claude Code sets it for its agent
+        what this server reads does not come from the program that started it
+        a person
+        what this server reads does not come from the program that started it
+        a person"#]]
     .assert_eq(&told.join("\n"));
 }
 

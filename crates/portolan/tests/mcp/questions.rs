@@ -353,6 +353,43 @@ fn an_agent_that_is_its_own_client_is_put_no_question() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_is_fed_by_somebody_else_than_its_parent_puts_no_question() {
+    let project = Project::new();
+    ask(&project, "Merge?", &["yes", "no"]);
+    let served = project.command(&["serve", "--toolset", "gates"]);
+    let server = served.get_program().to_str().expect("UTF-8").to_owned();
+    for (shell, is_asked) in [
+        // A shell that nothing is left of, with what its text has opened.
+        (format!("mkfifo in; exec 3<&0; cat <&3 > in & exec '{server}' serve --toolset gates < in"), false),
+        (format!("cat | exec '{server}' serve --toolset gates"), false),
+        (format!("exec 3<&0; exec '{server}' serve --toolset gates < <(cat <&3)"), false),
+        (format!("exec '{server}' serve --toolset gates"), true),
+    ] {
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", &shell]).current_dir(project.path());
+        for (name, value) in served.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let mut wire = Wire::hearing(command);
+        wire.shake_hands("2025-11-25", &json!({ ASKS: {} }));
+        match is_asked {
+            true => drop(dialog(&mut wire, "Merge?")),
+            false => {
+                let note = wire.hears("not put to the client's user");
+                assert!(note.contains("does not come from the program that started it"), "{shell}: {note}");
+                quiet(&mut wire);
+            }
+        }
+        // What feeds it ends with it, or is left without a reader.
+        wire.close();
+    }
+}
+
+#[test]
 fn where_there_is_a_passphrase_no_question_is_put() {
     let project = Project::new();
     let options = Options { trust: Some(project.person()), ..Options::of(project.path()) };

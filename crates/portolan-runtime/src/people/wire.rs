@@ -1,0 +1,88 @@
+//! Who is at the other end of this process's standard input: a server believes the dialog of a client only where that is
+//! the program which started it. An agent that takes the place of its shell with a server (`exec`), and feeds it from a
+//! file or a pipe of its own, is not.
+
+/// Whether one of these processes is at the other end; nothing where the system does not tell.
+#[cfg(target_os = "linux")]
+pub(super) fn is_fed_by(processes: &[u32]) -> Option<bool> {
+    use std::os::unix::fs::FileTypeExt;
+
+    let input = rustix::stdio::stdin();
+    let Ok(path) = std::fs::read_link("/proc/self/fd/0") else { return Some(false) };
+    let kind = std::fs::metadata("/proc/self/fd/0").ok()?.file_type();
+    if kind.is_socket() {
+        // Who made the pair. Where it is a connection, whoever listens made it, which is no program that starts another.
+        let peer = rustix::net::sockopt::socket_peercred(input).ok()?;
+        return Some(u32::try_from(peer.pid.as_raw_nonzero().get()).is_ok_and(|pid| processes.contains(&pid)));
+    }
+    // A pipe that has a name in the file system can be opened by anybody.
+    let is_unnamed = path.to_str().is_some_and(|path| path.starts_with("pipe:["));
+    Some(kind.is_fifo() && is_unnamed && linux::is_written_by(&path, processes))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_fed_by(_processes: &[u32]) -> Option<bool> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// A program that is being started has for a moment all that its parent has open.
+    const LOOKS: usize = 5;
+
+    /// Whether only these processes, and one of them at least, can write to the pipe.
+    pub(super) fn is_written_by(pipe: &Path, processes: &[u32]) -> bool {
+        (0..LOOKS).any(|_| {
+            let writers: Vec<u32> = running().filter(|pid| writes(*pid, pipe)).collect();
+            !writers.is_empty() && writers.iter().all(|pid| processes.contains(pid))
+        })
+    }
+
+    fn running() -> impl Iterator<Item = u32> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    }
+
+    /// Whether a process has the pipe open to write. Those of other users do not show what they have.
+    fn writes(pid: u32, pipe: &Path) -> bool {
+        let folder = PathBuf::from(format!("/proc/{pid}/fd"));
+        let open = fs::read_dir(folder).into_iter().flatten().flatten();
+        open.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == pipe)).any(|entry| {
+            let about = PathBuf::from(format!("/proc/{pid}/fdinfo")).join(entry.file_name());
+            fs::read_to_string(about).is_ok_and(|text| may_write(&text))
+        })
+    }
+
+    /// The mode is the last octal digit of the flags: 0 reads, 1 writes, 2 does both.
+    fn may_write(about: &str) -> bool {
+        let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags.is_some_and(|flags| flags.trim().ends_with(['1', '2', '5', '6']))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn only_those_who_can_write_count() {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            let pipe = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader)));
+            let (pipe, own) = (pipe.expect("linked"), std::process::id());
+            assert!(is_written_by(&pipe, &[own]));
+            assert!(!is_written_by(&pipe, &[1]), "somebody else's");
+            drop(writer);
+            assert!(!is_written_by(&pipe, &[own]), "whoever only reads");
+        }
+
+        #[test]
+        fn the_mode_is_told_from_the_other_flags() {
+            for (flags, expected) in [("0100000", false), ("0100001", true), ("02100002", true), ("0", false)] {
+                assert_eq!(may_write(&format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t9\n")), expected, "{flags}");
+            }
+            assert!(!may_write(""));
+        }
+    }
+}
