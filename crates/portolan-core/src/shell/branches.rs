@@ -51,6 +51,7 @@ impl Walk<'_> {
             CompoundCommand::ArithmeticFor(each) => {
                 for span in [each.init_span, each.condition_span, each.step_span].into_iter().flatten() {
                     self.maybe_hidden(span.slice(self.source));
+                    self.late.calculates(span.slice(self.source));
                     self.calculated(span.slice(self.source));
                 }
                 self.again(&[&each.body], folders)
@@ -74,6 +75,7 @@ impl Walk<'_> {
             }
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.maybe_hidden(arithmetic.span.slice(self.source));
+                self.late.calculates(arithmetic.span.slice(self.source));
                 self.calculated(arithmetic.span.slice(self.source));
                 // What is no arithmetic is two subshells to other shells than bash.
                 if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
@@ -133,6 +135,7 @@ impl Walk<'_> {
     fn each(&mut self, each: &ForCommand, folders: Folders) -> Folders {
         let given = each.words.as_deref().unwrap_or_default();
         let words: Vec<Word> = given.iter().flat_map(|word| self.fields(word)).collect();
+        words.iter().for_each(|word| self.late.holds(word));
         let names: Vec<&str> =
             each.targets.iter().filter_map(|target| target.name.as_ref()).map(|n| n.as_str()).collect();
         for name in &names {

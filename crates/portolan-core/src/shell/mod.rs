@@ -15,12 +15,14 @@
 
 use std::sync::Arc;
 
+mod assign;
 mod branches;
 mod builtins;
 mod copies;
 mod databases;
 pub mod git;
 mod handed;
+mod late;
 mod making;
 mod memory;
 mod programs;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use shuck_parser::parser::Parser;
 use shuck_parser::{ShellDialect, ShellProfile};
 
+use super::late::Late;
 use super::memory::Memory;
 use super::walk::Walk;
 use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, Surroundings, Why, Word};
@@ -54,6 +55,7 @@ pub(super) fn read(first: Pending) -> Reading {
     let mut reading = Reading::default();
     let mut waiting = VecDeque::from([first]);
     let (mut texts, mut total) = (0, 0);
+    let mut late = Late::default();
     while let Some(next) = waiting.pop_front() {
         texts += 1;
         total += next.text.len();
@@ -66,14 +68,15 @@ pub(super) fn read(first: Pending) -> Reading {
         };
         match bound {
             Some(why) => reading.doubts.push(doubt(why, &next.text)),
-            None => waiting.extend(read_one(next, &mut reading)),
+            None => waiting.extend(read_one(next, &mut reading, &mut late)),
         }
     }
+    reading.doubts.extend(late.doubt());
     reading.doubts.dedup();
     reading
 }
 
-fn read_one(next: Pending, reading: &mut Reading) -> Vec<Pending> {
+fn read_one(next: Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pending> {
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parsed = Parser::with_limits_and_profile(&next.text, MAX_DEPTH, MAX_BYTES * 2, profile).parse();
     if parsed.is_err() {
@@ -82,6 +85,7 @@ fn read_one(next: Pending, reading: &mut Reading) -> Vec<Pending> {
     // What was understood before the fault is told as well: bash runs it before it comes to the fault.
     let mut walk = Walk::new(&next, reading);
     walk.file(&parsed.file.body);
+    late.join(walk.late);
     walk.pending
 }
 

@@ -2,13 +2,13 @@
 //! be in, and the variables set before it.
 
 use shuck_ast::{
-    ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, BinaryCommand, BinaryOp, BuiltinCommand,
-    Command as CommandSyntax, CompoundCommand, DeclOperand as Declared, Redirect, RedirectKind, RedirectTarget, Stmt,
-    StmtSeq, StmtTerminator, Word as Syntax,
+    BinaryCommand, BinaryOp, BuiltinCommand, Command as CommandSyntax, CompoundCommand, Redirect, RedirectKind,
+    RedirectTarget, Stmt, StmtSeq, StmtTerminator, Word as Syntax,
 };
 
 use std::sync::Arc;
 
+use super::late::{self, Late};
 use super::memory::{Declares, Memory, Skipped};
 use super::queue::{MAX_COMMANDS, Pending, doubt};
 use super::{Assignment, Command, MAX_BYTES, Reading, Why, Word, programs, wrap, writes};
@@ -56,6 +56,7 @@ pub(super) struct Walk<'a> {
     pub(super) repeats: usize,
     /// How much text may still be read again for the sake of a loop.
     pub(super) spare: usize,
+    pub(super) late: Late,
 }
 
 impl<'a> Walk<'a> {
@@ -73,6 +74,7 @@ impl<'a> Walk<'a> {
             switched: false,
             repeats: 0,
             spare: MAX_BYTES,
+            late: Late::default(),
         }
     }
 
@@ -107,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
+    pub(super) fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
         // Each command that follows has them all.
         const MAX: usize = 64;
         let carried = Arc::make_mut(&mut self.carried);
@@ -338,98 +340,6 @@ impl<'a> Walk<'a> {
         if leaves { Left { success: Vec::new(), failure: Vec::new() } } else { Left::same(folders) }
     }
 
-    fn declared(&mut self, operand: &Declared, how: Declares) -> Word {
-        match operand {
-            Declared::Flag(word) | Declared::Dynamic(word) => {
-                let word = self.word(word);
-                if word.known().is_none() {
-                    Arc::make_mut(&mut self.memory).lose();
-                }
-                word
-            }
-            Declared::Name(reference) => {
-                self.maybe_hidden(reference.span.slice(self.source));
-                self.declare(reference.name.as_str(), None, how);
-                Word::from(reference.name.as_str())
-            }
-            Declared::Assignment(assignment) => {
-                let (made, value) = self.assignment(assignment);
-                let text = made.value.known().map(|value| format!("{}={value}", made.name));
-                self.declare(&made.name, Some(&value), how);
-                self.carry([made]);
-                text.map_or(Word::Dynamic, Word::Known)
-            }
-        }
-    }
-
-    fn declare(&mut self, name: &str, value: Option<&Word>, how: Declares) {
-        let memory = Arc::make_mut(&mut self.memory);
-        match (how, value) {
-            (Declares::Plain | Declares::Exported, Some(value)) => memory.set(name, value, how == Declares::Exported),
-            (Declares::Exported, None) => memory.export(name),
-            (Declares::Plain, None) => memory.forget(name),
-            (Declares::Strange, _) => memory.estrange(name),
-            (Declares::Other, _) => memory.lose(),
-        }
-    }
-
-    /// `remembered` where they hold for what follows, not for one command alone.
-    fn assignments(&mut self, given: &[AssignmentSyntax], remembered: bool) -> Vec<Assignment> {
-        let before = self.memory.clone();
-        let mut all = Vec::new();
-        for assignment in given {
-            let (made, value) = self.assignment(assignment);
-            let memory = Arc::make_mut(&mut self.memory);
-            // Shells do not agree on whether the next one sees it already, where it is for one command.
-            if remembered {
-                memory.set(&made.name, &value, false)
-            } else {
-                memory.forget(&made.name)
-            }
-            all.push(made);
-        }
-        if !remembered && !given.is_empty() {
-            self.memory = before;
-        }
-        all
-    }
-
-    /// What is set, and what the variable is then known to be.
-    fn assignment(&mut self, given: &AssignmentSyntax) -> (Assignment, Word) {
-        if given.target.subscript.is_some() {
-            self.maybe_hidden(given.target.span.slice(self.source));
-        }
-        let value = match &given.value {
-            AssignmentValue::Scalar(word) => self.appended(given, word),
-            AssignmentValue::Compound(array) => {
-                for element in &array.elements {
-                    match element {
-                        ArrayElem::Sequential(word) => drop(self.word(word)),
-                        ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
-                            self.maybe_hidden(key.syntax_text(self.source));
-                            self.word(value);
-                        }
-                    }
-                }
-                Word::Dynamic
-            }
-        };
-        let known = if given.target.subscript.is_some() { Word::Dynamic } else { value.clone() };
-        let value = if matches!(value, Word::Known(_)) { value } else { Word::Dynamic };
-        (Assignment { name: given.target.name.as_str().to_owned(), value }, known)
-    }
-
-    fn appended(&mut self, given: &AssignmentSyntax, word: &Syntax) -> Word {
-        let value = self.value(word);
-        if !given.append {
-            return value;
-        }
-        match (self.memory.value(given.target.name.as_str()), value) {
-            (Some(Word::Known(before)), Word::Known(more)) => Word::Known(format!("{before}{more}")),
-            _ => Word::Dynamic,
-        }
-    }
-
     fn redirections(&mut self, given: &[Redirect]) -> Redirections {
         let mut told = Redirections::default();
         for redirect in given {
@@ -467,6 +377,7 @@ impl<'a> Walk<'a> {
 
     /// Files that are written without a command: `> file`, or by a whole group.
     fn writes_only(&mut self, redirections: Redirections, folders: &Folders) {
+        redirections.stdin.iter().for_each(|text| self.late.holds(text));
         let writes = writes::kept(redirections.writes);
         if !writes.is_empty() {
             let (folders, carried) = (folders.clone(), self.carried.clone());
@@ -483,6 +394,7 @@ impl<'a> Walk<'a> {
         redirections: Redirections,
         folders: &Folders,
     ) -> Left {
+        self.evaluated(&words, &assignments, redirections.stdin.as_ref());
         if words.is_empty() {
             // Nothing is left where variables come to nothing; such assignments hold for what follows as well.
             for given in &assignments {
@@ -510,6 +422,7 @@ impl<'a> Walk<'a> {
             self.doubt(why, &what);
         }
         for text in told.texts {
+            self.prompted(&text.assignments);
             let memory = self.memory_of(text.own, &text.assignments);
             let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
             let (after, level) = (self.after.clone(), self.level + 1);
@@ -520,6 +433,7 @@ impl<'a> Walk<'a> {
             if let Some(success) = self.moved(&command, folders) {
                 left = Left { success, failure: folders.clone() };
             }
+            self.prompted(&command.assignments);
             self.forgets(&command);
             writes::add(&mut command);
             if programs::exports(&command) {
@@ -543,16 +457,22 @@ impl<'a> Walk<'a> {
         left
     }
 
-    /// `builtin export A=b`, which the grammar does not see as a declaration.
-    fn export(&mut self, command: &Command) {
-        let named = command.words.iter().skip(1).filter_map(Word::known).filter_map(|word| word.split_once('='));
-        let named: Vec<Assignment> =
-            named.map(|(name, value)| Assignment { name: name.to_owned(), value: Word::from(value) }).collect();
-        if !named.is_empty() {
-            for given in &named {
-                self.declare(&given.name, Some(&given.value), Declares::Exported);
-            }
-            self.carry(named);
+    /// What a command has the shell evaluate, and what it may give to variables.
+    fn evaluated(&mut self, words: &[Word], assignments: &[Assignment], stdin: Option<&Word>) {
+        self.late.arguments(words);
+        self.prompted(assignments);
+        let program = words.first().and_then(Word::known).unwrap_or_default();
+        if self.functions.iter().any(|name| name == program) {
+            words.iter().for_each(|word| self.late.holds(word));
+        }
+        // A loop may read it.
+        let reads = matches!(program, "" | "cat" | "read" | "mapfile" | "readarray");
+        stdin.filter(|_| reads).into_iter().for_each(|text| self.late.holds(text));
+    }
+
+    fn prompted(&mut self, assignments: &[Assignment]) {
+        for given in assignments.iter().filter(|given| late::is_run(given)) {
+            self.doubt(Why::Hidden, &given.name);
         }
     }
 }

@@ -109,6 +109,7 @@ impl Walk<'_> {
             WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
                 making.unknown(true);
                 let raw = node.span.slice(self.source);
+                self.late.calculates(raw);
                 self.calculated(raw);
                 // What is no arithmetic is a substitution that begins with a subshell.
                 if let (None, Some(inner)) =
@@ -282,6 +283,7 @@ impl Walk<'_> {
     }
 
     fn parameter(&mut self, expansion: &ParameterExpansion, raw: &str) {
+        self.late.expands(raw);
         // `${x:=y}` gives `x` a value.
         self.calculated(raw);
         match &expansion.syntax {
@@ -312,6 +314,7 @@ impl Walk<'_> {
     }
 
     fn unwalked(&mut self, part: &WordPart, raw: &str) {
+        self.late.expands(raw);
         match part {
             WordPart::ParameterExpansion { operand, operand_word_ast, .. } => {
                 self.operand(operand.as_deref(), operand_word_ast.as_deref(), raw);
@@ -342,6 +345,7 @@ impl Walk<'_> {
                 }
                 HeredocBodyPart::ArithmeticExpansion { expression, expression_word_ast, .. } => {
                     making.unknown(true);
+                    self.late.calculates(node.span.slice(self.source));
                     self.calculated(node.span.slice(self.source));
                     self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
                 }
@@ -363,8 +367,14 @@ impl Walk<'_> {
         let mut waiting = vec![expression];
         while let Some(next) = waiting.pop() {
             match next {
-                ConditionalExpr::Binary(binary) => waiting.extend([&*binary.right, &*binary.left]),
-                ConditionalExpr::Unary(unary) => waiting.push(&unary.expr),
+                ConditionalExpr::Binary(binary) => {
+                    self.conditioned(binary.op.as_str());
+                    waiting.extend([&*binary.right, &*binary.left]);
+                }
+                ConditionalExpr::Unary(unary) => {
+                    self.conditioned(unary.op.as_str());
+                    waiting.push(&unary.expr);
+                }
                 ConditionalExpr::Parenthesized(inner) => waiting.push(&inner.expr),
                 ConditionalExpr::Word(word) | ConditionalExpr::Regex(word) => {
                     // `-v` and `-eq` evaluate the subscript of a variable even where it is quoted.
@@ -377,6 +387,13 @@ impl Walk<'_> {
                 ConditionalExpr::Pattern(pattern) => self.pattern(pattern),
                 ConditionalExpr::VarRef(reference) => self.maybe_hidden(reference.span.slice(self.source)),
             }
+        }
+    }
+
+    /// Operators that evaluate what they are given: as arithmetic, or as the name of a variable.
+    fn conditioned(&mut self, operator: &str) {
+        if matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") {
+            self.late.evaluates(operator);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::handed::{handed, option_text};
 use super::walk::join;
 use super::wrappers::{Options, WRAPPERS, Wrapper, options};
+use super::writes::valued;
 use super::{Assignment, Command, Why, Word, git, programs};
 
 /// A text that is read on its own.
@@ -86,6 +87,12 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         "alias" | "enable" | "hash" if command.words.len() > 1 => {
             told.doubts.push((Why::Redefined, text_of(&command.words)))
         }
+        "compgen" | "complete" | "bind" => told.doubts.push((Why::Hidden, text_of(&command.words))),
+        "mapfile" | "readarray" => {
+            for text in valued(&command.words, &["-C"]) {
+                run_words(&[text], &command, told);
+            }
+        }
         "shopt" | "setopt" if command.words.iter().any(|word| matches!(word.known(), Some("dotglob" | "globdots"))) => {
             told.doubts.push((Why::Redefined, text_of(&command.words)));
         }
@@ -137,6 +144,13 @@ fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told)
             ("env" | "genv", "-C" | "--chdir") | ("sudo", "-D" | "--chdir") => {
                 command.folders = command.folders.iter().map(|from| join(from, value)).collect();
             }
+            // It has escapes and variables of its own.
+            ("env" | "genv", "-S" | "--split-string")
+                if value.known().is_some_and(|text| text.contains(['\\', '$'])) =>
+            {
+                told.doubts.push((Why::DynamicText, text_of(&command.words)));
+                return Vec::new();
+            }
             ("env" | "genv", "-S" | "--split-string") => {
                 let rest = command.words.split_off(at);
                 run_words(&[std::slice::from_ref(value), rest.as_slice()].concat(), &command, told);
@@ -183,7 +197,7 @@ fn evaluates(name: &str, words: &[Word]) -> bool {
     let names_variables = match name {
         "printf" | "test" | "[" => words.iter().any(|word| word.known() == Some("-v")),
         "read" | "mapfile" | "readarray" | "unset" | "let" | "declare" | "typeset" | "local" | "export"
-        | "readonly" => true,
+        | "readonly" | "wait" | "getopts" => true,
         _ => false,
     };
     names_variables && words.iter().filter_map(Word::known).any(|text| text.contains("$(") || text.contains('`'))

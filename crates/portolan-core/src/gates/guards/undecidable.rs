@@ -72,7 +72,13 @@ fn is_file(what: &str) -> bool {
     let options: Vec<&str> = words.clone().take_while(|word| word.starts_with(['-', '+'])).collect();
     let script = words.nth(options.len());
     let reads_input = options.iter().any(|option| !option.starts_with("--") && option.contains('s'));
-    !reads_input && script.is_some_and(|script| !script.contains('?') && !script.starts_with("/dev/"))
+    !reads_input && script.is_some_and(|script| !script.contains('?') && !is_input(script))
+}
+
+/// Whether a path leads to what a process has open: `/dev/stdin`, `//dev/fd/3`, `../proc/self/fd/0`.
+fn is_input(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    path.contains('/') && matches!(parts.first(), Some(&"dev" | &"proc"))
 }
 
 fn unclear(act: &Act<'_>, at: usize, told: &Invocation) -> Option<Finding> {
