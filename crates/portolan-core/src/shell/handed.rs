@@ -3,20 +3,22 @@
 use super::wrap::{Told, run_words, text_of};
 use super::{Command, Why, Word};
 
-/// `su -c text`: the text after the option, also in a bundle.
+/// `su -c text`, `sg group text`: the text after the option, also in a bundle.
 pub(super) fn option_text(command: &Command, told: &mut Told) {
     let attached = |word: &Word| {
         let text = word.known()?;
-        text.strip_prefix("--command=")
-            .or_else(|| text.strip_prefix("-c").filter(|rest| !rest.is_empty()))
-            .map(Word::from)
+        // Options may be cut short.
+        let long = text.split_once('=').filter(|(name, _)| name.len() > 3 && "--command".starts_with(name));
+        long.map(|(_, value)| value).or_else(|| text.strip_prefix("-c").filter(|rest| !rest.is_empty())).map(Word::from)
     };
     if let Some(text) = command.words.iter().find_map(attached) {
         run_words(&[text], command, told);
         return;
     }
     let takes = |word: &Word| {
-        word.known().is_some_and(|text| text.starts_with('-') && text.ends_with('c') || text == "--command")
+        word.known().is_some_and(|text| {
+            text.starts_with('-') && text.ends_with('c') || (text.len() > 3 && "--command".starts_with(text))
+        })
     };
     match command.words.iter().position(takes) {
         Some(at) => run_words(

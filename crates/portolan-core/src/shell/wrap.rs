@@ -101,7 +101,11 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             let text = command.words[1..].iter().find(flag).cloned();
             run_words(text.as_slice(), &command, told);
         }
-        "su" | "script" => option_text(&command, told),
+        "su" | "script" | "runuser" | "newgrp" => option_text(&command, told),
+        "sg" => {
+            let text = command.words[1..].iter().skip(1).find(|word| word.known() != Some("-c")).cloned();
+            run_words(text.as_slice(), &command, told);
+        }
         "ssh" | "at" | "batch" | "crontab" | "npx" | "npm" => handed(&name, &command, told),
         "find" | "gfind" | "fd" | "fdfind" => {
             let started = found(&command);
@@ -110,7 +114,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         }
         _ if name.eq_ignore_ascii_case("git") => {
             // They run at the top of a repository, which need not be this one.
-            let elsewhere = Command { folders: vec![Word::Dynamic], ..command.clone() };
+            let elsewhere = git::without_programs(Command { folders: vec![Word::Dynamic], ..command.clone() });
             for text in git::texts(&command) {
                 run_words(&[text], &elsewhere, told);
             }
@@ -122,6 +126,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
         _ if programs::runs_programs(&name) => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
         _ => {}
     }
+    handed_shell(&name, &command, told);
     told.commands.push(command);
     Vec::new()
 }
@@ -279,6 +284,30 @@ fn shell(command: &Command, told: &mut Told) {
             Some(text) => run_words(std::slice::from_ref(text), command, told),
             None => told.doubts.push((Why::Script, text_of(&command.words))),
         },
+    }
+}
+
+/// A shell with its text among the arguments of a program that is not known to only print them: it may start it.
+fn handed_shell(name: &str, command: &Command, told: &mut Told) {
+    // What runs on other machines, or in a container, is in other folders.
+    const NOT_HERE: [&str; 14] = [
+        "echo", "printf", "grep", "rg", "which", "type", "git", "ssh", "docker", "podman", "kubectl", "vagrant",
+        "find", "su",
+    ];
+    if NOT_HERE.contains(&name) {
+        return;
+    }
+    let is_text = |word: Option<&Word>| {
+        let option = word.and_then(Word::known).unwrap_or_default();
+        option.starts_with('-') && !option.starts_with("--") && option.contains('c')
+    };
+    let starts = |at: &usize| {
+        let program = command.words[*at].known().map(programs::base_name);
+        program.is_some_and(programs::is_shell) && is_text(command.words.get(at + 1))
+    };
+    if let Some(at) = (1..command.words.len()).find(starts) {
+        let words = command.words[at..].to_vec();
+        shell(&Command { words, writes: Vec::new(), ..command.clone() }, told);
     }
 }
 

@@ -1,15 +1,18 @@
-//! Programs beside shells that are told in a text what to run: interpreters, editors, `make --eval`, `tar --to-command`.
-//! Their texts are not taken apart. One that names git together with a verb that counts is asked.
+//! Programs beside shells that are told in a text what to run: interpreters, editors, `make --eval`, `tar --to-command`,
+//! and whatever is not known to run nothing. Their texts are not taken apart. One that names git together with a verb that
+//! counts is asked, whether it is an argument, a variable, or what the program reads.
 
 use super::act::Act;
 use super::finding::Finding;
 use crate::shell::{self, Command, Word};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
+    let printed = act.calls.iter().any(|call| printed(call.command).is_some_and(|text| calls_git(&text)));
     let mut found = Vec::new();
     for (at, call) in act.calls.iter().enumerate() {
         let Some(program) = call.command.program() else { continue };
-        if text(program, call.command).is_some_and(|text| calls_git(&text)) {
+        let given = text(program, call.command).is_some_and(|text| calls_git(&text));
+        if given || (printed && reads_program(program, call.command)) {
             let reason = format!("the text that `{program}` runs seems to call git by itself");
             found.push(Finding::ask(act, "", reason).at(at));
         }
@@ -17,28 +20,118 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     found
 }
 
-/// Programs that start what their arguments name, in ways that are not taken apart.
-const STARTERS: [&str; 20] = [
-    "parallel",
-    "tmux",
-    "screen",
-    "watchexec",
-    "entr",
-    "xargs",
-    "bwrap",
-    "firejail",
-    "perf",
-    "valgrind",
-    "gdb",
-    "setarch",
-    "start-stop-daemon",
-    "nix",
-    "nix-shell",
-    "direnv",
-    "mise",
-    "npx",
-    "bunx",
-    "expect",
+/// Programs that run nothing that their arguments or their input name. `sort`, `find` and others do.
+const INERT: &[&str] = &[
+    "[",
+    ":",
+    "ack",
+    "ag",
+    "alias",
+    "apt",
+    "apt-get",
+    "base64",
+    "basename",
+    "bat",
+    "brew",
+    "cat",
+    "cd",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cksum",
+    "cmp",
+    "code",
+    "column",
+    "comm",
+    "command",
+    "cp",
+    "curl",
+    "cut",
+    "date",
+    "declare",
+    "df",
+    "diff",
+    "dirname",
+    "dnf",
+    "du",
+    "echo",
+    "egrep",
+    "eval",
+    "exit",
+    "export",
+    "false",
+    "fgrep",
+    "file",
+    "find",
+    "fold",
+    "gh",
+    "glab",
+    "gfind",
+    "grep",
+    "head",
+    "hexdump",
+    "hub",
+    "install",
+    "join",
+    "jq",
+    "kill",
+    "ln",
+    "local",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mv",
+    "nl",
+    "notify-send",
+    "od",
+    "open",
+    "paste",
+    "pgrep",
+    "pkill",
+    "popd",
+    "portolan",
+    "printf",
+    "ps",
+    "pushd",
+    "pwd",
+    "read",
+    "readlink",
+    "readonly",
+    "realpath",
+    "return",
+    "rev",
+    "rg",
+    "rm",
+    "rmdir",
+    "say",
+    "set",
+    "sha256sum",
+    "shellcheck",
+    "shopt",
+    "sleep",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "tea",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "tree",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "uname",
+    "uniq",
+    "unset",
+    "wc",
+    "wget",
+    "which",
+    "whoami",
+    "xdg-open",
+    "yq",
 ];
 
 /// The text that a program would run, where it runs one.
@@ -46,31 +139,60 @@ fn text(program: &str, command: &Command) -> Option<String> {
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
     let any = |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
     let runs = match program {
-        _ if shell::is_interpreter(program) || STARTERS.contains(&program) => true,
-        "make" | "gmake" => any(&["--eval", "-E"]) || command.stdin.is_some(),
+        "git" => return edited(command),
+        _ if INERT.contains(&program) => false,
         "npm" | "pnpm" | "yarn" => words
             .first()
             .is_some_and(|verb| matches!(*verb, "pkg" | "set-script" | "config" | "set" | "exec" | "x" | "dlx")),
-        "sed" | "gsed" => words.iter().any(|word| executes(word)),
-        "vim" | "vi" | "nvim" | "ex" | "view" | "less" | "more" | "man" => words.iter().any(|word| word.contains('!')),
-        "emacs" => any(&["--eval", "--execute", "-eval"]),
-        "tar" | "gtar" | "bsdtar" => any(&[
-            "--checkpoint-action",
-            "--to-command",
-            "-I",
-            "--use-compress",
-            "-F",
-            "--info-script",
-            "--rsh-command",
-        ]),
+        "sed" | "gsed" => words.iter().copied().chain(input(command)).any(executes),
+        "less" | "more" | "man" => words.iter().any(|word| word.contains('!')),
+        // Options may be cut short.
+        "tar" | "gtar" | "bsdtar" => {
+            any(&["--checkpoint-a", "--to-c", "-I", "--use", "-F", "--info", "--new-volume", "--rsh", "--rmt"])
+        }
         "rsync" => any(&["-e", "--rsh", "--rsync-path"]),
         "ssh" | "scp" | "sftp" => words.iter().any(|word| word.contains("Command")),
-        "split" => any(&["--filter"]),
-        "zip" => any(&["-TT", "--unzip-command"]),
-        _ => false,
+        _ => true,
     };
-    let stdin = command.stdin.as_ref().filter(|_| matches!(program, "make" | "gmake")).and_then(Word::known);
-    runs.then(|| words.iter().copied().chain(stdin).collect::<Vec<_>>().join(" "))
+    let language = shell::is_interpreter(program);
+    let carried = command.carried.iter().filter(|_| language);
+    let set = carried.chain(&command.assignments).filter_map(|given| given.value.known());
+    runs.then(|| words.iter().copied().chain(input(command)).chain(set).collect::<Vec<_>>().join(" "))
+}
+
+fn input(command: &Command) -> Option<&str> {
+    command.stdin.as_ref().and_then(Word::known)
+}
+
+/// What git hands to an editor that a variable names: what it writes may be what git runs next.
+fn edited(command: &Command) -> Option<String> {
+    let all = command.carried.iter().chain(&command.assignments);
+    let editors = all.filter(|given| given.name.ends_with("EDITOR") || given.name == "VISUAL");
+    let texts: Vec<&str> = editors.filter_map(|given| given.value.known()).collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// What a command prints that another may read.
+fn printed(command: &Command) -> Option<String> {
+    let words = command.words.iter().skip(1).filter_map(Word::known);
+    matches!(command.program()?, "echo" | "printf" | "cat" | "base64" | "tac" | "rev" | "tr")
+        .then(|| words.chain(input(command)).collect::<Vec<_>>().join(" ").replace("\\t", " ").replace("\\n", " "))
+}
+
+/// Whether a program is told on its standard input what to do.
+fn reads_program(program: &str, command: &Command) -> bool {
+    if command.stdin.is_some() || INERT.contains(&program) {
+        return false;
+    }
+    let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.known().unwrap_or_default()).collect();
+    let names_input = words.iter().any(|word| matches!(*word, "-" | "-f-" | "/dev/stdin") || word.ends_with("=-"));
+    let reads = matches!(program, "ed" | "ex" | "gdb" | "sqlite3" | "parallel" | "at" | "batch");
+    names_input || reads || (shell::is_interpreter(program) && words.iter().all(|word| is_setting(word)))
+}
+
+/// An option of an interpreter that gives no program.
+fn is_setting(word: &str) -> bool {
+    word.starts_with('-') && !word.contains(['c', 'e', 'E', 'm', 'r', 'p', 'f']) && !word.starts_with("--")
 }
 
 /// Whether a script of `sed` runs something: its command `e`, or the flag of a replacement.
@@ -94,7 +216,7 @@ fn executes(script: &str) -> bool {
 
 /// Whether a text names git and a verb that counts.
 pub(super) fn calls_git(text: &str) -> bool {
-    const VERBS: [&str; 17] = [
+    const VERBS: [&str; 25] = [
         "commit",
         "push",
         "merge",
@@ -112,6 +234,14 @@ pub(super) fn calls_git(text: &str) -> bool {
         "update-index",
         "read-tree",
         "send-pack",
+        "receive-pack",
+        "fast-import",
+        "commit-tree",
+        "pack-refs",
+        "worktree",
+        "replace",
+        "bundle",
+        "fetch",
     ];
     let mut words =
         text.split(|char: char| !(char.is_alphanumeric() || "-_./".contains(char))).filter(|word| !word.is_empty());

@@ -14,6 +14,8 @@ pub use actions::{
 pub use targets::Index;
 pub(super) use targets::files;
 
+use std::sync::Arc;
+
 use super::programs::base_name;
 use super::walk::join;
 use super::{Assignment, Command, Word};
@@ -276,6 +278,13 @@ const PROGRAMS: &[&str] = &[
     "diff.external",
     "gpg.program",
     "credential.helper",
+    "gpg.ssh.defaultkeycommand",
+    "interactive.difffilter",
+    "sendemail.smtpserver",
+    "sendemail.sendmailcmd",
+    "sendemail.tocmd",
+    "sendemail.cccmd",
+    "sendemail.headercmd",
     "uploadpack.packobjectshook",
     "gc.recentobjectshook",
     "core.alternaterefscommand",
@@ -285,6 +294,10 @@ const PROGRAMS: &[&str] = &[
     "GIT_SSH_COMMAND",
     "GIT_EXTERNAL_DIFF",
     "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_PROXY_COMMAND",
+    "SSH_ASKPASS",
+    "SUDO_EDITOR",
     "EDITOR",
     "VISUAL",
     "PAGER",
@@ -298,7 +311,8 @@ const PROGRAM_ENDS: &[&str] =
 pub(super) fn texts(command: &Command) -> Vec<Word> {
     let Some(globals) = globals(command) else { return Vec::new() };
     let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
-    let assigned = command.assignments.iter().filter(|given| runs(&given.name)).map(|given| given.value.clone());
+    let assigned = command.carried.iter().chain(&command.assignments);
+    let assigned = assigned.filter(|given| runs(&given.name)).map(|given| given.value.clone());
     // `!text` is a text for the shell wherever git takes either a name or a text.
     let shell =
         |word: Word| word.known().and_then(|text| text.strip_prefix('!')).map(Word::from).unwrap_or(word.clone());
@@ -307,6 +321,16 @@ pub(super) fn texts(command: &Command) -> Vec<Word> {
     found.extend(subcommand_texts(&globals));
     found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
     found
+}
+
+/// The command without the variables that name programs of git: one that is git itself would be read on and on.
+pub(super) fn without_programs(command: Command) -> Command {
+    let kept = |given: &&Assignment| !runs(&given.name);
+    Command {
+        carried: Arc::new(command.carried.iter().filter(kept).cloned().collect()),
+        assignments: command.assignments.iter().filter(kept).cloned().collect(),
+        ..command
+    }
 }
 
 /// Whether the value of a key of configuration, or of a variable, is a program.
@@ -334,7 +358,7 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
             vec![if let [text] = rest[..] { text.clone() } else { joined(rest.into_iter()) }]
         }
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
-        ("rebase", _) => values(arguments, &["-x", "--exec"]),
+        ("rebase", _) => subcommands::executed(arguments),
         // It is given both files behind its own words.
         ("difftool", _) => values(arguments, &["-x", "--extcmd"]).iter().map(with_files).collect(),
         ("grep", _) => values(arguments, &["-O", "--open-files-in-pager"]),
@@ -347,6 +371,8 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
             found.extend(arguments.iter().filter_map(|word| word.known()?.strip_prefix("ext::")).map(Word::from));
             found
         }
+        // It is for another side to start, and does as it is told.
+        ("remote-ext" | "shell", _) => vec![Word::Dynamic],
         // Git runs what is written there later on.
         ("config", _) => written_program(globals, arguments),
         ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),

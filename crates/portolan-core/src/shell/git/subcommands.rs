@@ -257,6 +257,11 @@ pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<Index> {
     Some(Index { paths, trees: vec![tree?] })
 }
 
+/// What `git rebase` runs after each commit.
+pub(super) fn executed(arguments: &[Word]) -> Vec<Word> {
+    read(REBASE, arguments).values("exec")
+}
+
 fn table(name: &str) -> Option<&'static str> {
     Some(match name {
         "commit" => COMMIT,
