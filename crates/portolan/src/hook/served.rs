@@ -4,11 +4,10 @@
 
 use portolan_core::gates::Tool;
 use portolan_core::gates::guards::ON_FORGE;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::fields::{Input, get, is_on, paths, text, texts, words};
 use super::tools::{edited, quoted};
-
-type Input = Map<String, Value>;
 
 /// A sort of tool: the ends of its names, and what a call with these arguments does. Nothing where it changes nothing.
 struct Shape {
@@ -79,10 +78,49 @@ const SHAPES: &[Shape] = &[
             "delete_files",
             "apply_patch",
             "write_multiple_files",
+            "download_file",
+            "extract_archive",
+            "unzip_file",
+            "save_as",
+            "write_text_file",
+            "write_binary_file",
+            "create_or_overwrite_file",
+            "overwrite_file",
+            "symlink_file",
+            "create_symlink",
+            "set_permissions",
+            "chmod_file",
+            "truncate_file",
         ],
         deed: writes,
     },
     Shape { names: &["create_directory", "make_directory"], deed: makes },
+    Shape {
+        names: &[
+            "run_code",
+            "execute_code",
+            "run_python",
+            "execute_python",
+            "python",
+            "ipython",
+            "run_javascript",
+            "execute_javascript",
+            "run_js",
+            "node",
+            "repl",
+            "code_interpreter",
+            "jupyter_execute",
+            "execute_cell",
+        ],
+        deed: code,
+    },
+    Shape { names: &["gh", "github_cli", "gh_cli"], deed: |_, input| forge_program("gh", input) },
+    Shape { names: &["glab", "gitlab_cli"], deed: |_, input| forge_program("glab", input) },
+    Shape { names: &["update_branch_protection", "delete_branch_protection"], deed: |_, _| asked("protection") },
+    Shape {
+        names: &["merge_branch"],
+        deed: |_, input| if is_remote(input) { asked("merges") } else { git("merge", input) },
+    },
     Shape {
         names: &[
             "run_command",
@@ -129,7 +167,10 @@ pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
         _ if own => None,
         _ if CALLS_OF_GIT.contains(&name.as_str()) || name.ends_with("_git") => called(input),
         Some(verb) if VERBS.contains(&verb) => git(verb, input),
-        _ => SHAPES.iter().find(|shape| shape.names.iter().any(is)).and_then(|shape| (shape.deed)(&name, input)),
+        _ => match SHAPES.iter().find(|shape| shape.names.iter().any(is)) {
+            Some(shape) => (shape.deed)(&name, input),
+            None => unknown(input),
+        },
     }
 }
 
@@ -151,14 +192,20 @@ fn called(input: &Input) -> Option<Tool> {
     let folder = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory", "workingDirectory"]);
     let folder = folder.map(|folder| format!("-C {} ", quoted(&folder))).unwrap_or_default();
     let keys = ["command", "subcommand", "cmd", "operation"];
-    let (given, more) = (words(input, &keys), words(input, &["args", "arguments", "argv", "options"]));
+    let given = words(input, &keys);
+    let more = ["args", "arguments", "argv", "options"].iter().find_map(|key| get(input, key));
     // One text is taken apart by a shell, and several words are not.
-    let mut call = match keys.iter().find_map(|key| input.get(*key)) {
+    let mut call = match keys.iter().find_map(|key| get(input, key)) {
         Some(Value::String(text)) => text.clone(),
         _ => quoted_all(&given),
     };
-    if !more.is_empty() {
-        call = format!("{call} {}", quoted_all(&more));
+    match more {
+        Some(Value::String(text)) => call = format!("{call} {text}"),
+        Some(Value::Array(items)) => {
+            let items: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            call = format!("{call} {}", quoted_all(&items));
+        }
+        _ => {}
     }
     let call = call.trim();
     let call = call.strip_prefix("git ").unwrap_or(call);
@@ -179,31 +226,16 @@ fn snake(name: &str) -> String {
     out
 }
 
-/// The first of `keys` that has a text or a number.
-fn text(input: &Input, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| match input.get(*key)? {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    })
-}
-
-/// The words of the first of `keys` that has some.
-fn words(input: &Input, keys: &[&str]) -> Vec<String> {
-    let list = |value: &Value| match value {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
-    };
-    keys.iter().find_map(|key| input.get(*key).map(list)).unwrap_or_default()
-}
-
-fn is_on(input: &Input, keys: &[&str]) -> bool {
-    keys.iter().any(|key| input.get(*key) == Some(&Value::Bool(true)))
-}
-
 fn runs(parts: &[&str]) -> Option<Tool> {
     Some(Tool::Shell { command: parts.join(" ") })
+}
+
+/// The program of a forge, whose words are given.
+fn forge_program(program: &str, input: &Input) -> Option<Tool> {
+    let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
+    let call = all.join(" ");
+    let call = call.strip_prefix(program).unwrap_or(&call);
+    Some(Tool::Shell { command: format!("{program} {}", call.trim()) })
 }
 
 /// A change on the forge that no program's command says better.
@@ -224,7 +256,7 @@ fn reviews(_: &str, input: &Input) -> Option<Tool> {
 }
 
 fn is_remote(input: &Input) -> bool {
-    ["owner", "repo", "project_id", "projectId", "branch", "workspace"].iter().any(|key| input.contains_key(*key))
+    ["owner", "repo", "project_id", "branch", "workspace"].iter().any(|key| get(input, key).is_some())
 }
 
 /// A branch of the forge that is written is one that is pushed to.
@@ -283,31 +315,73 @@ fn writes(name: &str, input: &Input) -> Option<Tool> {
     if is_on(input, &["dryRun", "dry_run"]) || looks {
         return None;
     }
-    let mut paths = edited(input);
-    let more = ["source", "relative_path", "pathInProject", "new_name", "uri", "from", "to"];
-    paths.extend(more.iter().filter_map(|key| text(input, &[key])).filter(|path| !path.contains('\n')));
-    (!paths.is_empty()).then_some(Tool::Edit { paths })
+    let mut all = edited(input);
+    for path in paths(input) {
+        if !all.contains(&path) {
+            all.push(path);
+        }
+    }
+    (!all.is_empty()).then_some(Tool::Edit { paths: all })
 }
 
 fn makes(_: &str, input: &Input) -> Option<Tool> {
     runs(&["mkdir -p", &quoted(&text(input, &["path", "dir_path", "directory"])?)])
 }
 
-/// A shell, or a program with its arguments.
-fn shell(_: &str, input: &Input) -> Option<Tool> {
-    let mut command = match input.get("command").or_else(|| input.get("cmd")).or_else(|| input.get("script"))? {
-        Value::String(text) => text.clone(),
-        Value::Array(_) => quoted_all(&words(input, &["command", "cmd", "script"])),
-        _ => return None,
-    };
-    let arguments = words(input, &["args", "arguments", "argv"]);
-    if !arguments.is_empty() {
-        command = format!("{command} {}", quoted_all(&arguments));
-    }
-    let folder = text(input, &["cwd", "workingDirectory", "working_dir", "workDir"]);
+/// What a field is called that has a text for a shell.
+const COMMANDS: [&str; 10] =
+    ["command", "cmd", "script", "command_line", "shell_command", "bash", "program", "executable", "commands", "argv"];
+
+/// A shell, or a program with its arguments. Where neither is under a name that is known, every text may be one.
+fn shell(name: &str, input: &Input) -> Option<Tool> {
+    // What only ends like a shell's tool may be a pipeline's, or a workflow's.
+    let is_shell = ["command", "shell", "bash", "terminal", "process", "cmd"].iter().any(|part| name.contains(part));
+    let command = commanded(input).or_else(|| {
+        let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
+        (is_shell && !all.is_empty()).then(|| all.join("\n"))
+    })?;
+    let folder = text(input, &FOLDERS);
     Some(Tool::Shell {
         command: folder.map_or(command.clone(), |folder| format!("cd {} || exit\n{command}", quoted(&folder))),
     })
+}
+
+/// What a folder is called that a shell begins in.
+const FOLDERS: [&str; 6] = ["cwd", "workingdirectory", "workingdir", "workdir", "directory", "dir"];
+
+fn commanded(input: &Input) -> Option<String> {
+    let command = match COMMANDS.iter().find_map(|key| get(input, key))? {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            // They may be the words of one, or several.
+            let lines =
+                if items.iter().any(|item| item.contains(' ')) { items.join("\n") + "\n" } else { String::new() };
+            lines + &quoted_all(&items)
+        }
+        _ => return None,
+    };
+    let arguments = words(input, &["args", "arguments", "parameters"]);
+    let more = words(input, &["input", "stdin"]);
+    let mut all = vec![command];
+    all.extend((!arguments.is_empty()).then(|| quoted_all(&arguments)));
+    let first = all.join(" ");
+    Some(if more.is_empty() { first } else { format!("{first}\n{}", more.join("\n")) })
+}
+
+/// A program in another language than the shell's.
+fn code(_: &str, input: &Input) -> Option<Tool> {
+    let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
+    (!all.is_empty()).then(|| Tool::Shell { command: format!("python3 -c {}", quoted(&all.join("\n"))) })
+}
+
+/// A tool that is not known, where it is given what seems to be for a shell. There are many other languages of commands.
+fn unknown(input: &Input) -> Option<Tool> {
+    let given = ["command", "cmd", "command_line", "shell_command", "commands"];
+    given.iter().find_map(|key| get(input, key)).filter(|given| given.is_string() || given.is_array())?;
+    let command = commanded(input)?;
+    let counts = ["git", "gh ", "portolan", ".claude"].iter().any(|word| command.contains(word));
+    counts.then_some(Tool::Shell { command })
 }
 
 fn quoted_all(words: &[String]) -> String {
@@ -361,7 +435,7 @@ fn git(verb: &str, input: &Input) -> Option<Tool> {
         "commit" => {
             call.push("commit".to_owned());
             call.extend(text(input, &["message"]).map(|message| format!("--message={message}")));
-            let options = [("amend", "--amend"), ("noVerify", "--no-verify"), ("no_verify", "--no-verify")];
+            let options = [("amend", "--amend"), ("no_verify", "--no-verify")];
             call.extend(options.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
             call.extend(words(input, &["args", "arguments"]));
         }
@@ -403,7 +477,7 @@ fn branch(verb: &str, mut call: Vec<String>, input: &Input) -> Option<Tool> {
 
 /// Any other verb, with what it works on in the order of git's own words.
 fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
-    const OPTIONS: [(&str, &str); 10] = [
+    const OPTIONS: [(&str, &str); 9] = [
         ("force", "--force"),
         ("all", "--all"),
         ("mirror", "--mirror"),
@@ -412,7 +486,6 @@ fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
         ("rebase", "--rebase"),
         ("abort", "--abort"),
         ("squash", "--squash"),
-        ("noVerify", "--no-verify"),
         ("no_verify", "--no-verify"),
     ];
     const OPERANDS: [&str; 22] = [

@@ -378,7 +378,7 @@ fn tools_of_servers_are_known_for_what_they_do() {
         claude-code mcp__x__shell: mcp x / shell, which runs git push
         claude-code mcp__x__shell: mcp x / shell
         claude-code mcp__portolan__execute: mcp portolan / execute
-        claude-code mcp__x__deploy: mcp x / deploy
+        claude-code mcp__x__deploy: mcp x / deploy, which runs git push
     "#]].assert_eq(&told);
 }
 
@@ -403,6 +403,29 @@ fn tools_of_servers_are_known_however_they_are_told_what_to_do() {
         (Host::ClaudeCode, "mcp__x__run", r#"{"command":"git push"}"#),
         (Host::ClaudeCode, "mcp__x__workflow_run", r#"{"id":1}"#),
         (Host::ClaudeCode, "mcp__x__terminal", r#"{"cmd":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"CommandLine":"git push","Cwd":"/p"}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"command_line":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"commands":["ls -l","git push"]}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"argv":["git","push"]}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"program":"git","arguments":["push"]}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"command":"bash","input":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__run_command", r#"{"line":"git push"}"#),
+        (Host::ClaudeCode, "mcp__x__write_file", r#"{"file":".git/config","content":"x"}"#),
+        (Host::ClaudeCode, "mcp__x__write_file", r#"{"targetFile":".git/config","text":"x"}"#),
+        (Host::ClaudeCode, "mcp__x__write_file", r#"{"path":"a","args":{"path":".git/config"}}"#),
+        (Host::ClaudeCode, "mcp__x__write_file", r#"{"dir":".git","name":"config"}"#),
+        (Host::ClaudeCode, "mcp__x__copy_file", r#"{"src":"a","dst":".git/config"}"#),
+        (Host::ClaudeCode, "mcp__x__download_file", r#"{"url":"https://x/y","to":".git/config"}"#),
+        (Host::ClaudeCode, "mcp__x__git", r#"{"command":"push","args":["origin","HEAD:main"]}"#),
+        (Host::ClaudeCode, "mcp__git__git", r#"{"command":"push","args":"origin HEAD:main"}"#),
+        (Host::ClaudeCode, "mcp__x__gh", r#"{"args":["pr","merge","1"]}"#),
+        (Host::ClaudeCode, "mcp__github__merge_branch", r#"{"owner":"me","repo":"it","base":"main","head":"x"}"#),
+        (Host::ClaudeCode, "mcp__github__update_branch_protection", r#"{"branch":"main"}"#),
+        (Host::ClaudeCode, "mcp__x__run_python", r#"{"code":"os.system('git push')"}"#),
+        (Host::ClaudeCode, "mcp__x__query", r#"{"command":"SELECT 1 FROM (a)"}"#),
+        (Host::ClaudeCode, "mcp__ci__pipeline_run", r#"{"name":"a (nightly) run"}"#),
+        (Host::ClaudeCode, "REPL", r#"{"code":"require('child_process').execSync('git push')"}"#),
+        (Host::ClaudeCode, "ApplyPatch", r#"{"patch":"*** Update File: .git/hooks/pre-push"}"#),
     ] {
         let _ = writeln!(told, "{} {name}: {}", host.name(), tool_of(host, name, input));
     }
@@ -424,6 +447,33 @@ fn tools_of_servers_are_known_however_they_are_told_what_to_do() {
         claude-code mcp__x__run: mcp x / run, which runs git push
         claude-code mcp__x__workflow_run: mcp x / workflow_run
         claude-code mcp__x__terminal: mcp x / terminal, which runs git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs cd /p || exit
+        git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs ls -l
+        git push
+        'ls -l' 'git push'
+        claude-code mcp__x__run_command: mcp x / run_command, which runs git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs bash
+        git push
+        claude-code mcp__x__run_command: mcp x / run_command, which runs git push
+        claude-code mcp__x__write_file: mcp x / write_file, which edits .git/config
+        claude-code mcp__x__write_file: mcp x / write_file, which edits .git/config
+        claude-code mcp__x__write_file: mcp x / write_file, which edits a .git/config
+        claude-code mcp__x__write_file: mcp x / write_file, which edits .git/config .git config
+        claude-code mcp__x__copy_file: mcp x / copy_file, which edits a .git/config
+        claude-code mcp__x__download_file: mcp x / download_file, which edits .git/config
+        claude-code mcp__x__git: mcp x / git, which runs git push origin HEAD:main
+        claude-code mcp__git__git: mcp git / git, which runs git push origin HEAD:main
+        claude-code mcp__x__gh: mcp x / gh, which runs gh pr merge 1
+        claude-code mcp__github__merge_branch: mcp github / merge_branch, which runs gh api -X POST merges
+        claude-code mcp__github__update_branch_protection: mcp github / update_branch_protection, which runs gh api -X POST protection
+        claude-code mcp__x__run_python: mcp x / run_python, which runs python3 -c 'os.system('\''git push'\'')'
+        claude-code mcp__x__query: mcp x / query
+        claude-code mcp__ci__pipeline_run: mcp ci / pipeline_run
+        claude-code REPL: runs python3 -c 'require('\''child_process'\'').execSync('\''git push'\'')'
+        claude-code ApplyPatch: edits .git/hooks/pre-push
     "#]]
     .assert_eq(&told);
 }

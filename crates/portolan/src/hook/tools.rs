@@ -69,10 +69,26 @@ fn told_server(announcement: &Map<String, Value>) -> Option<(String, String)> {
 }
 
 fn by_arguments(input: &Map<String, Value>) -> Tool {
-    const WRITTEN: [&str; 8] =
-        ["content", "contents", "new_string", "newString", "new_str", "file_text", "edits", "replacements"];
+    const WRITTEN: [&str; 12] = [
+        "content",
+        "contents",
+        "new_string",
+        "newString",
+        "new_str",
+        "file_text",
+        "edits",
+        "replacements",
+        "patch",
+        "input",
+        "diff",
+        "patchText",
+    ];
     if let Some(command) = command(input) {
         return Tool::Shell { command };
+    }
+    // A program in a language that is not taken apart.
+    if let Some(code) = input.get("code").and_then(Value::as_str) {
+        return Tool::Shell { command: format!("python3 -c {}", quoted(code)) };
     }
     let paths = edited(input);
     if !paths.is_empty() && WRITTEN.iter().any(|key| input.contains_key(*key)) {
