@@ -11,8 +11,10 @@ use super::error::AuditError;
 use super::place;
 use crate::carrier::task_file::open_lock;
 
-/// How long a turn is waited for.
+/// How long a turn to write is waited for.
 const WAIT: Duration = Duration::from_secs(10);
+/// How long a turn to read is: there is something to be read without one, and a hook reads several times.
+const WAIT_TO_READ: Duration = Duration::from_millis(500);
 
 /// What a turn is for.
 #[derive(Clone, Copy)]
@@ -68,7 +70,11 @@ fn wait(lock: File, what_for: For) -> io::Result<Option<File>> {
         };
         let _late = turn.send(locked.map(|()| lock));
     });
-    match turns.recv_timeout(WAIT) {
+    let patience = match what_for {
+        For::Writing => WAIT,
+        For::Reading => WAIT_TO_READ,
+    };
+    match turns.recv_timeout(patience) {
         Ok(locked) => locked.map(Some),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
     }

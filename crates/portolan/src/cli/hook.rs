@@ -61,6 +61,10 @@ fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
             let keeper = Gatekeeper::of(named, host.name(), None, &here());
             hook::answer(host, event, &told(keeper.not_judged(None, why)))
         }
+        Err(_) if stage == Stage::AfterTool => {
+            let said = "what the command did could not be looked at in time: something holds up portolan, or its log";
+            hook::answer(host, event, &told(Answerable::blocked(said)))
+        }
         Err(_) => hook::answer(host, event, &Answer::allowed()),
     }
 }

@@ -1,7 +1,10 @@
 //! A git that does not answer, and what is noticed after a call.
 
+use std::fs::OpenOptions;
+
 use serde_json::Value;
 
+use crate::git::Clone;
 use crate::support::{HOSTS, Project, after};
 
 #[test]
@@ -85,4 +88,42 @@ fn hooks_that_were_changed_are_told_once() {
     let found: Vec<Value> =
         project.events("flow.guard.tamper").iter().map(|line| line["data"]["what"].clone()).collect();
     assert_eq!(found, ["hook", "core.hooksPath"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_push_past_the_hooks_is_on_record_and_told() {
+    let clone = Clone::new();
+    let project = &clone.project;
+    project.git("switch -q -c feat/1-x");
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
+    assert!(project.shell("claude-code", "./build.sh").is_allowed());
+    let (_, said) = project.tries(&["push", "-q", "--no-verify", "origin", "HEAD:main"]);
+    assert!(said.contains("a push has moved `main` of `origin`"), "{said}");
+    let said: Value = serde_json::from_str(&ended(project, "claude-code", "./build.sh")).expect("JSON");
+    assert_eq!(said["decision"], "block");
+    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("a push has moved `main`")), "{said}");
+    let late = project.events("flow.guard.block");
+    assert!(late.iter().any(|line| line["data"]["pushed"] == "main" && line["data"]["late"] == true), "{late:?}");
+    // Once is enough.
+    assert!(project.shell("claude-code", "./build.sh again").is_allowed());
+    assert!(!ended(project, "claude-code", "./build.sh again").contains("a push has moved"));
+}
+
+#[test]
+fn what_nobody_could_put_on_record_is_noticed_again() {
+    let project = Project::on_branch();
+    assert!(project.shell("claude-code", "./build.sh").is_allowed());
+    project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x"]);
+    project.git("branch -q -f main HEAD");
+    let log = project.path().join(".portolan/flow-events.jsonl.lock");
+    let held = OpenOptions::new().write(true).open(log).expect("the lock");
+    held.lock().expect("nobody has it");
+    assert!(ended(&project, "claude-code", "./build.sh").contains("has moved `main`"), "it is told in any case");
+    drop(held);
+    assert!(project.events("flow.guard.block").is_empty());
+    assert!(project.shell("claude-code", "./build.sh again").is_allowed());
+    assert!(ended(&project, "claude-code", "./build.sh again").contains("has moved `main`"));
+    let late = project.events("flow.guard.block");
+    assert!(late.iter().all(|line| line["data"]["late"] == true) && late.len() == 1, "{late:?}");
 }

@@ -37,8 +37,8 @@ pub(super) fn words() -> Option<Vec<String>> {
     None
 }
 
-/// Whether a git that was started so fetches a branch as it is on its remote, and nothing else into its place.
-pub(super) fn fetches(words: &[String], upstream: &Upstream) -> bool {
+/// What git was asked to do, and what stands behind that.
+pub(super) fn verb(words: &[String]) -> (Option<&str>, Vec<&str>) {
     let mut words = words.iter().map(String::as_str);
     let verb = loop {
         match words.next() {
@@ -47,7 +47,12 @@ pub(super) fn fetches(words: &[String], upstream: &Upstream) -> bool {
             other => break other,
         }
     };
-    let rest: Vec<&str> = words.collect();
+    (verb, words.collect())
+}
+
+/// Whether a git that was started so fetches a branch as it is on its remote, and nothing else into its place.
+pub(super) fn fetches(words: &[String], upstream: &Upstream) -> bool {
+    let (verb, rest) = verb(words);
     match verb {
         Some("clone") => true,
         Some("fetch" | "pull") => is_plain(&rest, upstream),

@@ -1,20 +1,26 @@
 //! After a tool was used: what a shell did that no guard could tell before it ran.
 
 use std::path::Path;
+use std::time::Duration;
 
 use portolan_core::gates::guards::Worktree;
 use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
 use serde_json::json;
 
+use super::git::PUSHED;
 use super::refs::{Refs, is_within};
 use super::tracked::Tracked;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
-use super::{Answerable, Gatekeeper, record};
+use super::{Answerable, Gatekeeper, record, watched};
 use crate::audit::{self, Kind, Line};
 use crate::gates::scene;
 
 const GUARD: &str = "no-edit-on-integration";
+/// How the state is called from before a call whose findings are on no record yet.
+const UNRECORDED: &str = "";
+/// How long the record is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Gatekeeper {
     /// What there is to say after a tool was used. It has happened: a refusal here tells the agent to undo it.
@@ -25,19 +31,33 @@ impl Gatekeeper {
         let Some((project, mut session)) = self.project().zip(self.opened_session()) else {
             return Answerable::allowed();
         };
-        let before = session.take_before(intent.call.as_deref().unwrap_or("last"));
+        let own = session.take_before(intent.call.as_deref().unwrap_or("last"));
+        let before = session.take_before(UNRECORDED).or(own);
         let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), scene::worktree(project)) else {
             return Answerable::allowed();
         };
         let after = Snapshot::take(&worktree, &rules, self.clock.now(), None);
-        session.kept.tips.clone_from(&after.tips);
-        session.kept.tracked.clone_from(&after.tracked);
-        session.save();
-        drop(session);
         let judgements = self.noticed(project, &worktree, &rules, intent, &before, &after);
-        if judgements.is_empty() {
-            return Answerable::allowed();
-        }
+        let (tips, tracked) = (after.tips, after.tracked);
+        let answer = match judgements.is_empty() {
+            true => Answerable::allowed(),
+            false => match self.late(project, intent, judgements) {
+                Ok(answer) => answer,
+                // It is noticed again with the next call, until it is on record.
+                Err(answer) => {
+                    session.keep_before(UNRECORDED, before);
+                    session.save();
+                    return answer;
+                }
+            },
+        };
+        (session.kept.tips, session.kept.tracked) = (tips, tracked);
+        session.save();
+        answer
+    }
+
+    /// Puts on record what was noticed. The host does not wait for long, and somebody may hold the log.
+    fn late(&self, project: &Path, intent: &Intent, judgements: Vec<Judgement>) -> Result<Answerable, Answerable> {
         let about = self.record(None);
         let late = |judgement: &Judgement| {
             let data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
@@ -46,9 +66,11 @@ impl Gatekeeper {
         };
         let entries: Vec<audit::Entry> = judgements.iter().map(late).collect();
         let answer = Answerable::of(judgements);
-        match record::append(project, &self.clock, &entries, false) {
-            Ok(()) => answer,
-            Err(error) => answer.unrecorded(&error),
+        let (project, clock) = (project.to_owned(), self.clock.clone());
+        match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, false)) {
+            Ok(Ok(())) => Ok(answer),
+            Ok(Err(error)) => Err(answer.unrecorded(&error)),
+            Err(_) => Err(answer),
         }
     }
 
@@ -86,6 +108,7 @@ impl Gatekeeper {
         }
         if holds(rules, "I-2") && !self.was_got_past(project, intent, before, "I-2") {
             found.extend(forged(worktree, rules, before, after));
+            found.extend(pushed(project, before));
         }
         let is_new = |then: &Tracked, now: &Tracked, branch| then.is_of(branch) && now.was_changed(then, before.begun);
         if let (Some(then), Some(now), Some(branch)) = (&before.tracked, &after.tracked, &after.branch)
@@ -118,6 +141,16 @@ impl Gatekeeper {
         audit::latest(&audit::project_log(project), |line| is_of_call(line) || is_older(line))
             .is_ok_and(|line| line.is_some_and(|line| is_of_call(&line)))
     }
+}
+
+/// A push past git's hooks: git has said so when it was over.
+fn pushed(project: &Path, before: &Snapshot) -> Option<Judgement> {
+    let is_push = |line: &Line| line.data[PUSHED].is_string() && line.at.0 >= before.at;
+    let is_older = |line: &Line| line.at.0 < before.at;
+    let line = audit::latest(&audit::project_log(project), |line| is_push(line) || is_older(line)).ok()??;
+    let reason = line.data["reason"].as_str().filter(|_| is_push(&line))?;
+    let remedies = vec!["tell the person whom you work for: only they can put the remote's branch back".to_owned()];
+    Some(judgement("I-2", reason.to_owned(), remedies))
 }
 
 /// What integration branches follow, where a command moved it to what was made here, or back.

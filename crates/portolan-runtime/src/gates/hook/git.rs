@@ -19,6 +19,8 @@ use crate::audit::{self, Entry, Kind};
 use crate::gates::scene::{self, paths};
 use crate::service::{Gate, ServiceError};
 
+/// What an entry says of a branch of the remote that a push from here has moved.
+pub(super) const PUSHED: &str = "pushed";
 /// A commit message longer than this is refused.
 const MAX_MESSAGE: u64 = 1 << 20;
 /// How many references of one push or transaction are looked at one by one.
@@ -96,12 +98,18 @@ pub(super) struct Amended {
     pub(super) commit: Option<Value>,
     /// What the type check was of.
     pub(super) typecheck: Option<&'static str>,
+    /// The remote's branch that has moved already, where it has.
+    pub(super) pushed: Option<String>,
 }
 
 impl Amended {
     fn entry(&self, entry: &mut Entry) {
         if let Some(commit) = &self.commit {
             entry.data["commit"] = commit.clone();
+        }
+        if let Some(branch) = &self.pushed {
+            entry.data["late"] = true.into();
+            entry.data[PUSHED] = branch.clone().into();
         }
         if let Some(reason) = self.typecheck.filter(|_| entry.data["invariant"] == "I-6") {
             entry.data["reason"] = reason.into();

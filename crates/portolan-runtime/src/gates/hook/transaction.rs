@@ -41,6 +41,8 @@ struct Denied {
     new: String,
     /// Why, where it is not the branch itself that moves away.
     why: Option<String>,
+    /// The branch of the remote that has it already: git moves what is kept of it here when it has pushed.
+    pushed: Option<String>,
 }
 
 /// A repository whose references move.
@@ -75,10 +77,11 @@ impl Run {
 
     fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &[Denied]) -> Answerable {
         let mut all = Vec::new();
-        for Denied { branch, new, why } in denied {
+        for Denied { branch, new, why, pushed } in denied {
             let name = quoted(&format!("refs/heads/{branch}"));
             let verb = if is_zero(new) { format!("-d {name}") } else { format!("{name} {new}") };
-            let amended = Amended { reason: why.clone(), commit: Some(json!(new)), ..Amended::default() };
+            let (reason, pushed) = (why.clone(), pushed.clone());
+            let amended = Amended { reason, commit: Some(json!(new)), pushed, ..Amended::default() };
             let answer = self.judged_with(keeper, rules, &format!("git update-ref {verb}"), &["I-2"], |_| {}, amended);
             if answer.decision != Decision::Allow && answer.judgements.is_empty() {
                 return answer;
@@ -95,6 +98,12 @@ impl Run {
     }
 }
 
+/// Why a branch of the remote should not have what a push has brought there.
+fn pushed(upstream: &Upstream, new: &str) -> String {
+    let (Upstream { remote, branch }, short) = (upstream, super::tripwire::short(new));
+    format!("a push has moved `{branch}` of `{remote}` to {short} already, and `{branch}` takes work by review only")
+}
+
 impl Moving<'_> {
     fn is_within(&self, commit: &str, tip: &str) -> bool {
         is_within(self.worktree.root.as_ref(), commit, &[tip.to_owned()])
@@ -103,7 +112,7 @@ impl Moving<'_> {
     /// A move of an integration branch, where it must not be. One that is not there is born.
     fn branch(&self, change: &Move<'_>, branch: &str) -> Option<Denied> {
         let was = self.refs.oid(change.name)?;
-        let denied = |why| Some(Denied { branch: branch.to_owned(), new: change.new.to_owned(), why });
+        let denied = |why| Some(Denied { branch: branch.to_owned(), new: change.new.to_owned(), why, pushed: None });
         if is_zero(change.new) {
             return if self.refs.is_packed(change.name, change.old) { None } else { denied(None) };
         }
@@ -129,8 +138,13 @@ impl Moving<'_> {
             return None;
         }
         let why = self.forged(change.new, was, &branch, &upstream)?;
-        let why = format!("`{}` stands for what `{}` has: {why}", change.name, upstream.remote);
-        Some(Denied { branch, new: change.new.to_owned(), why: Some(why) })
+        let is_pushed = above::words().is_some_and(|words| above::verb(&words).0 == Some("push"));
+        let why = match is_pushed {
+            true => pushed(&upstream, change.new),
+            false => format!("`{}` stands for what `{}` has: {why}", change.name, upstream.remote),
+        };
+        let pushed = is_pushed.then(|| upstream.branch.clone());
+        Some(Denied { branch, new: change.new.to_owned(), why: Some(why), pushed })
     }
 
     fn forged(&self, new: &str, was: Option<String>, branch: &str, upstream: &Upstream) -> Option<String> {
