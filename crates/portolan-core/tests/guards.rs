@@ -180,6 +180,7 @@ impl World {
                 let (task, phase) = ("login".to_owned(), "commit".to_owned());
                 self.scene.flow = Some(FlowScene { task, phase, issue, issue_key: key, branch: None });
             }
+            ("typecheck", "none") => self.scene.typecheck = Verdict::NotConfigured,
             ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
             ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
             ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),

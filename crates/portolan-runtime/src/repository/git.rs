@@ -185,7 +185,8 @@ impl Git {
         let made = |line: &str| {
             let (seconds, rest) = line.split_once(' ')?;
             let (oid, how) = rest.split_once(' ')?;
-            let is_commit = how.starts_with("commit:") || how.starts_with("commit (");
+            // Whoever sets a branch by `git update-ref` says nothing of why.
+            let is_commit = how.is_empty() || how.starts_with("commit:") || how.starts_with("commit (");
             (is_commit && is_oid(oid) && seconds.parse::<u64>().ok()? >= since).then(|| oid.to_owned())
         };
         Ok(self.told(&arguments).await?.lines().filter_map(made).collect())

@@ -432,6 +432,11 @@ fn commits_that_no_hook_has_seen_are_traces() {
     world.is(id, Fails, "unseen-commits");
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     world.is(id, Holds, "untouched");
+    let made = world.git(&["commit-tree", "-p", "HEAD", "-m", "feat: without git commit #42", "HEAD^{tree}"]);
+    world.git(&["update-ref", "HEAD", made.trim()]);
+    world.is(id, Fails, "unseen-commits");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.is(id, Holds, "untouched");
     world.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
     world.is(id, Fails, "guards-altered");
     // Which git is to be asked is not known then, so that nothing else is either.

@@ -116,6 +116,7 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
                 wanted.messages.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, file)));
             }
         }
+        wanted.typecheck |= typecheck::past_the_check(command, &told).is_some();
         wanted.aliases |= matches!(&told.action, Action::Unknown(name) if !name.is_empty());
         wanted.folders.extend(folders.into_iter().flatten());
     }

@@ -1,22 +1,71 @@
 //! `typecheck-must-pass-before-commit` (I-6): the content that is committed has passed the type check. No option of
-//! `git commit` is an exemption.
+//! `git commit` is an exemption. What makes commits in other ways, or of content that lies elsewhere, cannot be told.
+//! Merges, rebases and the like put contents together that nobody could have checked before: what comes of them is checked
+//! at the exit of the phase.
 
-use super::act::{Act, On};
+use super::act::{self, Act, On};
 use super::finding::Finding;
 use super::scene::Verdict;
-use crate::shell::git::Action;
+use crate::shell::git::{Action, Invocation};
+use crate::shell::{Command, Word};
 
 const RULE: &str = "I-6";
 
+/// Subcommands that make commits of what they are given, without a word to the hook that checks it.
+const MAKING: [&str; 9] =
+    ["am", "commit-tree", "fast-import", "filter-branch", "filter-repo", "history", "p4", "quiltimport", "replay"];
+
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, _, told) in act.git() {
+    for (at, call, told) in act.git() {
         let commits = matches!(&told.action, Action::Commit(commit) if !commit.dry_run);
-        if commits && !act.grounds(at, told).iter().all(|ground| ground.on == [On::Outside]) {
+        let unseen = past_the_check(call.command, told).filter(|_| act.scene.typecheck != Verdict::NotConfigured);
+        if (!commits && unseen.is_none()) || act.grounds(at, told).iter().all(|ground| ground.on == [On::Outside]) {
+            continue;
+        }
+        if let Some(what) = unseen {
+            let reason = format!("{what} would be committed, and no type check is asked about it");
+            let remedy = "have it in the files, run `portolan qa typecheck`, and commit it with `git commit`";
+            found.push(Finding::ask(act, RULE, reason).remedy(remedy).at(at));
+        }
+        if commits {
             found.push(verdict(act).at(at));
         }
     }
     found
+}
+
+/// What a call would have committed without the check, if it would.
+pub(super) fn past_the_check(command: &Command, told: &Invocation) -> Option<String> {
+    let (name, arguments) = act::subcommand(command)?;
+    let words = || arguments.iter().filter_map(Word::known);
+    if MAKING.contains(&name) {
+        let goes_on = words().any(|word| matches!(word, "--abort" | "--quit" | "--show-current-patch"));
+        return (!goes_on).then(|| format!("what `git {name}` is given"));
+    }
+    let writes_object = name == "hash-object" && words().any(|word| word.contains("commit"));
+    if writes_object {
+        return Some("an object".to_owned());
+    }
+    let is_stash = |word: &str| word.starts_with("stash@{") || matches!(word, "stash" | "refs/stash");
+    let takes = matches!(
+        name,
+        "merge"
+            | "cherry-pick"
+            | "rebase"
+            | "reset"
+            | "branch"
+            | "switch"
+            | "checkout"
+            | "update-ref"
+            | "push"
+            | "pull"
+    );
+    if takes && words().any(|word| is_stash(word.split([':', '^', '~']).next().unwrap_or_default())) {
+        return Some("what was stashed".to_owned());
+    }
+    let other_index = matches!(told.action, Action::Commit(_)) && told.index_file.is_some();
+    other_index.then(|| "what another index has".to_owned())
 }
 
 fn verdict(act: &Act<'_>) -> Finding {
