@@ -6,6 +6,9 @@ use super::memory::Memory;
 use super::walk::{Folders, Walk, join};
 use super::{Assignment, Command, Word, programs};
 
+/// How many variables of one command are looked at.
+const MAX_GIVEN: usize = 16;
+
 impl Walk<'_> {
     /// Where the shell is once `command` has moved it.
     pub(super) fn moved(&mut self, command: &Command, folders: &Folders) -> Option<Folders> {
@@ -39,9 +42,24 @@ impl Walk<'_> {
                 for text in arguments.iter().filter_map(Word::known) {
                     memory.forget_named(text);
                 }
+                self.given(command.program() == Some("printf"), arguments);
             }
             _ => {}
         }
+    }
+
+    /// Variables that have a value now which only the run will know, where git or the search for programs goes by them.
+    fn given(&mut self, only_behind_option: bool, arguments: &[Word]) {
+        let mut names: Vec<&str> = arguments.iter().filter_map(Word::known).collect();
+        if only_behind_option {
+            let at = names.iter().position(|word| *word == "-v");
+            names = at.and_then(|at| names.get(at + 1)).copied().into_iter().collect();
+        }
+        let leads =
+            |name: &&str| name.starts_with("GIT_") || matches!(*name, "PATH" | "HOME" | "BASH_ENV" | "LD_PRELOAD");
+        let all = names.into_iter().filter(leads).take(MAX_GIVEN);
+        let given = all.map(|name| Assignment { name: name.to_owned(), value: Word::Dynamic });
+        self.carry(given.collect::<Vec<_>>());
     }
 
     /// What is known to a text that is read on its own, by this shell or by another program.
