@@ -87,18 +87,27 @@ impl Output {
     }
 
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
-        if !self.colour {
-            return text.to_owned();
-        }
-        let code = match paint {
-            Paint::Good => "32",
-            Paint::Bad => "31",
-            Paint::Warn => "33",
-            Paint::Strong => "1",
-            Paint::Faint => "2",
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        painted(self.colour, paint, text)
     }
+
+    /// The same, for standard error.
+    pub(crate) fn paint_error(self, paint: Paint, text: &str) -> String {
+        painted(self.error_colour, paint, text)
+    }
+}
+
+fn painted(colour: bool, paint: Paint, text: &str) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let code = match paint {
+        Paint::Good => "32",
+        Paint::Bad => "31",
+        Paint::Warn => "33",
+        Paint::Strong => "1",
+        Paint::Faint => "2",
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
 /// Text of a definition, a task or an agent as lines that steer no terminal: what would not be seen is spelt out.

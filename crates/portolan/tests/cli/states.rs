@@ -45,6 +45,16 @@ fn what_is_not_met_is_tried_again_and_what_is_met_is_the_output() {
     expect![[r#"
         "Bye"
         stderr: run <run>
+        stderr: ▸ draft  attempt 1 of 2
+        stderr:   ✗ long  `len(output) >= 5` does not hold
+        stderr: ✗ draft  attempt 1 of 2 does not hold; 1 model call, tokens unknown, cost unknown
+        stderr: ▸ draft  attempt 2 of 2
+        stderr:   ✓ long
+        stderr:   ✓ kind  it is
+        stderr: ✓ draft  reached; 3 model calls, tokens unknown, cost unknown
+        stderr: ▸ done  attempt 1 of 4
+        stderr: ✓ done  reached; 4 model calls, tokens unknown, cost unknown
+        stderr: 4 model calls, tokens unknown, cost unknown
         exit: 0
     "#]]
     .assert_eq(&said.replace(&run, "<run>"));
@@ -72,6 +82,9 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
     project.write("more.yaml", "- text: Bye\n");
     expect![[r#"
         "Bye"
+        stderr: ▸ done  attempt 1 of 4
+        stderr: ✓ done  reached; 3 model calls, tokens unknown, cost unknown
+        stderr: 3 model calls, tokens unknown, cost unknown
         exit: 0
     "#]]
     .assert_eq(&told(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));

@@ -22,6 +22,7 @@ use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Held, Recorder, Tools, Written};
 use serde_json::{Value, json};
 
+use super::live::Live;
 use super::outcome::{Told, tell};
 use super::progress::{Progress, TICK};
 use super::rows::Rows;
@@ -86,8 +87,9 @@ pub(in crate::cli) async fn drive(
     begin: impl AsyncFnOnce(How) -> Result<Finished, ServiceError>,
 ) -> Result<Over, ServiceError> {
     let Look { output, workflow, hidden, control, steps: stepping, trace, cast, ground, kept, servers } = look;
-    let shown = !output.is_json() && !stepping && std::io::stderr().is_terminal();
-    let progress = shown.then(Progress::default);
+    let shown = !output.is_json() && !stepping;
+    let live = || Live::new(output, workflow.clone(), hidden.clone());
+    let progress = shown.then(|| Progress::new(live(), std::io::stderr().is_terminal()));
     let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
     let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);

@@ -2,6 +2,7 @@
 
 mod driven;
 mod input;
+mod live;
 mod outcome;
 mod progress;
 mod rows;

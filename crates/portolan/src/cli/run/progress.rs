@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use portolan_core::present::way;
 use portolan_runtime::drive::{Began, Ended, Watch};
 
+use super::live::Live;
 use super::outcome::width;
 use super::waterfall::milliseconds;
 use crate::cli::output::one_line;
@@ -21,11 +22,15 @@ const MAX_LINES: u64 = 200;
 const CLEAR: &str = "\r\u{1b}[2K";
 
 /// The progress of a run. All clones are the same one.
-#[derive(Clone, Default)]
-pub(super) struct Progress(Arc<Mutex<State>>);
+#[derive(Clone)]
+pub(super) struct Progress {
+    state: Arc<Mutex<State>>,
+    /// Whether there is a line that is drawn again and again, and nodes have lines of their own.
+    drawn: bool,
+}
 
-#[derive(Default)]
 struct State {
+    live: Live,
     running: BTreeMap<String, Running>,
     done: u64,
     failed: u64,
@@ -37,21 +42,43 @@ struct Running {
 }
 
 impl Progress {
+    pub(super) fn new(live: Live, drawn: bool) -> Progress {
+        Progress { state: Arc::new(Mutex::new(State::new(live))), drawn }
+    }
+
     /// Draws to standard error what the run does.
     pub(super) fn watch(&self) -> Watch {
-        let (begins, ends) = (self.clone(), self.clone());
-        Watch::new(move |began| begins.began(began), move |ended| ends.ended(ended))
+        let (begins, ends, talks) = (self.clone(), self.clone(), self.clone());
+        let watch = match self.drawn {
+            true => Watch::new(move |began| begins.began(began), move |ended| ends.ended(ended)),
+            false => Watch::new(|_| {}, |_| {}),
+        };
+        watch.talking(move |talked| {
+            let lines = talks.state().live.lines(talked);
+            lines.iter().for_each(|line| talks.put(line));
+        })
     }
 
     /// Draws the last line again.
     pub(super) fn tick(&self) {
-        let line = self.state().line(Instant::now(), width());
-        draw(&format!("{CLEAR}{line}"));
+        if self.drawn {
+            let line = self.state().line(Instant::now(), width());
+            draw(&format!("{CLEAR}{line}"));
+        }
     }
 
-    /// Takes the last line away.
+    /// Takes the last line away, and tells what states have used up.
     pub(super) fn finish(&self) {
-        draw(CLEAR);
+        if self.drawn {
+            draw(CLEAR);
+        }
+        let total = self.state().live.total();
+        total.iter().for_each(|total| self.put(total));
+    }
+
+    /// A line that stays.
+    fn put(&self, line: &str) {
+        draw(&format!("{}{line}\n", if self.drawn { CLEAR } else { "" }));
     }
 
     fn began(&self, began: &Began<'_>) {
@@ -70,13 +97,11 @@ impl Progress {
             state.failed += u64::from(ended.fault.is_some());
             (state.done <= MAX_LINES).then(|| done(&name, ended))
         };
-        if let Some(line) = line {
-            draw(&format!("{CLEAR}{line}\n"));
-        }
+        line.iter().for_each(|line| self.put(line));
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,11 +115,16 @@ fn done(name: &str, ended: &Ended<'_>) -> String {
 }
 
 impl State {
+    fn new(live: Live) -> State {
+        State { live, running: BTreeMap::new(), done: 0, failed: 0 }
+    }
+
     fn line(&self, now: Instant, width: usize) -> String {
         let running = self.running.iter().map(|(name, running)| {
             let took = milliseconds(u64::try_from((now - running.since).as_micros()).unwrap_or(u64::MAX));
             let retry = if running.retries > 0 { format!(", retry {}", running.retries) } else { String::new() };
-            format!("{} ({took}{retry})", one_line(name))
+            let state = self.live.running(name).map(|state| format!(", {state}")).unwrap_or_default();
+            format!("{} ({took}{retry}{state})", one_line(name))
         });
         let running: Vec<String> = running.collect();
         let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
@@ -112,12 +142,27 @@ fn draw(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use portolan_core::dialect::{self, Strictness};
+    use portolan_core::present::Redaction;
+    use portolan_core::source::Source;
+    use portolan_core::validate::validate;
+
     use super::*;
+    use crate::cli::output::{Format, Output};
+
+    fn live() -> Live {
+        let text = r#"{"nodes": {"s": {"type": "start"}, "e": {"type": "end", "result": "success"}},
+            "edges": [{"from": "s", "to": "e"}]}"#;
+        let source = Source::new("a.json", text);
+        let (graph, _) = dialect::parse(&source, Strictness::Strict).first();
+        let (workflow, _) = validate(&graph.expect("a graph"), &|_| None, Strictness::Strict);
+        Live::new(Output::new(Format::Text), Arc::new(workflow.expect("sound")), Redaction::default())
+    }
 
     #[test]
     fn the_last_line_says_what_runs_and_fits() {
         let since = Instant::now();
-        let mut state = State { done: 3, failed: 1, ..State::default() };
+        let mut state = State { done: 3, failed: 1, ..State::new(live()) };
         let later = since + Duration::from_millis(1_250);
         assert_eq!(state.line(later, 80), "");
         state.running.insert("b".to_owned(), Running { since, retries: 2 });

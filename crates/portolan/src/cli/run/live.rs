@@ -1,0 +1,211 @@
+//! States at work, while they work: each attempt, each tool, each key result as it is met or not, and what it has cost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portolan_core::chat::{Arguments, Message, Role};
+use portolan_core::diagnostic::clip;
+use portolan_core::graph::{Kind, State, Workflow};
+use portolan_core::present::{Redaction, way};
+use portolan_core::run::{Attempt, Doing, Done, Found, Said, Spend};
+use portolan_core::value::NodeId;
+use portolan_runtime::drive::Talked;
+
+use crate::cli::Output;
+use crate::cli::output::{Paint, one_line};
+
+/// What states have done so far.
+pub(super) struct Live {
+    output: Output,
+    workflow: Arc<Workflow>,
+    hidden: Redaction,
+    /// The tools that were asked for and are not done, by the name of the call in its state.
+    asked: BTreeMap<(String, String), String>,
+    /// The attempt that each state is at.
+    attempts: BTreeMap<String, u32>,
+    /// What was used up before what is told now, and with it.
+    before: Spend,
+    spent: Spend,
+}
+
+impl Live {
+    pub(super) fn new(output: Output, workflow: Arc<Workflow>, hidden: Redaction) -> Live {
+        let (asked, attempts, none) = (BTreeMap::new(), BTreeMap::new(), Spend::default());
+        Live { output, workflow, hidden, asked, attempts, before: none, spent: none }
+    }
+
+    /// The lines that tell of it. All else is in the events of the run.
+    pub(super) fn lines(&mut self, talked: &Talked<'_>) -> Vec<String> {
+        let name = way(talked.path, talked.node);
+        // What happens at once is told one by one, each with what was used up before all of it.
+        if talked.spent != self.before {
+            (self.before, self.spent) = (talked.spent, talked.spent);
+        }
+        match talked.said {
+            Said::Begun { attempt, .. } => {
+                self.attempts.insert(name.clone(), *attempt);
+                vec![format!("▸ {}  attempt {}", one_line(&name), self.attempt(&name, talked.node))]
+            }
+            Said::Message(message) if message.role == Role::Assistant => self.asks(&name, message),
+            Said::ToolDone { call, done } => self.used(&name, call, done).into_iter().collect(),
+            Said::Doing(Doing::Held { why, .. }) => {
+                let why = self.hidden.text(&clip(&why.text()));
+                vec![self.output.paint_error(Paint::Warn, &format!("‖ {}  waits: {}", one_line(&name), one_line(&why)))]
+            }
+            Said::Failed(attempt) => self.over(&name, talked, attempt, false),
+            Said::Held(attempt) => self.over(&name, talked, attempt, true),
+            Said::Spent(spend) => {
+                self.spent = self.spent.and(*spend);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How far a state is, for the line of what runs.
+    pub(super) fn running(&self, name: &str) -> Option<String> {
+        let attempt = self.attempts.get(name)?;
+        let cost = cost(&self.spent).map(|cost| format!(", {cost}")).unwrap_or_default();
+        Some(format!("attempt {}, {} tokens{cost}", attempt + 1, grouped(self.spent.tokens())))
+    }
+
+    /// What all states have used up together; nothing where nobody was asked.
+    pub(super) fn total(&self) -> Option<String> {
+        (self.spent.model_calls > 0).then(|| spending(&self.spent))
+    }
+
+    fn attempt(&self, name: &str, node: &NodeId) -> String {
+        let number = self.attempts.get(name).map_or(1, |attempt| attempt + 1);
+        match self.state(node) {
+            Some(state) if state.max_retries > 0 => format!("{number} of {}", state.max_retries.saturating_add(1)),
+            _ => number.to_string(),
+        }
+    }
+
+    fn state(&self, node: &NodeId) -> Option<&State> {
+        let mut flows = self.workflow.flows();
+        flows.find_map(|(_, flow)| match &flow.steps.get(node)?.node.kind {
+            Kind::State(state) => Some(&**state),
+            _ => None,
+        })
+    }
+
+    fn asks(&mut self, name: &str, message: &Message) -> Vec<String> {
+        let mut lines = Vec::new();
+        for call in &message.tool_calls {
+            self.asked.insert((name.to_owned(), call.id.clone()), call.name.clone());
+            let arguments = match &call.arguments {
+                Arguments::Json(value) => self.hidden.value(value).to_string(),
+                Arguments::Text(text) => self.hidden.text(text),
+            };
+            lines.push(one_line(&format!("  → {} {}", call.name, clip(&arguments))));
+        }
+        lines
+    }
+
+    fn used(&mut self, name: &str, call: &str, done: &Done) -> Option<String> {
+        let tool = self.asked.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
+        match done {
+            Done::Output(_) => None,
+            Done::Failed(why) => {
+                let why = self.hidden.text(&clip(why));
+                Some(self.output.paint_error(Paint::Bad, &one_line(&format!("  ✗ {tool}  {why}"))))
+            }
+            Done::Breaks(_) => Some(one_line(&format!("  ‖ {tool} stops the run"))),
+            Done::Waits(_) => Some(one_line(&format!("  ‖ {tool} waits for an answer"))),
+        }
+    }
+
+    /// An attempt is over: what came of each key result, and what has been used up by then.
+    fn over(&mut self, name: &str, talked: &Talked<'_>, attempt: &Attempt, held: bool) -> Vec<String> {
+        let mut lines: Vec<String> = attempt.found.iter().map(|found| self.result(found)).collect();
+        let spent = self.total().map(|total| format!("; {total}")).unwrap_or_default();
+        let name = one_line(name);
+        lines.push(match held {
+            true => {
+                let all = attempt.found.iter().all(|found| found.met);
+                let word = if all { "reached" } else { "accepted as it is" };
+                self.output.paint_error(Paint::Good, &format!("✓ {name}  {word}{spent}"))
+            }
+            false => {
+                let number = self.attempt(&name, talked.node);
+                self.output.paint_error(Paint::Bad, &format!("✗ {name}  attempt {number} does not hold{spent}"))
+            }
+        });
+        lines
+    }
+
+    fn result(&self, found: &Found) -> String {
+        let (mark, paint) = if found.met { ("✓", Paint::Good) } else { ("✗", Paint::Bad) };
+        let reason = self.hidden.text(&clip(&found.reason));
+        let reason = if reason.is_empty() { String::new() } else { format!("  {}", one_line(&reason)) };
+        self.output.paint_error(paint, &format!("  {mark} {}{reason}", one_line(&found.name)))
+    }
+}
+
+/// What was used up, in words.
+fn spending(spend: &Spend) -> String {
+    let mut parts = vec![counted(spend.model_calls, "model call")];
+    if spend.tool_calls > 0 {
+        parts.push(counted(spend.tool_calls, "tool call"));
+    }
+    let unknown = if spend.unknown_tokens > 0 { " and more" } else { "" };
+    parts.push(match (spend.tokens(), spend.unknown_tokens) {
+        (0, unknown) if unknown > 0 => "tokens unknown".to_owned(),
+        (tokens, _) => format!("{} tokens{unknown}", grouped(tokens)),
+    });
+    parts.push(cost(spend).unwrap_or_else(|| "cost unknown".to_owned()));
+    parts.join(", ")
+}
+
+/// The money, as far as it is known; nothing where no answer has a price.
+fn cost(spend: &Spend) -> Option<String> {
+    let dollars = || format!("${}.{:06}", spend.microdollars / 1_000_000, spend.microdollars % 1_000_000);
+    let short = || {
+        let text = dollars();
+        let end = text.trim_end_matches('0').len().max(text.len().saturating_sub(4));
+        text[..end].to_owned()
+    };
+    match (spend.microdollars, spend.unknown_costs) {
+        (0, unknown) if unknown > 0 => None,
+        (_, 0) => Some(short()),
+        (_, unknown) => Some(format!("{} and {} without a price", short(), counted(unknown, "answer"))),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{} {what}{end}", grouped(count))
+}
+
+/// `12,345`
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_up_is_told_as_far_as_it_is_known() {
+        let spend = Spend { model_calls: 1, input_tokens: 1_200, output_tokens: 34, ..Spend::default() };
+        assert_eq!(spending(&spend), "1 model call, 1,234 tokens, $0.00");
+        let spend = Spend { microdollars: 1_230_400, tool_calls: 2, model_calls: 3, ..spend };
+        assert_eq!(spending(&spend), "3 model calls, 2 tool calls, 1,234 tokens, $1.2304");
+        let lies = Spend { unknown_costs: 1, unknown_tokens: 1, ..spend };
+        let told = "3 model calls, 2 tool calls, 1,234 tokens and more, $1.2304 and 1 answer without a price";
+        assert_eq!(spending(&lies), told);
+        let nothing = Spend { model_calls: 2, unknown_costs: 2, unknown_tokens: 2, ..Spend::default() };
+        assert_eq!(spending(&nothing), "2 model calls, tokens unknown, cost unknown");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+}
