@@ -112,7 +112,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
             told.commands.push(command);
             return started;
         }
-        _ if name.eq_ignore_ascii_case("git") => {
+        _ if name.eq_ignore_ascii_case("git") || name.starts_with("git-") => {
             // They run at the top of a repository, which need not be this one.
             let elsewhere = git::without_programs(Command { folders: vec![Word::Dynamic], ..command.clone() });
             for text in git::texts(&command) {

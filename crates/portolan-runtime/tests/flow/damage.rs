@@ -181,3 +181,36 @@ async fn a_bypass_that_only_the_log_has_does_not_count() {
     let recorded = stand.log().lines().filter(|line| line.contains(r#"stage="recorded""#)).count();
     assert_eq!(recorded, 2, "{}", stand.log());
 }
+
+/// Whoever writes the store can have a task where nothing has led it: it does not go on from there.
+#[tokio::test]
+async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
+    let stand = ready().await;
+    let run = stand.state().await.run_id.expect("a run");
+    let place = own(&stand, "runs.db");
+    let early = fs::read(&place).expect("it is there");
+    assert_eq!(stand.service().flow().strays().await.expect("read"), None);
+    expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
+    let honest = fs::read(&place).expect("it is there");
+
+    // An earlier state of the store is put back.
+    fs::write(&place, &early).expect("put back");
+    let why = stand.service().flow().strays().await.expect("read").expect("it strays");
+    assert!(why.contains("the event log knows"), "{why}");
+    let refused = told(&stand, stand.service().flow().tick(&me()).await);
+    assert!(refused.starts_with("task_damaged: the task `t` was tampered with"), "{refused}");
+
+    // The place that is kept of it is another, and its journal is not.
+    fs::write(&place, &honest).expect("put back");
+    let store = rusqlite::Connection::open(&place).expect("a store");
+    let changed = store
+        .execute("UPDATE positions SET snapshot = replace(snapshot, '\"work\"', '\"ship\"'), step = 'ship'", [])
+        .expect("written");
+    assert_eq!(changed, 1);
+    drop(store);
+    assert_eq!(stand.state().await.phase, "ship");
+    let refused = told(&stand, stand.service().flow().tick(&me()).await).replace(&run, "<run>");
+    expect!["task_damaged: the task `t` was tampered with: its journal does not lead to where it stands; a person puts `.portolan/runs.db` back as it was; `portolan flow events` shows how far the task had come"].assert_eq(&refused);
+    fs::write(&place, &honest).expect("put back");
+    assert_eq!(stand.service().flow().strays().await.expect("read"), None);
+}

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use portolan_runtime::pins::Pins;
+use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
 use super::output::{Paint, one_line};
@@ -21,6 +22,26 @@ pub(super) struct Doctor {
     json: bool,
 }
 
+/// Whether the task that is under way stands where its journal and the event log have led it.
+fn task(common: &Common) -> Option<Finding> {
+    let finding = |state, message: String| Some(Finding { about: "task".to_owned(), state, message });
+    let failed = |error: ServiceError| finding(State::Wrong, format!("{}; {}", error.message, error.help));
+    let service = match common.options().and_then(Service::new) {
+        Ok(service) => service,
+        Err(error) => return failed(error),
+    };
+    let active = match service.flow().active() {
+        Ok(active) => active?,
+        Err(error) => return failed(error),
+    };
+    match block_on(service.flow().strays()) {
+        Ok(Ok(None)) => finding(State::Good, format!("`{}` stands where its journal has led it", active.task)),
+        Ok(Ok(Some(why))) => finding(State::Wrong, format!("`{}` was tampered with: {why}", active.task)),
+        Ok(Err(error)) => failed(error),
+        Err(error) => finding(State::Wrong, error.to_string()),
+    }
+}
+
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let here = common.project()?;
@@ -34,6 +55,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let looking = Looking { program: program.as_deref(), variables: &environment };
     let mut findings = block_on(examine(&project, &record, looking))?;
     findings.extend(people::findings(common));
+    findings.extend(task(common));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

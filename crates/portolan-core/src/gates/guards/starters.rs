@@ -186,7 +186,8 @@ fn reads_program(program: &str, command: &Command) -> bool {
     }
     let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.known().unwrap_or_default()).collect();
     let names_input = words.iter().any(|word| matches!(*word, "-" | "-f-" | "/dev/stdin") || word.ends_with("=-"));
-    let reads = matches!(program, "ed" | "ex" | "gdb" | "sqlite3" | "parallel" | "at" | "batch");
+    let edits = matches!(program, "sed" | "gsed") && words.iter().any(|word| executes(word));
+    let reads = edits || matches!(program, "ed" | "ex" | "gdb" | "sqlite3" | "parallel" | "at" | "batch");
     names_input || reads || (shell::is_interpreter(program) && words.iter().all(|word| is_setting(word)))
 }
 

@@ -137,7 +137,7 @@ impl Service {
     }
 }
 
-fn fold(run: &mut Option<Run>, record: &Record) {
+pub(super) fn fold(run: &mut Option<Run>, record: &Record) {
     match run {
         Some(run) => record.changes.iter().for_each(|change| run.apply(change)),
         None => *run = Run::fold(&record.changes),
@@ -153,7 +153,7 @@ fn logged(held: &Held) -> Option<&RunId> {
 }
 
 /// The last record of a run that the log has. Lines from before the run was opened need not be looked at.
-fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<u64, ServiceError> {
+pub(super) fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<u64, ServiceError> {
     let path = audit::project_log(service.project());
     let latest = audit::latest(&path, |line| is_of(line, id) || is_older(line, opened_at))?;
     Ok(latest.filter(|line| is_of(line, id)).and_then(|line| record_of(&line.data)).unwrap_or(0))

@@ -19,6 +19,7 @@ mod others;
 mod queue;
 mod state;
 mod used;
+mod verify;
 
 use std::sync::Arc;
 
@@ -215,6 +216,7 @@ impl Flow<'_> {
         if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
             return self.halted(&active, halted).await;
         }
+        self.must_not_stray(&active.task, &active.run).await?;
         self.report(&active.run, &Outcome::passed(), None, caller).await
     }
 
