@@ -114,10 +114,7 @@ pub(super) fn part_matches(part: &str, name: &str) -> bool {
             }
             '?' => None,
             '[' => {
-                let rest = characters.as_str();
-                let skipped =
-                    rest.char_indices().skip(1).find(|(_, char)| *char == ']').map_or(rest.len(), |(at, _)| at + 1);
-                characters = rest[skipped..].chars();
+                characters = behind_class(characters.as_str()).chars();
                 None
             }
             '\\' => characters.next(),
@@ -129,6 +126,22 @@ pub(super) fn part_matches(part: &str, name: &str) -> bool {
         places = next;
     }
     places[name.len()]
+}
+
+/// What follows the brackets whose inner begins with `rest`: `[:lower:]` in them has brackets of its own, and one that
+/// stands first means itself.
+fn behind_class(rest: &str) -> &str {
+    let mut at = rest.chars().take_while(|char| matches!(char, '!' | '^')).count();
+    at += usize::from(rest[at..].starts_with(']'));
+    while let Some(inner) = rest.get(at..).filter(|inner| !inner.is_empty()) {
+        if let Some(rest) = inner.strip_prefix(']') {
+            return rest;
+        }
+        let named = ["[:", "[.", "[="].iter().find(|open| inner.starts_with(**open));
+        let close = named.and_then(|open| inner[2..].find(&format!("{}]", &open[1..])).map(|end| end + 4));
+        at += close.unwrap_or_else(|| inner.chars().next().map_or(1, char::len_utf8));
+    }
+    ""
 }
 
 /// The parts of a path in lower case, without those that lead nowhere.

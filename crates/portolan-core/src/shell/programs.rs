@@ -192,6 +192,10 @@ pub(super) enum To {
 /// The folder that the shell goes on in after this command.
 pub(super) fn moves_to(command: &Command) -> Option<To> {
     let name = command.words.first()?.known()?;
+    let searched = command.carried.iter().chain(&command.assignments).any(|given| given.name == "CDPATH");
+    if searched && matches!(name, "cd" | "pushd" | "chdir") {
+        return Some(To::Anywhere);
+    }
     let plain = |word: &&Word| !matches!(word.known(), Some("-P" | "-L" | "-e" | "-@" | "--"));
     let mut rest = command.words.iter().skip(1).filter(plain);
     match (name, rest.next()) {

@@ -93,7 +93,23 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
                 run_words(&[text], &command, told);
             }
         }
-        "shopt" | "setopt" if command.words.iter().any(|word| matches!(word.known(), Some("dotglob" | "globdots"))) => {
+        "shopt" | "setopt"
+            if command.words.iter().any(|word| {
+                matches!(
+                    word.known(),
+                    Some(
+                        "dotglob"
+                            | "globdots"
+                            | "extglob"
+                            | "extendedglob"
+                            | "kshglob"
+                            | "cdable_vars"
+                            | "cdablevars"
+                            | "autocd"
+                    )
+                )
+            }) =>
+        {
             told.doubts.push((Why::Redefined, text_of(&command.words)));
         }
         "trap" => {

@@ -26,7 +26,8 @@ pub(super) fn add(command: &mut Command) {
         "rm" | "unlink" | "rmdir" | "shred" | "mkdir" => operands(arguments, &["-m", "--mode", "-n", "-s"]),
         "chmod" | "chown" | "chgrp" => {
             let given = arguments.iter().any(|word| word.known().is_some_and(rights::is_dashed_mode));
-            operands(arguments, &[]).into_iter().skip(usize::from(!given)).collect()
+            let reference = !valued(arguments, &["--reference"]).is_empty();
+            operands(arguments, &["--reference"]).into_iter().skip(usize::from(!given && !reference)).collect()
         }
         "chattr" => operands(arguments, &["-v", "-p"]).into_iter().filter(|word| !is_mode(word)).collect(),
         // What is linked to may be written by the other name.
@@ -184,6 +185,12 @@ pub(super) fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
         for option in options {
             if text == *option {
                 found.extend(arguments.get(at + 1).cloned());
+            } else if let Some((name, value)) = text.split_once('=')
+                && is_short_for(name, option)
+            {
+                found.push(Word::from(value));
+            } else if is_short_for(text, option) {
+                found.extend(arguments.get(at + 1).cloned());
             } else if let Some(value) = text.strip_prefix(option) {
                 let long = option.starts_with("--");
                 match value.strip_prefix('=') {
@@ -195,6 +202,11 @@ pub(super) fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
         }
     }
     found
+}
+
+/// Whether a long option is cut short: `--out` for `--output`.
+fn is_short_for(text: &str, option: &str) -> bool {
+    option.starts_with("--") && text.len() > 3 && text.len() < option.len() && option.starts_with(text)
 }
 
 /// Files that are edited where they lie: all operands but the script.

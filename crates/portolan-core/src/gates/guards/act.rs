@@ -28,6 +28,7 @@ pub(super) struct Act<'a> {
     /// What holds the gates and is named in the text. It is looked for once, and only where it matters: the text is long,
     /// and there are many calls.
     named: OnceCell<Option<String>>,
+    part_named: OnceCell<Option<String>>,
 }
 
 /// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
@@ -83,8 +84,9 @@ impl<'a> Act<'a> {
         let calls: Vec<Call<'_>> = reading.commands.iter().map(call).collect();
         let (switches, made, loops) = (Vec::new(), Vec::new(), loops(intent));
         let sets_path = calls.iter().any(|call| call.sets("PATH"));
-        let named = OnceCell::new();
-        let mut act = Act { intent, reading, scene, guidelines, calls, switches, made, loops, sets_path, named };
+        let (named, part_named) = (OnceCell::new(), OnceCell::new());
+        let mut act =
+            Act { intent, reading, scene, guidelines, calls, switches, made, loops, sets_path, named, part_named };
         act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
         act.made = made::all(&act);
         act
@@ -111,6 +113,12 @@ impl<'a> Act<'a> {
     pub(super) fn named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
         self.named.get_or_init(|| named::named(command)).as_deref()
+    }
+
+    /// A part of such a path, where the text may put the rest together.
+    pub(super) fn part_named(&self) -> Option<&str> {
+        let Tool::Shell { command } = self.intent.tool.deed() else { return None };
+        self.part_named.get_or_init(|| named::part_named(command)).as_deref()
     }
 
     /// Whether a path is one of the gates' own that lie anywhere, or lies in one.

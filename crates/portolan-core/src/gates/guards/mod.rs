@@ -39,6 +39,7 @@ mod scene;
 mod settings;
 mod shadow;
 mod starters;
+mod taken;
 mod typecheck;
 mod undecidable;
 

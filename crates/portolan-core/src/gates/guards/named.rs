@@ -127,15 +127,8 @@ const TOLD: &[&str] = &[
     "patch",
     "sort",
     "git",
-    "curl",
-    "wget",
-    "tar",
     "unzip",
     "zipinfo",
-    "cpio",
-    "zip",
-    "openssl",
-    "xxd",
     "sqlite3",
     "trap",
     "eval",
@@ -152,6 +145,9 @@ const TOLD: &[&str] = &[
     "open",
     "xdg-open",
 ];
+
+/// Programs whose settings may stand on their standard input.
+const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
 
 /// Programs beside interpreters whose arguments or input tell them what to write.
 const SCRIPTED: &[&str] = &["sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "patch", "parallel"];
@@ -197,15 +193,19 @@ pub(super) fn arguments(command: &Command) -> Vec<String> {
         return found;
     }
     let mut left_out = false;
+    let lists = command.program() == Some("zip");
     for text in command.words.iter().skip(1).map(|word| word.known().unwrap_or_default()) {
-        let skipped = std::mem::replace(&mut left_out, leaves_out(text));
+        // `zip` leaves out all that follows, up to the next option.
+        let goes_on = lists && left_out && !text.starts_with('-');
+        let skipped = std::mem::replace(&mut left_out, goes_on || leaves_out(text) || (lists && text == "-x"));
         if skipped || left_out || text.len() > LONGEST || text.contains(char::is_whitespace) {
             continue;
         }
         let value = match text.strip_prefix('-') {
             None => text,
             Some(option) if option.starts_with('-') => option.split_once('=').map_or("", |(_, value)| value),
-            Some(option) => option.get(1..).unwrap_or_default(),
+            // The last of a bundle takes it: `-so.git/config`.
+            Some(option) => option.find(['.', '/', '~']).map_or("", |at| &option[at..]),
         };
         let pieces = value.split(['=', ':', ',']).map(|piece| piece.trim_start_matches('@'));
         found.extend(pieces.filter(|piece| piece.contains('.') || piece.contains('/')).map(str::to_owned));
@@ -224,7 +224,7 @@ pub(super) fn in_program(command: &Command) -> Option<String> {
     let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
     let language = shell::is_interpreter(program) || SCRIPTED.contains(&program);
     let words = command.words.iter().skip(1).filter(|_| language);
-    let input = command.stdin.iter().filter(|_| language || applies);
+    let input = command.stdin.iter().filter(|_| language || applies || SET_BY_INPUT.contains(&program));
     // An argument that is a path alone is one that is read or edited, and is looked at as such.
     let texts = words.filter_map(Word::known).filter(|text| text.contains([' ', '\'', '"', '(', '\n']));
     texts.chain(input.filter_map(Word::known)).find_map(named)
@@ -242,7 +242,43 @@ pub(super) fn named(text: &str) -> Option<String> {
     };
     let is_path = |char: char| char.is_alphanumeric() || "._/~+-@*?".contains(char);
     let all = (0..words.len()).filter(|at| !left_out(*at)).flat_map(|at| word(at).split(|char| !is_path(char)));
-    all.filter(|token| token.contains('.')).find(|token| is_named(token)).map(str::to_owned)
+    // Expressions are full of `.*`, which is no name of anything.
+    let is_expression = |token: &str| token.starts_with(".*") || !token.contains(char::is_alphanumeric);
+    all.filter(|token| token.contains('.') && !is_expression(token)).find(|token| is_named(token)).map(str::to_owned)
+}
+
+/// Hooks of git that hold the gates, and what is kept of them.
+const KEPT: [&str; 9] = [
+    "pre-commit",
+    "commit-msg",
+    "pre-push",
+    "reference-transaction",
+    "post-commit",
+    "post-checkout",
+    "flow-events.jsonl",
+    "installed.json",
+    "runs.db",
+];
+
+/// A part of a path that only files have which hold the gates, in a text that may put the rest of it together.
+pub(super) fn part_named(text: &str) -> Option<String> {
+    let is_part = |char: char| char.is_alphanumeric() || "._/-*?".contains(char);
+    let tokens: Vec<&str> = text.split(|char| !is_part(char)).filter(|token| !token.is_empty()).collect();
+    let searched = |at: usize| at > 0 && matches!(tokens[at - 1], "-name" | "-iname");
+    let found = (0..tokens.len()).find(|at| {
+        let token = tokens[*at].trim_start_matches('/');
+        let name = token.rsplit('/').next().unwrap_or_default();
+        let hooks = token.contains("hooks/") || token.ends_with("hooks");
+        (KEPT.contains(&name) && (hooks || searched(*at) || !name.contains('-') || name.contains('.')))
+            || (searched(*at) && name.starts_with("pre-") && name.contains('*'))
+    });
+    found.map(|at| tokens[at].to_owned())
+}
+
+/// Whether a path, seen from a folder that only the run will know, may be one that holds the gates.
+pub(super) fn may_hold(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    is_named(path) || KEPT.contains(&name)
 }
 
 /// Whether a path holds the gates, or is a folder that is there for them.

@@ -4,7 +4,7 @@
 use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
-use super::{bygit, copied, named, shadow};
+use super::{bygit, copied, named, shadow, taken};
 use crate::gates::{holds_protected, is_protected, may_be_protected};
 use crate::shell::{self, Word};
 
@@ -19,6 +19,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
         found.extend(copied::look(act, act.calls[at].command).map(|finding| finding.at(at)));
+        found.extend(taken::look(act, &act.calls[at]).map(|finding| finding.at(at)));
         let told = act.calls[at].git.as_ref();
         found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
     }
@@ -129,9 +130,25 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
         let reason = format!("a file is written in `{pattern}`, which may be a folder that holds the gates");
         return Some(Finding::ask(act, "", reason));
     }
+    if let Some(path) = command.writes.iter().filter_map(Word::known).find(|path| is_of_process(path)) {
+        return Some(Finding::ask(act, "", format!("`{path}` stands for another file, which only the run will know")));
+    }
+    let nowhere = command.folders.iter().any(|folder| folder.known().is_none());
+    let written = || command.writes.iter().filter_map(Word::known).map(str::to_owned).chain(named::arguments(command));
+    if nowhere && let Some(path) = written().find(|path| !path.starts_with('/') && named::may_hold(path)) {
+        let reason = format!("`{path}` may hold the gates: its folder is only known when it runs");
+        return Some(Finding::ask(act, "", reason));
+    }
     let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
-    let path = unknown.then(|| act.named()).flatten()?;
+    let path = unknown.then(|| act.named().or_else(|| act.part_named())).flatten()?;
     Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
+}
+
+/// Whether a path leads to what a process has open, or to where it is.
+fn is_of_process(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let input = matches!(parts[..], ["dev", "stdin"]) || parts.starts_with(&["dev", "fd"]);
+    path.starts_with('/') && (input || parts.first() == Some(&"proc"))
 }
 
 fn path_of(act: &Act<'_>, path: &str) -> Option<String> {

@@ -537,13 +537,23 @@ fn config(given: &Given) -> Action {
     if given.on("edit") {
         return Action::Config(ConfigWrite { key: "?".to_owned(), value: None });
     }
-    if given.any(&["unset", "unset-all", "remove-section", "rename-section"]) {
+    // What is in a section that gets another name, or goes as a whole, is only known when it runs.
+    let section = |at: usize| {
+        let known = key(at);
+        let own = operands.len() == at + 1 && known.starts_with("branch.");
+        Action::Config(ConfigWrite { key: if own { known } else { "?".to_owned() }, value: None })
+    };
+    if given.any(&["remove-section", "rename-section"]) {
+        return section(0);
+    }
+    if given.any(&["unset", "unset-all"]) {
         return Action::Config(ConfigWrite { key: key(0), value: None });
     }
     match operands.first().and_then(Word::known) {
         Some("list" | "get") => Action::Reads,
         Some("set") => write(1),
-        Some("unset" | "remove-section" | "rename-section") => Action::Config(ConfigWrite { key: key(1), value: None }),
+        Some("unset") => Action::Config(ConfigWrite { key: key(1), value: None }),
+        Some("remove-section" | "rename-section" | "copy-section") => section(1),
         Some("edit") => Action::Config(ConfigWrite { key: "?".to_owned(), value: None }),
         _ if operands.len() < 2 && !operands.iter().any(Word::is_several) => Action::Reads,
         _ => write(0),

@@ -52,6 +52,8 @@ fn written(name: &str, arguments: &[Word]) -> Vec<Word> {
         }
         "index-pack" | "mailsplit" | "bugreport" | "diagnose" => values(arguments, &["-o", "--output-directory"]),
         "mailinfo" => operands(arguments, &["--encoding", "--quoted-cr"]),
+        "pack-objects" if !has(arguments, "--stdout") => operands(arguments, &[]).iter().map(begun).collect(),
+        "apply" => values(arguments, &["--directory"]).iter().map(|folder| begun(&in_folder(folder))).collect(),
         "credential-store" => values(arguments, &["--file"]),
         "daemon" => values(arguments, &["--pid-file"]),
         "read-tree" => values(arguments, &["--index-output"]),
@@ -66,6 +68,10 @@ fn written(name: &str, arguments: &[Word]) -> Vec<Word> {
 
 fn makes(arguments: &[Word]) -> bool {
     operands(arguments, &[]).first().and_then(Word::known) == Some("create")
+}
+
+fn in_folder(folder: &Word) -> Word {
+    folder.known().map_or(Word::Dynamic, |folder| Word::Known(format!("{}/", folder.trim_end_matches('/'))))
 }
 
 /// Files whose paths begin so.
@@ -83,7 +89,10 @@ pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item
         "init" => {
             let valued = ["--separate-git-dir", "--template", "-b", "--initial-branch", "--object-format"];
             let folder = operands(arguments, &valued).into_iter().next().unwrap_or_else(|| Word::from("."));
-            found.extend(values(arguments, &["--separate-git-dir"]));
+            let apart = values(arguments, &["--separate-git-dir"]);
+            // What is there moves away, and a file that names the place takes its place.
+            found.extend((!apart.is_empty()).then(|| join(&folder, &Word::from(".git"))));
+            found.extend(apart);
             // What is in a template is copied to where hooks are.
             if !values(arguments, &["--template"]).is_empty() {
                 found.push(join(&folder, &Word::from(HOOKS)));

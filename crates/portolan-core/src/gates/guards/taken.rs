@@ -1,0 +1,73 @@
+//! Calls that take away, or change, what nobody names in them: `git clean -x` deletes what git ignores, `git stash -a` puts it
+//! aside, and what holds the gates is among that. `git maintenance` and `scalar` write what a person has set for git.
+
+use super::act::{Act, Call, operands, subcommand};
+use super::finding::Finding;
+use super::named;
+use crate::shell::Word;
+
+pub(super) fn look(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+    let program = call.command.program()?;
+    if program == "scalar" {
+        let verb = call.command.words.iter().skip(1).find_map(Word::known).unwrap_or_default();
+        return (!matches!(verb, "list" | "version" | "help" | "diagnose" | "")).then(|| settings(act, "scalar"));
+    }
+    call.git.as_ref()?;
+    let (name, arguments) = subcommand(call.command)?;
+    let verb = operands(arguments).next().and_then(Word::known).unwrap_or_default();
+    match name {
+        "clean" => cleaned(arguments),
+        "stash" if matches!(verb, "" | "push" | "save") => stashed(arguments),
+        "maintenance" if !matches!(verb, "" | "run") => Some(settings(act, "git maintenance")),
+        _ => None,
+    }
+}
+
+fn settings(act: &Act<'_>, program: &str) -> Finding {
+    Finding::ask(act, "", format!("`{program}` changes what a person has set for git"))
+}
+
+/// Whether a switch is given, alone, in a bundle or by its long name, which may be cut short.
+fn is_on(arguments: &[Word], letters: &[char], long: &str) -> bool {
+    let given = |text: &str| match text.strip_prefix("--") {
+        Some(name) => !long.is_empty() && name.len() > 1 && long.starts_with(name),
+        None => text.strip_prefix('-').is_some_and(|bundle| bundle.contains(letters)),
+    };
+    arguments.iter().filter_map(Word::known).take_while(|text| *text != "--").any(given)
+}
+
+fn cleaned(arguments: &[Word]) -> Option<Finding> {
+    let shows = is_on(arguments, &['n'], "dry-run") || is_on(arguments, &['i'], "interactive");
+    if shows || !is_on(arguments, &['x', 'X'], "") || is_apart(operands(arguments)) {
+        return None;
+    }
+    let block = Finding::block("", "`git clean -x` deletes what git ignores, and what holds the gates is among that");
+    Some(block.remedy("name the folder that is to be emptied: git clean -fdx target/"))
+}
+
+fn stashed(arguments: &[Word]) -> Option<Finding> {
+    let paths = operands(arguments).skip_while(|word| matches!(word.known(), Some("push" | "save")));
+    let apart = arguments.iter().any(|word| word.known() == Some("--")) && is_apart(paths);
+    if is_on(arguments, &['a'], "all") {
+        let block =
+            Finding::block("", "`git stash -a` takes away what git ignores, and what holds the gates is among that");
+        return (!apart).then(|| block.remedy("git stash"));
+    }
+    None
+}
+
+/// Whether paths are named, and none that holds the gates or may.
+fn is_apart<'w>(paths: impl Iterator<Item = &'w Word>) -> bool {
+    let mut paths = paths.peekable();
+    paths.peek().is_some()
+        && paths.all(|path| {
+            let holds = |path: &str| {
+                let path = path.trim_end_matches('/');
+                matches!(path, "" | "." | "..")
+                    || path.contains("..")
+                    || path.starts_with([':', '/'])
+                    || named::is_named(path)
+            };
+            path.known().is_some_and(|path| !holds(path))
+        })
+}
