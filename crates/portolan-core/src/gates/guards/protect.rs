@@ -4,7 +4,7 @@
 use super::act::{self, Act, Call};
 use super::finding::Finding;
 use super::scene::Place;
-use super::{bygit, copied, named, shadow, taken};
+use super::{bygit, copied, named, shadow, starters, taken};
 use crate::gates::{holds_protected, is_protected, may_be_protected};
 use crate::shell::{self, Word};
 
@@ -15,6 +15,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
         .filter_map(|path| path_of(act, path))
         .filter_map(|path| finding(act, &path, Takes::Nothing))
         .collect();
+    found.extend(printed(act));
     for at in 0..act.calls.len() {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
@@ -24,6 +25,13 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
         found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
     }
     found
+}
+
+/// A path that holds the gates in what one command prints and another is led by.
+fn printed(act: &Act<'_>) -> Option<Finding> {
+    act.calls.iter().find(|call| starters::is_led_by_input(call.command))?;
+    let path = act.calls.iter().find_map(|call| named::named(&starters::printed(call.command)?))?;
+    Some(Finding::ask(act, "", format!("a program is led by a text that names `{path}`, which holds the gates")))
 }
 
 /// Programs that take a folder with all that is in it.

@@ -173,7 +173,7 @@ fn edited(command: &Command) -> Option<String> {
 }
 
 /// What a command prints that another may read.
-fn printed(command: &Command) -> Option<String> {
+pub(super) fn printed(command: &Command) -> Option<String> {
     let words = command.words.iter().skip(1).filter_map(Word::known);
     matches!(command.program()?, "echo" | "printf" | "cat" | "base64" | "tac" | "rev" | "tr")
         .then(|| words.chain(input(command)).collect::<Vec<_>>().join(" ").replace("\\t", " ").replace("\\n", " "))
@@ -191,6 +191,13 @@ fn reads_program(program: &str, command: &Command) -> bool {
     names_input || reads || (shell::is_interpreter(program) && words.iter().all(|word| is_setting(word)))
 }
 
+/// Whether a program takes what to do, or where to write, from its standard input.
+pub(super) fn is_led_by_input(command: &Command) -> bool {
+    let Some(program) = command.program() else { return false };
+    let set = matches!(program, "curl" | "wget") && command.words.iter().any(|word| word.known() == Some("-"));
+    set || reads_program(program, command)
+}
+
 /// An option of an interpreter that gives no program.
 fn is_setting(word: &str) -> bool {
     word.starts_with('-') && !word.contains(['c', 'e', 'E', 'm', 'r', 'p', 'f']) && !word.starts_with("--")
@@ -204,15 +211,35 @@ fn executes(script: &str) -> bool {
         before.is_none_or(|char| char.is_ascii_digit() || ";{}/$\n,".contains(char))
             && after.is_none_or(|char| char == ' ')
     });
-    let flagged = script.split(';').any(|part| {
-        let part = part.trim_end_matches(['}', ' ']);
-        let flags = part.rsplit(['/', '|', '#', ',']).next().unwrap_or_default();
-        part.contains('s')
-            && flags.len() < part.len()
-            && flags.contains('e')
-            && flags.chars().all(|c| "gpiImMe0123456789".contains(c))
+    let flagged = script.match_indices('s').any(|(at, _)| {
+        let before = script[..at].trim_end().chars().next_back();
+        let begins = before.is_none_or(|char| char.is_ascii_digit() || ";{}$".contains(char));
+        let sign = script[at + 1..].chars().next();
+        (begins || sign.is_some_and(|sign| !sign.is_alphanumeric())) && is_flagged(&script[at + 1..])
     });
     starts || flagged
+}
+
+/// Whether a replacement, of which this is what stands behind its `s`, runs what it comes to. Any character may part it.
+fn is_flagged(rest: &str) -> bool {
+    let mut characters = rest.chars();
+    let Some(sign) = characters.next().filter(|sign| !matches!(sign, ' ' | '\\' | '\n')) else {
+        return false;
+    };
+    let mut parts = 0;
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            _ if character == sign => parts += 1,
+            _ => {}
+        }
+        if parts == 2 {
+            let flags = characters.as_str().chars().take_while(|char| char.is_ascii_alphanumeric());
+            // What follows `w` is the name of a file.
+            return flags.take_while(|flag| *flag != 'w').any(|flag| flag == 'e');
+        }
+    }
+    false
 }
 
 /// Whether a text names git and a verb that counts.
@@ -255,9 +282,17 @@ mod tests {
 
     #[test]
     fn a_script_that_runs_something_is_told_from_one_that_edits() {
-        for script in
-            ["1e git push", "e git push", "$e git push", "s/.*/git push/e", "/x/e git push", "1{e git push\n}"]
-        {
+        for script in [
+            "1e git push",
+            "e git push",
+            "$e git push",
+            "s/.*/git push/e",
+            "/x/e git push",
+            "1{e git push\n}",
+            "s\u{1}.*\u{1}git push\u{1}e",
+            "sX.*X|git push|Xge",
+            "s,a\\,b,git push,2e w",
+        ] {
             assert!(executes(script), "{script}");
         }
         for script in ["s/git push/git commit/", "s/a/e/g", "s/the git push/x/", "/merge/d", "s|a|b e c|", "1d;s/e/f/"]
