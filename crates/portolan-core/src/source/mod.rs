@@ -144,13 +144,16 @@ impl Tree {
         }
     }
 
-    /// Where it begins, for findings about the whole of it: the brace of an object, or its first key where it has
-    /// none. The whole object would be a page of text.
+    /// Where it begins, for findings about the whole of it: the brace of an object or an array, or its first key or item
+    /// where it has none. The whole would be a page of text.
     pub fn head(&self) -> Span {
         let start = self.span.start;
         let brace = Span { start, end: self.span.end.min(start + 1) };
         match &self.kind {
-            TreeKind::Array(_) => brace,
+            TreeKind::Array(items) => {
+                let first = items.first().map(Tree::head);
+                first.filter(|span| span.start == start).unwrap_or(brace)
+            }
             TreeKind::Object(entries) => {
                 let first = entries.first().map(|entry| entry.key.span);
                 first.filter(|span| span.start == start).unwrap_or(brace)

@@ -438,3 +438,15 @@ fn a_text_that_ends_with_a_backslash_is_not_closed() {
         assert!(told.contains("that opens here is not closed"), "{told}");
     }
 }
+
+#[test]
+fn a_list_without_brackets_begins_with_the_whole_of_its_first_character() {
+    for text in ["a: \n- \u{85}", "- \u{2028}x: 1", "- - é"] {
+        let source = Source::new("a.yaml", text);
+        let (tree, _) = parse_yaml(&source);
+        let tree = tree.expect("it is YAML");
+        let value = tree.get("a").unwrap_or(&tree);
+        let head = value.head();
+        assert!(source.text.get(head.start..head.end).is_some_and(|head| !head.is_empty()), "{text:?}: {head:?}");
+    }
+}
