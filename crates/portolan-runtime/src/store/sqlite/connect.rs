@@ -232,7 +232,7 @@ fn limit(db: &Connection, place: &Place) -> Result<(), Trouble> {
 const APPLICATION: i64 = 0x506f_7274;
 
 /// The schema, version by version. One that was released is never edited: add another.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// `FULL` flushes each commit; the two after it make that true on macOS, too. The file may have come with a repository,
 /// so its schema is not trusted. The page cache is small: what is read is mostly the last run that was written.

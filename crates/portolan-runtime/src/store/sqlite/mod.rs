@@ -9,6 +9,7 @@ mod fault;
 mod json;
 mod lane;
 mod read;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -24,6 +25,7 @@ use super::{Digest, Keyring, ListFilter, NewRun, Record, Reply, RunId, Store, St
 use connect::{Link, Place};
 use fault::Trouble;
 use lane::Lane;
+use sizes::Sizes;
 use write::Write;
 
 /// A store in an SQLite file.
@@ -32,6 +34,7 @@ use write::Write;
 pub struct SqliteStore {
     place: Arc<Place>,
     keyring: Arc<Keyring>,
+    sizes: Sizes,
     writer: Lane<write::Request>,
     reader: Lane<ReadJob>,
 }
@@ -53,6 +56,7 @@ impl SqliteStore {
         SqliteStore {
             place,
             keyring,
+            sizes: Sizes::default(),
             writer: Lane::new("store-writer", move |requests| {
                 write::serve(&requests, Link::to(&to_write), &sealing);
             }),
@@ -68,7 +72,16 @@ impl SqliteStore {
         &self.place.path
     }
 
-    async fn write(&self, write: Write) -> Result<(), StoreError> {
+    async fn write(&self, id: &RunId, write: Write) -> Result<(), StoreError> {
+        let is_last = write.is_last();
+        let answer = self.answered(write).await;
+        if is_last || answer.is_err() {
+            self.sizes.forget(id);
+        }
+        answer
+    }
+
+    async fn answered(&self, write: Write) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.writer.send(write::Request { write, reply })?;
         answer.await.unwrap_or_else(|_| Err(lane::ended()))
@@ -91,12 +104,12 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn create(&self, new: NewRun) -> Reply<'_, ()> {
         super::assert_follows(&new.record, 0);
-        Box::pin(async move { self.write(Write::create(&new)).await })
+        Box::pin(async move { self.write(&new.id, Write::create(&new, &self.sizes)).await })
     }
 
     fn append<'a>(&'a self, id: &'a RunId, expected_seq: u64, record: &'a Record, run_after: &'a Run) -> Reply<'a, ()> {
         super::assert_follows(record, expected_seq);
-        Box::pin(async move { self.write(Write::append(id, record, run_after)).await })
+        Box::pin(async move { self.write(id, Write::append(id, record, run_after, &self.sizes)).await })
     }
 
     fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {

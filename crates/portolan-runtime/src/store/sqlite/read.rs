@@ -1,8 +1,9 @@
 //! Reading. Where there is no file there is nothing to find, and that is no fault.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use portolan_core::run::{Frame, Opening, Run, Tallies};
+use portolan_core::run::{Change, Frame, Opening, Run, Tallies};
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -26,23 +27,53 @@ struct Snapshot {
 
 pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Result<StoredRun, Trouble> {
     let unknown = || Trouble::Refused(StoreError::no_run(id));
-    let sql = "SELECT seq, updated_at, snapshot, opening, definition, opened_at
-               FROM runs JOIN positions ON run = number WHERE id = ?1";
-    let mut statement = db.ok_or_else(unknown)?.prepare_cached(sql)?;
+    // What is read at once belongs together, whoever writes meanwhile.
+    let db = db.ok_or_else(unknown)?.unchecked_transaction()?;
+    let sql = "SELECT positions.seq, updated_at, snapshots.seq, text, opening, definition, opened_at, number
+               FROM runs JOIN positions ON positions.run = number JOIN snapshots ON snapshots.run = number WHERE id = ?1";
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([id.as_str()])?;
     let row = rows.next()?.ok_or_else(unknown)?;
-    let (seq, sealed) = (number(row, 0)?, Sealed { keyring, id });
+    let (seq, whole_at, sealed) = (number(row, 0)?, number(row, 2)?, Sealed { keyring, id });
     let what = || format!("the snapshot of run `{id}`");
-    let Snapshot { revision, executed, tallies, root } = sealed.read(seq, Part::Snapshot, text(row, 2)?, what)?;
-    let opening = sealed.read(1, Part::Opening, text(row, 3)?, || format!("the opening of run `{id}`"))?;
+    let Snapshot { revision, executed, tallies, root } = sealed.read(whole_at, Part::Snapshot, text(row, 3)?, what)?;
+    let opening = sealed.read(1, Part::Opening, text(row, 4)?, || format!("the opening of run `{id}`"))?;
+    let mut run = Run { revision, opening, executed, tallies, root };
+    follow(&db, &sealed, row.get(7)?, whole_at..seq, &mut run)?;
     Ok(StoredRun {
         id: id.clone(),
         seq,
-        run: Run { revision, opening, executed, tallies, root },
-        definition: Digest::stored(text(row, 4)?),
-        opened_at: Timestamp(row.get(5)?),
+        run,
+        definition: Digest::stored(text(row, 5)?),
+        opened_at: Timestamp(row.get(6)?),
         updated_at: Timestamp(row.get(1)?),
     })
+}
+
+/// Makes true what the records after a snapshot say.
+fn follow(
+    db: &Connection,
+    sealed: &Sealed<'_>,
+    run_number: i64,
+    records: Range<u64>,
+    run: &mut Run,
+) -> Result<(), Trouble> {
+    let mut statement = db.prepare_cached(RECORDS)?;
+    let last = usize::try_from(records.end.saturating_sub(records.start)).unwrap_or(usize::MAX);
+    let mut rows = statement.query(params![run_number, bounded(records.start), bounded(last)])?;
+    let mut next = records.start;
+    while let Some(row) = rows.next()? {
+        next += 1;
+        let seq = number(row, 0)?;
+        if seq != next {
+            return Err(missing(sealed.id, next));
+        }
+        let what = || format!("record {seq} of run `{}`", sealed.id);
+        let changes: Vec<Change> = sealed.read(seq, Part::Changes, text(row, 2)?, what)?;
+        changes.iter().for_each(|change| run.apply(change));
+    }
+    // A snapshot that is ahead of its run was not written with it.
+    if next == records.end { Ok(()) } else { Err(missing(sealed.id, next.min(records.end) + 1)) }
 }
 
 /// What reads the texts of a run, sealed or not.
@@ -78,8 +109,7 @@ pub(super) fn records(
     let db = db.ok_or_else(unknown)?;
     let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
     let number: i64 = statement.query_one([id.as_str()], |row| row.get(0)).optional()?.ok_or_else(unknown)?;
-    let sql = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
-    let mut statement = db.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(RECORDS)?;
     let mut rows = statement.query(params![number, bounded(after), bounded(limit)])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -99,11 +129,16 @@ fn record(row: &Row<'_>, sealed: &Sealed<'_>) -> Result<Record, Trouble> {
 fn complete(records: &[Record], id: &RunId, after: u64) -> Result<(), Trouble> {
     match records.iter().zip(after.saturating_add(1)..).find(|(record, seq)| record.seq != *seq) {
         None => Ok(()),
-        Some((_, seq)) => {
-            Err(Trouble::Garbled { what: format!("record {seq} of run `{id}`"), why: "it is missing".to_owned() })
-        }
+        Some((_, seq)) => Err(missing(id, seq)),
     }
 }
+
+fn missing(id: &RunId, seq: u64) -> Trouble {
+    Trouble::Garbled { what: format!("record {seq} of run `{id}`"), why: "it is missing".to_owned() }
+}
+
+/// Some records of a run, in order.
+const RECORDS: &str = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
 pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Summary>, Trouble> {
     let Some(db) = db else { return Ok(Vec::new()) };

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use expect_test::expect;
 use tempfile::TempDir;
 
-use portolan_core::run::Opening;
+use portolan_core::run::{Change, FramePath, Opening};
 
 use super::*;
 use crate::store::contract::{self, wait};
@@ -116,16 +116,23 @@ fn the_file_and_its_logs_are_private() {
 }
 
 #[test]
-fn a_store_of_the_first_version_is_taken_over() {
-    let home = Home::new();
-    let sample = Sample::opened("mend the door");
-    let id = contract::create(&home.store(), &sample);
-    let first = "ALTER TABLE runs DROP COLUMN cover; PRAGMA user_version = 1";
-    home.database().execute_batch(first).expect("it is ours");
-    let stored = wait(home.store().load(&id)).expect("it was created");
-    assert_eq!((stored.seq, stored.run), (1, sample.run.clone()));
-    contract::append(&home.store(), &id, 1, &sample.moved("agent", "a")).expect("it is the next one");
-    assert_eq!(wait(home.store().list(ListFilter::default())).expect("it lists").len(), 1);
+fn stores_of_earlier_versions_are_taken_over() {
+    let second = "ALTER TABLE positions ADD COLUMN snapshot TEXT NOT NULL DEFAULT '';
+                  UPDATE positions SET snapshot = (SELECT text FROM snapshots WHERE snapshots.run = positions.run);
+                  DROP TABLE snapshots; PRAGMA user_version = 2";
+    let first = format!("{second}; ALTER TABLE runs DROP COLUMN cover; PRAGMA user_version = 1");
+    for back in [second, &first] {
+        let home = Home::new();
+        let sample = Sample::opened("mend the door");
+        let id = contract::create(&home.store(), &sample);
+        home.database().execute_batch(back).expect("it is ours");
+        let stored = wait(home.store().load(&id)).expect("it was created");
+        assert_eq!((stored.seq, stored.run), (1, sample.run.clone()));
+        let next = sample.moved("agent", "a");
+        contract::append(&home.store(), &id, 1, &next).expect("it is the next one");
+        assert_eq!(wait(home.store().load(&id)).expect("it was created").run, next.run);
+        assert_eq!(wait(home.store().list(ListFilter::default())).expect("it lists").len(), 1);
+    }
 }
 
 #[test]
@@ -173,12 +180,39 @@ fn a_store_of_a_newer_release_is_refused() {
     home.database().pragma_update(None, "user_version", 7).expect("it is ours");
     let error = home.refusal();
     expect![
-        "`runs.db` is a run store of version 7, and this release knows versions up to 2: use a newer release of portolan, or name another file"
+        "`runs.db` is a run store of version 7, and this release knows versions up to 3: use a newer release of portolan, or name another file"
     ]
     .assert_eq(&message(&error, &home));
     // Whoever had it open before it was migrated writes nothing into it either.
     let moved = Sample::opened("mend the door").moved("agent", "a");
     assert_eq!(contract::append(&store, &id, 1, &moved), Err(error));
+}
+
+#[test]
+fn a_run_that_remembers_much_is_not_written_whole_with_each_record() {
+    let home = Home::new();
+    let mut sample = Sample::opened(&"the door ".repeat(10));
+    sample.run.root.data = Some(Box::default());
+    sample.changes.push(Change::Given { frame: FramePath::default(), data: Box::default() });
+    sample.run.revision += 1;
+    let store = home.store();
+    let id = contract::create(&store, &sample);
+    let mut written = 0;
+    let last = |db: &Connection| db.query_row("SELECT seq FROM snapshots", [], |row| row.get::<_, i64>(0));
+    for seq in 1..300 {
+        let set = Change::Set { frame: FramePath::default(), name: format!("n{seq}"), value: "x".repeat(99).into() };
+        sample.run.apply(&set);
+        sample.changes = vec![set];
+        contract::append(&store, &id, seq, &sample).expect("it is next");
+        written += usize::from(last(&home.database()).expect("it is there").unsigned_abs() == seq + 1);
+        // Another process knows nothing of this one, and finds the same run.
+        assert_eq!(wait(home.store().load(&id)).expect("it is there").run, sample.run);
+    }
+    assert!((5..30).contains(&written), "{written} of 299 records wrote it whole");
+    let gone = "DELETE FROM records WHERE seq = 299; UPDATE snapshots SET seq = 298";
+    home.database().execute_batch(gone).expect("it can be done by hand");
+    let error = wait(home.store().load(&id)).expect_err("a record is missing");
+    assert!(message(&error, &home).contains("record 299"), "{error}");
 }
 
 #[test]
@@ -190,7 +224,7 @@ fn a_directory_in_the_place_of_the_file_is_named() {
 #[test]
 fn damage_is_told_with_its_place() {
     let cases = [
-        ("UPDATE positions SET snapshot = '{'", "the snapshot of run `ID` in `runs.db` cannot be understood"),
+        ("UPDATE snapshots SET text = '{'", "the snapshot of run `ID` in `runs.db` cannot be understood"),
         ("UPDATE positions SET seq = -1", "`runs.db` holds a value of the wrong kind"),
         ("UPDATE runs SET opening = '[]'", "the opening of run `ID` in `runs.db` cannot be understood"),
         ("UPDATE records SET changes = '[1]' WHERE seq = 2", "record 2 of run `ID` in `runs.db` cannot be understood"),
@@ -386,8 +420,7 @@ fn of_a_sealed_run_the_file_shows_only_where_it_stands() {
     let bytes = fs::read(home.path()).expect("it is there");
     assert!(!bytes.windows(12).any(|found| found == b"word is xyzz"));
     let db = home.database();
-    let texts =
-        "SELECT event FROM records UNION ALL SELECT changes FROM records UNION ALL SELECT snapshot FROM positions
+    let texts = "SELECT event FROM records UNION ALL SELECT changes FROM records UNION ALL SELECT text FROM snapshots
                  UNION ALL SELECT opening FROM runs";
     let mut statement = db.prepare(texts).expect("it is valid");
     let texts = statement.query_map([], |row| row.get::<_, String>(0)).expect("it can be asked");
@@ -420,7 +453,7 @@ fn what_is_sealed_opens_only_where_it_was() {
     }
     let home = Home::new();
     let [id, _] = sealed(&home);
-    let moved = "UPDATE positions SET snapshot = (SELECT snapshot FROM positions WHERE run = 2) WHERE run = 1";
+    let moved = "UPDATE snapshots SET text = (SELECT text FROM snapshots WHERE run = 2) WHERE run = 1";
     home.database().execute_batch(moved).expect("it can be done by hand");
     assert!(matches!(wait(home.store().load(&id)), Err(StoreError::Corrupt(_))));
 }

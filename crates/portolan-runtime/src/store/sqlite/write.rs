@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::connect::{Absent, Link, known_version};
 use super::fault::Trouble;
 use super::json;
+use super::sizes::Sizes;
 use crate::store::seal::{Part, Sealer};
 use crate::store::summary::step;
 use crate::store::{Digest, Keyring, NewRun, Record, RunId, Status, StoreError};
@@ -44,7 +45,8 @@ pub(super) struct Row {
 struct Texts {
     event: String,
     changes: String,
-    snapshot: String,
+    /// The whole run, where it is written again.
+    snapshot: Option<String>,
 }
 
 /// What of a run changes; what it was opened with is kept apart.
@@ -58,18 +60,23 @@ struct Snapshot<'r> {
 }
 
 impl Write {
-    pub(super) fn create(new: &NewRun) -> Write {
+    pub(super) fn create(new: &NewRun, sizes: &Sizes) -> Write {
         Write::Create {
             definition: new.definition.clone(),
             definition_text: Arc::clone(&new.definition_text),
             opening: json::write(&new.run.opening),
             cover: new.cover.as_ref().map(json::write),
-            row: Row::of(&new.id, &new.record, &new.run),
+            row: Row::of(&new.id, &new.record, &new.run, sizes),
         }
     }
 
-    pub(super) fn append(id: &RunId, record: &Record, run_after: &Run) -> Write {
-        Write::Append(Row::of(id, record, run_after))
+    pub(super) fn append(id: &RunId, record: &Record, run_after: &Run, sizes: &Sizes) -> Write {
+        Write::Append(Row::of(id, record, run_after, sizes))
+    }
+
+    /// Whether the run is over with it.
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self.row().status, Status::Ended { .. })
     }
 
     fn row(&self) -> &Row {
@@ -80,23 +87,21 @@ impl Write {
 }
 
 impl Row {
-    fn of(id: &RunId, record: &Record, run: &Run) -> Row {
+    fn of(id: &RunId, record: &Record, run: &Run, sizes: &Sizes) -> Row {
+        let (event, changes) = (json::write(&record.event), json::write(&record.changes));
+        let snapshot = (!sizes.suffices(id, event.len() + changes.len())).then(|| {
+            let (revision, executed, root) = (run.revision, run.executed, &run.root);
+            let whole = json::write(&Snapshot { revision, executed, tallies: run.tallies.as_deref(), root });
+            sizes.written(id, whole.len());
+            whole
+        });
         Row {
             id: id.clone(),
             seq: i64::try_from(record.seq).expect("no run has 2^63 records"),
             at: record.event.at.0,
             status: Status::of(run),
             step: step(run),
-            texts: Texts {
-                event: json::write(&record.event),
-                changes: json::write(&record.changes),
-                snapshot: json::write(&Snapshot {
-                    revision: run.revision,
-                    executed: run.executed,
-                    tallies: run.tallies.as_deref(),
-                    root: &run.root,
-                }),
-            },
+            texts: Texts { event, changes, snapshot },
         }
     }
 
@@ -106,7 +111,7 @@ impl Row {
         Ok(Texts {
             event: sealer.seal(seq, Part::Event, &self.texts.event)?,
             changes: sealer.seal(seq, Part::Changes, &self.texts.changes)?,
-            snapshot: sealer.seal(seq, Part::Snapshot, &self.texts.snapshot)?,
+            snapshot: self.texts.snapshot.as_ref().map(|text| sealer.seal(seq, Part::Snapshot, text)).transpose()?,
         })
     }
 }
@@ -161,7 +166,8 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
             keep_definition(db, definition, definition_text)?;
             let number = open_run(db, (definition, opening, cover.as_deref()), row)?;
             add_record(db, number, row, texts)?;
-            set_position(db, number, row, texts)?;
+            set_position(db, number, row)?;
+            set_snapshot(db, number, row, texts)?;
         }
         Write::Append(row) => {
             let Some(Known { number, seq, is_sealed }) = known(db, &row.id)? else {
@@ -176,7 +182,8 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
                 Err(error) => return Ok(Err(error.clone())),
             };
             add_record(db, number, row, texts)?;
-            set_position(db, number, row, texts)?;
+            set_position(db, number, row)?;
+            set_snapshot(db, number, row, texts)?;
         }
     }
     Ok(Ok(()))
@@ -226,12 +233,19 @@ fn add_record(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::
     Ok(())
 }
 
-fn set_position(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO positions (run, seq, updated_at, status, result, step, snapshot)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-               ON CONFLICT DO UPDATE SET seq = ?2, updated_at = ?3, status = ?4, result = ?5, step = ?6, snapshot = ?7";
+fn set_position(db: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO positions (run, seq, updated_at, status, result, step) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+               ON CONFLICT DO UPDATE SET seq = ?2, updated_at = ?3, status = ?4, result = ?5, step = ?6";
     let (status, result) = (row.status.word(), row.status.result());
-    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step, texts.snapshot])?;
+    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step])?;
+    Ok(())
+}
+
+fn set_snapshot(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::Result<()> {
+    let Some(text) = &texts.snapshot else { return Ok(()) };
+    let sql = "INSERT INTO snapshots (run, seq, text) VALUES (?1, ?2, ?3)
+               ON CONFLICT DO UPDATE SET seq = ?2, text = ?3";
+    db.prepare_cached(sql)?.execute(params![run, row.seq, text])?;
     Ok(())
 }
 
