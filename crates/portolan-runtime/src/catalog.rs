@@ -60,9 +60,17 @@ pub const WORKFLOWS: &[Entry] = entries!(
 /// The workflows that are phases, in alphabetical order.
 pub const PHASES: &[Entry] = entries!("phases", "yaml", ["delivery", "sdlc-simple"]);
 
-/// All workflows: the steps first, then the phases.
+/// The workflows of states, which language models work on, in alphabetical order.
+pub const STATES: &[Entry] = entries!("states", "yaml", ["ooda"]);
+
+/// The workflows that agents are led through: the steps first, then the phases.
 pub fn workflows() -> impl Iterator<Item = Entry> {
     WORKFLOWS.iter().chain(PHASES).copied()
+}
+
+/// The same, and then those that are run like functions.
+pub fn all() -> impl Iterator<Item = Entry> {
+    workflows().chain(STATES.iter().copied())
 }
 
 /// The agent templates, in alphabetical order.
@@ -74,7 +82,7 @@ pub const AGENTS: &[Entry] = entries!(
 
 /// The workflow called `id`.
 pub fn workflow(id: &str) -> Option<Entry> {
-    workflows().find(|entry| entry.id == id)
+    all().find(|entry| entry.id == id)
 }
 
 /// The agent template called `id`.
@@ -82,17 +90,16 @@ pub fn agent(id: &str) -> Option<Entry> {
     AGENTS.iter().copied().find(|entry| entry.id == id)
 }
 
-/// The workflows, as lists show them. They are read once.
+/// The workflows that agents are led through, as lists show them. They are read once.
 pub fn listed() -> &'static [Listed] {
     static LISTED: OnceLock<Vec<Listed>> = OnceLock::new();
-    LISTED.get_or_init(|| {
-        let parsed = workflows().filter_map(|entry| {
-            let source = entry.source();
-            let parsed = Parsed::read(source, Strictness::Strict).ok()?;
-            Some(Listed::of(entry.id, &parsed, Origin::Catalog))
-        });
-        parsed.collect()
-    })
+    LISTED.get_or_init(|| workflows().filter_map(|entry| shown(&entry)).collect())
+}
+
+/// A workflow, as lists show it.
+pub fn shown(entry: &Entry) -> Option<Listed> {
+    let parsed = Parsed::read(entry.source(), Strictness::Strict).ok()?;
+    Some(Listed::of(entry.id, &parsed, Origin::Catalog))
 }
 
 /// What the front matter of an agent template says.
@@ -131,7 +138,8 @@ mod tests {
 
     #[test]
     fn every_file_of_the_catalogue_is_carried() {
-        for (folder, entries) in [("workflows", WORKFLOWS), ("phases", PHASES), ("agents", AGENTS)] {
+        for (folder, entries) in [("workflows", WORKFLOWS), ("phases", PHASES), ("states", STATES), ("agents", AGENTS)]
+        {
             let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog").join(folder);
             let mut files: Vec<String> = std::fs::read_dir(folder)
                 .expect("the folder")

@@ -31,7 +31,7 @@ pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<Copied, 
         let flat = target.join(format!("{}.{}", entry.id, entry.ending));
         if flat.exists() { flat } else { target.join(entry.id).join(format!("workflow.{}", entry.ending)) }
     };
-    let entries: Vec<Entry> = catalog::workflows().collect();
+    let entries: Vec<Entry> = catalog::all().collect();
     copy(&target, &entries, ids, force, place)
 }
 
@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn no_ids_means_all_and_a_second_time_changes_nothing() {
         let project = project();
-        assert_eq!(workflows(project.path(), &[], false).expect("copied").copied.len(), 18);
+        assert_eq!(workflows(project.path(), &[], false).expect("copied").copied.len(), 19);
         let again = workflows(project.path(), &[], false).expect("copied");
-        assert_eq!((again.copied.len(), again.unchanged.len()), (0, 18));
+        assert_eq!((again.copied.len(), again.unchanged.len()), (0, 19));
     }
 
     #[test]

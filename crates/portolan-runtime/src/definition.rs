@@ -59,13 +59,8 @@ impl Bundle {
             if parsed.source.is_joined() {
                 activities.insert(id, owned(&parsed.source.others()));
             }
-            for node in &parsed.graph.nodes {
-                if let Some(workflow) = node.kind.runs()
-                    && !workflows.contains_key(&workflow.value)
-                {
-                    waiting.extend(find(&workflow.value));
-                }
-            }
+            let run = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
+            waiting.extend(run.filter(|(id, _)| !workflows.contains_key(*id)).filter_map(|(id, _)| find(id)));
         }
         Bundle { root: root.graph.id.value.clone(), workflows, activities }
     }

@@ -40,6 +40,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// Derives the schemas of [`states::Functions::typed`].
+pub use schemars;
+
 pub mod audit;
 pub mod author;
 pub mod autopilot;
@@ -61,6 +64,7 @@ pub mod merge_gate;
 pub mod models;
 mod nested;
 pub mod notifiers;
+pub mod ooda;
 pub mod people;
 pub mod pins;
 pub mod plugins;

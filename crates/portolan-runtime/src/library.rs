@@ -295,7 +295,7 @@ impl Library {
         // Names alone: to look at what they name could come back here.
         let mut ids = self.project_ids();
         ids.extend(lock(&self.external).keys().cloned());
-        ids.extend(catalog::listed().iter().map(|known| known.id.clone()));
+        ids.extend(catalog::all().map(|entry| entry.id.to_owned()));
         let help = match closest(id, ids.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`? the list of workflows has them all"),
             None => "the list of workflows has them all; a file belongs into `.flow/workflows`".to_owned(),
@@ -501,8 +501,8 @@ fn stands(path: &Path) -> bool {
 }
 
 pub(crate) fn subflows(parsed: &Parsed) -> Vec<String> {
-    let named = parsed.graph.nodes.iter().filter_map(|node| node.kind.runs());
-    named.map(|workflow| workflow.value.clone()).collect()
+    let named = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
+    named.map(|(workflow, _)| workflow.to_owned()).collect()
 }
 
 /// Whether an id can be part of a path without leaving the folder it is looked for in.

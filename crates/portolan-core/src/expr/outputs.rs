@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::value::NodeId;
 
@@ -31,6 +31,8 @@ use crate::value::NodeId;
 pub struct Outputs {
     nodes: IndexMap<NodeId, Node>,
     total: u64,
+    /// The index of the node whose output was recorded last.
+    newest: Option<usize>,
     /// All outputs in order, when they are kept.
     history: Option<Arc<History>>,
 }
@@ -58,6 +60,9 @@ struct Record {
     node: usize,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_even_if_null")]
     value: Option<Arc<Value>>,
+    /// Of a state, whether each of its key results was met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    met: Option<Arc<Value>>,
 }
 
 impl Outputs {
@@ -68,6 +73,11 @@ impl Outputs {
 
     /// Records what a node came to; `None` is undefined, which counts but is not in the context.
     pub fn record(&mut self, node: &NodeId, value: Option<Arc<Value>>) {
+        self.record_met(node, value, None);
+    }
+
+    /// The same of a state, with an object of its key results and whether each was met.
+    pub(crate) fn record_met(&mut self, node: &NodeId, value: Option<Arc<Value>>, met: Option<Arc<Value>>) {
         self.total += 1;
         let at = self.total;
         let index = match self.nodes.get_index_of(node.as_str()) {
@@ -78,8 +88,9 @@ impl Outputs {
             }
             None => self.nodes.insert_full(node.clone(), Node { count: 1, at, value: value.clone() }).0,
         };
+        self.newest = Some(index);
         if let Some(history) = &mut self.history {
-            Arc::make_mut(history).push(Record { node: index, value });
+            Arc::make_mut(history).push(Record { node: index, value, met });
         }
     }
 
@@ -88,7 +99,7 @@ impl Outputs {
         if let (Some(_), Some(history)) = (&self.history, &others.history) {
             for record in &history.records {
                 if let Some((node, _)) = others.nodes.get_index(record.node) {
-                    self.record(node, record.value.clone());
+                    self.record_met(node, record.value.clone(), record.met.clone());
                 }
             }
             return;
@@ -123,7 +134,7 @@ impl Outputs {
 
     /// The output of the node recorded last; nothing when that one is undefined.
     pub fn last(&self) -> Option<&Arc<Value>> {
-        self.nodes.values().max_by_key(|node| node.at)?.value.as_ref()
+        self.nodes.get_index(self.newest?)?.1.value.as_ref()
     }
 
     /// Whether all outputs are kept.
@@ -159,6 +170,20 @@ impl Outputs {
                 }
             }
         }
+    }
+
+    /// The last `most` outputs of the nodes that count, the oldest first, as the original of states writes its history;
+    /// empty where none are kept.
+    pub(crate) fn history(&self, most: usize, counts: impl Fn(&NodeId) -> bool) -> Value {
+        let Some(history) = &self.history else { return Value::Array(Vec::new()) };
+        let entry = |record: &Record| {
+            let (node, _) = self.nodes.get_index(record.node).filter(|(node, _)| counts(node))?;
+            let met = record.met.as_deref().cloned().unwrap_or_else(|| json!({}));
+            Some(json!({ "state_name": node.as_str(), "output": record.value, "key_results_met": met }))
+        };
+        let mut entries: Vec<Value> = history.records.iter().rev().filter_map(entry).take(most).collect();
+        entries.reverse();
+        Value::Array(entries)
     }
 
     /// All outputs of a node that are kept, oldest first; `None` where one was undefined.
@@ -207,13 +232,16 @@ impl From<Outputs> for Stored {
 impl From<Stored> for Outputs {
     fn from(stored: Stored) -> Outputs {
         match stored {
-            Stored::Latest { latest, total } => Outputs { nodes: latest, total, history: None },
+            Stored::Latest { latest, total } => {
+                let newest = (0..latest.len()).max_by_key(|index| latest[*index].at);
+                Outputs { nodes: latest, total, newest, history: None }
+            }
             Stored::History { nodes, records } => {
                 let mut outputs = Outputs::new(true);
                 for record in records {
                     // A record of no node can only come from a file that somebody changed: it is nobody's output.
                     if let Some(node) = nodes.get(record.node) {
-                        outputs.record(node, record.value);
+                        outputs.record_met(node, record.value, record.met);
                     }
                 }
                 outputs
@@ -229,8 +257,6 @@ fn some_even_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn recorded(keep_history: bool, what: &[(&str, Option<Value>)]) -> Outputs {

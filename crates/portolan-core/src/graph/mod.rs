@@ -242,6 +242,17 @@ impl Kind {
             _ => None,
         }
     }
+
+    /// The same with those that it offers to a model as tools, each with its place in the text.
+    pub fn workflows(&self) -> impl Iterator<Item = (&str, Span)> {
+        let state = match self {
+            Kind::State(state) => Some(state),
+            _ => None,
+        };
+        let runs = self.runs().map(|workflow| (workflow.value.as_str(), workflow.span));
+        let offered = state.into_iter().flat_map(|state| &state.tools);
+        runs.into_iter().chain(offered.filter_map(|tool| Some((State::workflow_of(&tool.value)?, tool.span))))
+    }
 }
 
 /// How a run ended.

@@ -3,11 +3,11 @@
 
 use std::num::NonZeroU32;
 
-use super::CheckBy;
+use super::{CheckBy, Node};
 use crate::chat::Settings;
 use crate::expr::Expr;
 use crate::schema::Schema;
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::value::{FAILED, Outcome, PASSED};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,10 @@ pub struct State {
     pub work: Worker,
     /// The tools that its model may ask for.
     pub tools: Vec<Spanned<String>>,
+    /// Those of them after which the run stops until somebody lets it go on.
+    pub breaking: Vec<Spanned<String>>,
+    /// Those that have done something which somebody will answer.
+    pub waiting: Vec<Spanned<String>>,
     /// How often it is attempted again, after the first time.
     pub max_retries: u32,
     /// What a further attempt begins with.
@@ -161,7 +165,24 @@ pub struct Bounds {
 /// What stands before the name of a branch that would mean something else as an outcome.
 const BRANCH: &str = "branch:";
 
+/// What a node is called that chooses for another.
+const CHOOSER: &str = ":next";
+
+/// What stands before the name of a workflow that is a tool.
+const RUN: &str = "run:";
+
 impl State {
+    /// The workflow that a tool of this name runs.
+    ///
+    /// ```
+    /// use portolan_core::graph::State;
+    /// assert_eq!(State::workflow_of("run:audit"), Some("audit"));
+    /// assert_eq!(State::workflow_of("files/read"), None);
+    /// ```
+    pub fn workflow_of(tool: &str) -> Option<&str> {
+        tool.strip_prefix(RUN)
+    }
+
     /// The outcome on which a state is left along the branch called `name`. What outcomes of all nodes are called may be
     /// the name of a branch too, and is told from them.
     ///
@@ -190,6 +211,21 @@ impl State {
         };
         let asked = asking.into_iter().flat_map(|asking| asking.system.iter().chain(&asking.prompt));
         checks.chain(asked).chain(self.sets.iter().map(|(_, expr)| expr)).chain(&self.way)
+    }
+
+    /// The name of the node that chooses the way on where `node` is none that can.
+    pub(crate) fn chooser_of(node: &str) -> String {
+        format!("{node}{CHOOSER}")
+    }
+
+    /// Whether a node only chooses the way on for another: no definition names it.
+    pub(crate) fn is_chooser(node: &Node) -> bool {
+        node.span == Span::default() && node.id.as_str().contains(CHOOSER)
+    }
+
+    /// Whether one of its expressions sees what other states have come to before.
+    pub fn sees_history(&self) -> bool {
+        self.expressions().any(|expr| expr.text().contains("history"))
     }
 
     /// How often its model may be asked in one attempt.

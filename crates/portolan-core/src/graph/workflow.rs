@@ -15,7 +15,7 @@ use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 #[derive(Clone, Debug)]
 pub struct Workflow {
     root: WorkflowId,
-    flows: IndexMap<WorkflowId, Flow>,
+    flows: Arc<IndexMap<WorkflowId, Flow>>,
     /// Whether a flow has activities, and with them perhaps loops.
     has_activities: bool,
 }
@@ -24,7 +24,14 @@ impl Workflow {
     pub(crate) fn new(root: WorkflowId, flows: IndexMap<WorkflowId, Flow>) -> Workflow {
         assert!(flows.contains_key(&root), "a workflow contains its root flow");
         let has_activities = flows.values().any(|flow| !flow.activities.is_empty());
-        Workflow { root, flows, has_activities }
+        Workflow { root, flows: Arc::new(flows), has_activities }
+    }
+
+    /// The same definition with another of its flows as the root; nothing where there is none of that name.
+    #[must_use]
+    pub fn rooted(&self, root: &str) -> Option<Workflow> {
+        let (root, _) = self.flows.get_key_value(root)?;
+        Some(Workflow { root: root.clone(), ..self.clone() })
     }
 
     /// Whether a flow has activities, and with them perhaps loops.

@@ -70,7 +70,15 @@ impl Run {
             Change::Executed { frame, node, output, fault } => {
                 self.executed += 1;
                 let output = fault.as_ref().map(|fault| Arc::new(fault.as_output())).or_else(|| output.clone());
-                self.data(frame, |data| data.outputs.record(node, output));
+                self.at(frame, |frame| {
+                    let met = match &frame.place {
+                        Place::Conversing { talk, .. } => talk.met.clone(),
+                        _ => None,
+                    };
+                    if let Some(data) = &mut frame.data {
+                        data.outputs.record_met(node, output, met);
+                    }
+                });
             }
             Change::Set { frame, name, value } => self.flow_data(frame, |data| {
                 data.variables.insert(name.clone(), value.clone());

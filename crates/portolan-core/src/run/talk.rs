@@ -39,6 +39,9 @@ pub struct Talk {
     /// The variables as they were before this attempt, where there were any: what a failed one has written is undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Arc<Map<String, Value>>>,
+    /// Whether each key result was met, as an object, once the state is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub met: Option<Arc<Value>>,
 }
 
 /// What a state does.
@@ -371,7 +374,11 @@ impl Talk {
             Said::Allowed { attempts } => self.allowed = Some(*attempts),
             // A turn more is one of this attempt, and of nothing that is counted for the whole.
             Said::Granted { of, .. } if of == TURNS => self.asked = 0,
-            Said::Held(_) | Said::Spent(_) | Said::Granted { .. } | Said::Undone => {}
+            Said::Held(attempt) => {
+                let met = attempt.found.iter().map(|found| (found.name.clone(), Value::from(found.met)));
+                self.met = Some(Arc::new(met.collect()));
+            }
+            Said::Spent(_) | Said::Granted { .. } | Said::Undone => {}
         }
     }
 }

@@ -26,9 +26,7 @@ pub(super) fn workflow(root: &Graph, library: Library<'_>) -> Workflow {
         }
         flows.insert(id, flow(graph, library));
         for node in &graph.nodes {
-            if let Some(workflow) = node.kind.runs() {
-                waiting.extend(library(&workflow.value));
-            }
+            waiting.extend(node.kind.workflows().filter_map(|(workflow, _)| library(workflow)));
         }
     }
     Workflow::new(WorkflowId::from(root.id.value.as_str()), flows)
@@ -52,7 +50,7 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         name: graph.name.clone(),
         description: graph.description.clone(),
         start,
-        looks_back: steps.values().any(|step| expressions(step).any(Expr::looks_back)),
+        looks_back: steps.values().any(|step| expressions(step).any(Expr::looks_back) || sees_history(step)),
         heavy: steps.values().any(|step| expressions(step).any(Expr::is_heavy)),
         steps,
         edges,
@@ -61,6 +59,10 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         version: graph.version.clone(),
         activities: graph.activities.clone(),
     }
+}
+
+fn sees_history(step: &Step) -> bool {
+    matches!(&step.node.kind, Kind::State(state) if state.sees_history())
 }
 
 /// The node itself, but for a subflow that does not exist: that is walked as a task.

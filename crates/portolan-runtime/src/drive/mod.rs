@@ -10,6 +10,7 @@
 mod control;
 mod flight;
 mod keep;
+mod nested;
 mod pace;
 mod spans;
 mod watch;
@@ -195,14 +196,24 @@ impl<'d> Drive<'d> {
                     (name, Landed::Called(called))
                 })
             }
-            Effect::Complete(asked) => self.flights.spawn(async move {
-                let completion = workers.complete(&asked, &tools, &clock).await;
-                (name, Landed::Completed(completion))
-            }),
-            Effect::Use(used) => self.flights.spawn(async move {
-                let done = workers.use_tool(&used, &tools, &clock).await;
-                (name, Landed::Done(done))
-            }),
+            Effect::Complete(asked) => {
+                let workflow = self.workflow.clone();
+                self.flights.spawn(async move {
+                    let completion = workers.complete(&asked, (&tools, &workflow), &clock).await;
+                    (name, Landed::Completed(completion))
+                })
+            }
+            Effect::Use(used) => match nested::of(&self.workflow, &used) {
+                Some(workflow) => {
+                    let seed = self.chance();
+                    let run = nested::run(workflow, used, Setup { seed, ..self.setup.clone() });
+                    self.flights.spawn(async move { (name, Landed::Done(run.await)) })
+                }
+                None => self.flights.spawn(async move {
+                    let done = workers.use_tool(&used, &tools, &clock).await;
+                    (name, Landed::Done(done))
+                }),
+            },
             Effect::Work(work) => self.flights.spawn(async move {
                 let completion = workers.work(&work, &clock).await;
                 (name, Landed::Completed(completion))

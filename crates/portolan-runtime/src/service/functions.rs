@@ -50,6 +50,13 @@ pub struct How {
     pub trace: TraceContext,
 }
 
+impl Default for How {
+    /// Without servers, models and functions.
+    fn default() -> How {
+        How::with(Arc::default())
+    }
+}
+
 impl How {
     /// It is driven without anybody looking on.
     pub fn with(tools: Arc<Tools>) -> How {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::chat::prices::Prices;
-use portolan_core::chat::{Answer, ToolSpec, Unanswered};
+use portolan_core::chat::{Answer, Request, ToolSpec, Unanswered};
 use portolan_core::engine::ModelUse;
 
 use crate::models::{self, Model, Question, Sink};
@@ -80,22 +80,30 @@ impl Cast {
     }
 
     pub(super) async fn ask(&self, asked: &ModelUse, tools: &[ToolSpec]) -> Result<Answer, Unanswered> {
-        let name = asked.request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| Unanswered {
+        // What judges say is for the engine.
+        self.ask_for(&asked.request, asked.node.as_str(), asked.vote.is_none(), tools).await
+    }
+
+    /// Asks the model that a request names, or else the usual one.
+    pub(super) async fn ask_for(
+        &self,
+        request: &Request,
+        asker: &str,
+        is_heard: bool,
+        tools: &[ToolSpec],
+    ) -> Result<Answer, Unanswered> {
+        let name = request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| Unanswered {
             code: "no-model".to_owned(),
-            message: format!(
-                "nobody says which model works on `{}`; name one with `--model`, or in the file",
-                asked.node
-            ),
+            message: format!("nobody says which model works on `{asker}`; name one with `--model`, or in the file"),
             may_pass: false,
             retry_after_ms: None,
         })?;
         let model = self.open(name)?;
-        let question = Question { request: &asked.request, tools, asker: Some(asked.node.as_str()) };
-        // What judges say is for the engine.
-        let heard = self.heard.as_ref().filter(|_| asked.vote.is_none());
+        let question = Question { request, tools, asker: Some(asker) };
+        let heard = self.heard.as_ref().filter(|_| is_heard);
         let told = heard.map(|heard| {
-            let (heard, node) = (heard.clone(), asked.node.to_string());
-            move |text: &str| heard(&node, text)
+            let (heard, asker) = (heard.clone(), asker.to_owned());
+            move |text: &str| heard(&asker, text)
         });
         let sink = told.as_ref().map(|told| told as &dyn Sink);
         let mut answer = model.ask(question, sink).await?;

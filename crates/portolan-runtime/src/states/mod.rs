@@ -4,6 +4,7 @@
 //! Each performs one effect, with everything it needs, and comes back with what is told to the engine. They know nothing
 //! of runs, and of whether the servers and commands of a definition are trusted: whoever calls them has asked.
 
+mod assistant;
 mod cast;
 mod functions;
 mod tools;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::engine::{FunctionUse, ModelUse, ToolUsed, Work};
+use portolan_core::graph::Workflow;
 use portolan_core::run::{Completion, Done, Verdict};
 use portolan_core::value::Timestamp;
 
@@ -19,6 +21,7 @@ use crate::clock::Clock;
 use crate::runner::{self, Ground};
 use crate::tools::Tools;
 
+pub use assistant::{Answered, Assistant, Stop};
 pub use cast::{Cast, Heard};
 pub use functions::{FunctionError, Functions, Made};
 
@@ -34,10 +37,17 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Asks a model, not before its time. Dropping the future gives it up.
-    pub(crate) async fn complete(&self, asked: &ModelUse, tools: &Tools, clock: &Clock) -> Completion {
+    /// Asks a model, not before its time, with tools among which are the flows of a workflow. Dropping the future gives
+    /// it up.
+    pub(crate) async fn complete(
+        &self,
+        asked: &ModelUse,
+        (tools, workflow): (&Tools, &Workflow),
+        clock: &Clock,
+    ) -> Completion {
         wait_until(asked.not_before, clock).await;
-        let specs = match tools::specs(&asked.request.tools, tools, &self.functions).await {
+        let offered = tools::Offered { tools, workflow: Some(workflow), functions: &self.functions };
+        let specs = match offered.specs(&asked.request.tools).await {
             Ok(specs) => specs,
             Err(why) => return Completion::Unanswered(why),
         };

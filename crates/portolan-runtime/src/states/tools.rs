@@ -4,29 +4,56 @@ use std::sync::Arc;
 
 use portolan_core::chat::{ToolSpec, Unanswered, shown};
 use portolan_core::engine::{AfterCrash, ToolCall, ToolUsed, shared_tool};
+use portolan_core::graph::{State, Workflow};
 use portolan_core::run::{Done, Reply};
+use portolan_core::schema::Schema;
 use serde_json::{Value, json};
 
 use super::Functions;
 use crate::clock::Clock;
 use crate::tools::Tools;
 
-/// How the tools of a state are shown to its model, in their order.
-///
-/// # Errors
-/// There is no such tool, or its server does not list its tools.
-pub(super) async fn specs(names: &[String], tools: &Tools, functions: &Functions) -> Result<Vec<ToolSpec>, Unanswered> {
-    let mut specs = Vec::with_capacity(names.len());
-    for (name, shown) in names.iter().zip(shown(names.iter().map(String::as_str))) {
-        let own = shared_tool(name).or_else(|| functions.spec(name).cloned());
-        let spec = match (own, name.split_once('/')) {
-            (Some(spec), _) => spec,
-            (None, Some((server, tool))) => of_server(name, (server, tool), tools).await?,
-            (None, None) => return Err(unknown(name, "name it as `server/tool`, or register a function of that name")),
-        };
-        specs.push(ToolSpec { name: shown, ..spec });
+/// The tools that there are.
+pub(super) struct Offered<'t> {
+    /// Those of servers.
+    pub(super) tools: &'t Tools,
+    /// Those that are workflows.
+    pub(super) workflow: Option<&'t Workflow>,
+    /// Those in Rust.
+    pub(super) functions: &'t Functions,
+}
+
+impl Offered<'_> {
+    /// How some of them are shown to a model, in their order.
+    ///
+    /// # Errors
+    /// There is no such tool, or its server does not list its tools.
+    pub(super) async fn specs(&self, names: &[String]) -> Result<Vec<ToolSpec>, Unanswered> {
+        let mut specs = Vec::with_capacity(names.len());
+        for (name, shown) in names.iter().zip(shown(names.iter().map(String::as_str))) {
+            let own =
+                shared_tool(name).or_else(|| self.functions.spec(name).cloned()).or_else(|| self.of_workflow(name));
+            let spec = match (own, name.split_once('/')) {
+                (Some(spec), _) => spec,
+                (None, Some((server, tool))) => of_server(name, (server, tool), self.tools).await?,
+                (None, None) => {
+                    return Err(unknown(name, "name it as `server/tool` or `run:workflow`, or register a function"));
+                }
+            };
+            specs.push(ToolSpec { name: shown, ..spec });
+        }
+        Ok(specs)
     }
-    Ok(specs)
+
+    fn of_workflow(&self, name: &str) -> Option<ToolSpec> {
+        let workflow = self.workflow?.rooted(State::workflow_of(name)?)?;
+        let flow = workflow.root();
+        let description = if flow.description.is_empty() { &flow.name } else { &flow.description };
+        let input = flow.program.as_ref().and_then(|program| program.input.as_ref());
+        let parameters = input.map(|schema| schema.value.value().clone()).filter(|schema| schema["type"] == "object");
+        let parameters = parameters.unwrap_or_else(|| json!({ "type": "object" }));
+        Some(ToolSpec { name: name.to_owned(), description: description.clone(), parameters })
+    }
 }
 
 async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> Result<ToolSpec, Unanswered> {
@@ -57,6 +84,19 @@ fn unknown(name: &str, help: &str) -> Unanswered {
     Unanswered { code: "unknown-tool".to_owned(), message, may_pass: false, retry_after_ms: None }
 }
 
+/// What keeps arguments from being what a server says that its tool takes. Where its schema is of no kind that is known
+/// here, the server judges itself.
+async fn unfit(used: &ToolUsed, (server, tool): (&str, &str), tools: &Tools) -> Option<String> {
+    let listed = tools.listed(server).await?.ok()?;
+    let listed = listed.iter().find(|listed| listed.name == tool)?;
+    let faults = Schema::compile(&listed.input_schema).ok()?.check(&used.arguments);
+    if faults.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+    Some(format!("the arguments are not what `{}` takes: {}", used.tool, told.join("; ")))
+}
+
 /// Uses a tool.
 pub(super) async fn perform(used: &ToolUsed, tools: &Tools, functions: &Functions, clock: &Clock) -> Done {
     if let Some(done) = functions.answer(&used.tool, &used.arguments).await {
@@ -65,6 +105,9 @@ pub(super) async fn perform(used: &ToolUsed, tools: &Tools, functions: &Function
     let Some((server, tool)) = used.tool.split_once('/') else {
         return Done::Failed(format!("there is no tool `{}`", used.tool));
     };
+    if let Some(lacks) = unfit(used, (server, tool), tools).await {
+        return Done::Failed(lacks);
+    }
     let call = ToolCall {
         frame: used.frame.clone(),
         node: used.node.clone(),

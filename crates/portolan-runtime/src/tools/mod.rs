@@ -21,6 +21,7 @@ pub use recorder::Recorder;
 pub use written::{Answer, Written};
 
 /// Who answers tool calls.
+#[derive(Default)]
 pub struct Tools {
     servers: Option<Arc<Servers>>,
     written: Option<Arc<Written>>,

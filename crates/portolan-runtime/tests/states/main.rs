@@ -1,5 +1,7 @@
 //! States at work, driven: models that answer as they are told, tools in Rust, and a run that is left and taken up again.
 
+mod library;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -88,6 +90,8 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         }],
         work: Worker::Model(Box::default()),
         tools: Vec::new(),
+        breaking: Vec::new(),
+        waiting: Vec::new(),
         max_retries: 2,
         again: Again::Continue,
         exhausted: Exhausted::Fail,

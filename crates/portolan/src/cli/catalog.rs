@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use portolan_runtime::catalog::{self, AgentCard};
 use portolan_runtime::copy::{self, Copied};
+use portolan_runtime::library::Listed;
 use serde_json::json;
 
 use super::output::{Output, one_line, table};
@@ -62,7 +63,8 @@ pub(super) fn run(args: &Catalog, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn list(output: &Output) -> anyhow::Result<Exit> {
-    let workflows = catalog::listed();
+    let functions = catalog::STATES.iter().filter_map(catalog::shown);
+    let workflows: Vec<Listed> = catalog::listed().iter().cloned().chain(functions).collect();
     let agents: Vec<(&str, AgentCard)> =
         catalog::AGENTS.iter().map(|entry| (entry.id, AgentCard::read(entry))).collect();
     if output.is_json() {

@@ -30,6 +30,7 @@ fn everything_that_comes_with_the_program_is_listed() {
         ui-reconstruction
         delivery
         sdlc-simple
+        ooda
         architect
         context-engineer
         developer
@@ -41,7 +42,7 @@ fn everything_that_comes_with_the_program_is_listed() {
     .assert_eq(&(ids.join("\n") + "\n"));
     let listed = project.command(&["catalog", "list", "--format", "json"]).output().expect("it runs");
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("one JSON value");
-    assert_eq!(listed["workflows"].as_array().map(Vec::len), Some(18));
+    assert_eq!(listed["workflows"].as_array().map(Vec::len), Some(19));
     assert_eq!(listed["agents"].as_array().map(Vec::len), Some(7));
 }
 
@@ -145,5 +146,5 @@ fn unknown_ids_are_refused_and_the_others_copied() {
 fn no_ids_means_all() {
     let project = Project::new();
     let said = project.says("catalog copy");
-    assert_eq!(said.matches("copied").count(), 18, "{said}");
+    assert_eq!(said.matches("copied").count(), 19, "{said}");
 }

@@ -105,3 +105,96 @@ fn a_model_that_cannot_be_had_is_told_before_anything_begins() {
     assert!(told(&project, &run, "runs show RUN").contains("nobody says which model works on `draft`"));
     assert!(told(&project, &run, "runs resume RUN --give-up").contains("was given up"));
 }
+
+#[test]
+fn other_workflows_are_tools_of_models() {
+    let project = Project::new();
+    project.write(
+        "w.yaml",
+        "
+objective: the sum of all
+states:
+  ask:
+    objective: Add up
+    tools: [run:sum]
+    key_results: [{name: right, description: it is right, check: \"'6' in output\"}]
+    is_final: true
+",
+    );
+    project.write(
+        ".flow/workflows/sum.yaml",
+        "
+objective: adds numbers up
+input_schema: {type: object, properties: {of: {type: array, items: {type: integer}}}, required: [of]}
+states:
+  add: { transform: $sum(input.of), is_final: true }
+",
+    );
+    let answers = "
+- tool_calls: [{name: run_sum, arguments: {of: [1, 2, 3]}}, {name: run_sum, arguments: {of: 6}}]
+- text: It is 6
+";
+    project.write("answers.yaml", answers);
+    let said = project.says("run w.yaml --model scripted:answers.yaml");
+    assert!(
+        said.starts_with("\"It is 6\"\n") && said.contains("✗ run_sum  the input is not what `sum` takes"),
+        "{said}"
+    );
+    let run = newest(&project);
+    let records = project.says(&format!("--format json runs events {run}"));
+    assert!(records.contains("\"output\": 6"), "{records}");
+    project.write(
+        ".flow/workflows/w.yaml",
+        "objective: o\nstates: {a: {objective: o, tools: [run:w], breaking: [web/x], is_final: true}}",
+    );
+    let said = project.says("check .flow/workflows/w.yaml");
+    assert!(said.contains("`breaking` of state `a` has `web/x`, which is none of its tools"), "{said}");
+    assert!(said.contains("runs a workflow that runs itself"), "{said}");
+}
+
+const CYCLE: &str = "
+- {for: observe, text: It is late}
+- {for: orient, text: Time is short}
+- {for: decide, text: Ask for time}
+";
+
+#[test]
+fn the_loop_of_the_catalogue_goes_round_until_the_task_is_done_or_no_cycle_is_left() {
+    let project = Project::new();
+    let answers = |last: &str| {
+        let act = |json: &str| format!("- {{for: act, json: {json}}}\n");
+        let no = act("{done: false, result: Nobody answers}");
+        project.write("answers.yaml", &format!("{CYCLE}{no}{CYCLE}{}", act(last)));
+    };
+    answers("{done: true, result: There is time}");
+    let said = project.says("run ooda task=Hurry max_cycles=2 --model scripted:answers.yaml");
+    assert!(said.starts_with("{\"answer\":\"There is time\",\"cycles\":2}\n"), "{said}");
+    let run = newest(&project);
+    let records = project.says(&format!("--format json runs events {run}"));
+    for told in ["Cycle 1 of 2.", "Cycle 2 of 2.", "Decided: Ask for time", "Result: Nobody answers"] {
+        assert!(records.contains(told), "{told}: {records}");
+    }
+    answers("{done: false, result: Still nobody}");
+    let said = project.says("run ooda task=Hurry max_cycles=2 --model scripted:answers.yaml");
+    assert!(said.contains("does not meet `task_done`") && said.ends_with("exit: 1\n"), "{said}");
+    assert!(project.says("run ooda --model scripted:answers.yaml").contains("`task`"));
+    assert!(project.says("run oodda").contains("oodda"));
+}
+
+#[test]
+fn another_workflow_runs_the_loop_by_its_name() {
+    let project = Project::new();
+    project.write(
+        "w.yaml",
+        "
+objective: a plan
+states:
+  plan: { run: ooda, args: { task: { expr: input.topic } } }
+  done: { transform: plan.answer, is_final: true }
+transitions: { plan: done }
+",
+    );
+    project.write("answers.yaml", &format!("{CYCLE}- {{for: act, json: {{done: true, result: All of it}}}}\n"));
+    let said = project.says("run w.yaml topic=maps --model scripted:answers.yaml");
+    assert!(said.starts_with("\"All of it\"\n"), "{said}");
+}

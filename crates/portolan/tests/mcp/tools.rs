@@ -151,7 +151,7 @@ fn definitions_are_copied_loaded_and_drawn() {
     assert_eq!(wire.done("CopyWorkflows", &json!({ "workflowIds": ["execute"] }))["errors"][0]["id"], "execute");
     let forced = wire.done("CopyWorkflows", &json!({ "workflowIds": ["execute"], "force": true }));
     assert_eq!(forced["copied"], json!(["execute"]));
-    assert_eq!(wire.done("CopyWorkflows", &json!({}))["copied"].as_array().map(Vec::len), Some(17));
+    assert_eq!(wire.done("CopyWorkflows", &json!({}))["copied"].as_array().map(Vec::len), Some(18));
     let agents = wire.done("CopyAgents", &json!({ "agentIds": ["tester"], "targetDir": "agents" }));
     assert_eq!(agents["copied"], json!(["tester"]));
     assert!(project.path().join("agents/tester.md").is_file());

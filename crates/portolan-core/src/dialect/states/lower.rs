@@ -164,7 +164,7 @@ impl<'d> Drawing<'d> {
             }
             // Only a state chooses: one that hands its input on does so for a node that is none.
             (kind, ways) => {
-                let chooser = self.invented(&format!("{}:next", id.value), Kind::Start);
+                let chooser = self.invented(&State::chooser_of(&id.value), Kind::Start);
                 let way = self.branches(&chooser, ways);
                 if let Some(node) = self.nodes.last_mut() {
                     node.kind = Kind::State(Box::new(passing_on(way)));
@@ -349,6 +349,8 @@ fn passing_on(way: Option<crate::expr::Expr>) -> State {
         key_results: Vec::new(),
         work: Worker::Nobody,
         tools: Vec::new(),
+        breaking: Vec::new(),
+        waiting: Vec::new(),
         max_retries: 0,
         again: Default::default(),
         exhausted: Default::default(),

@@ -13,7 +13,7 @@ use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 /// The most key results of a state.
 const MAX_RESULTS: usize = 100;
 /// The names that a check may read.
-const NAMES: [&str; 6] = ["output", "input", "shared", "attempt", "calls", "feedback"];
+const NAMES: [&str; 7] = ["output", "input", "shared", "attempt", "calls", "feedback", "history"];
 
 pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults: &mut Faults) -> Vec<KeyResult> {
     let Some(tree) = fields.optional("key_results") else { return Vec::new() };

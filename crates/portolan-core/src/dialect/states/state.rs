@@ -19,8 +19,10 @@ const MAX_TURNS: u32 = 10_000;
 /// The most variables that a state sets.
 const MAX_SETS: usize = 100;
 /// What only a model reads.
-const FOR_MODELS: [&str; 10] = [
+const FOR_MODELS: [&str; 12] = [
     "tools",
+    "breaking",
+    "waiting",
     "model",
     "system",
     "prompt",
@@ -38,6 +40,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
     let objective = objective(reader, !matches!(work, Some(Worker::Model(_)) | None));
     let key_results = results::read(reader.about.source, &mut reader.fields, &named, reader.faults);
     let tools = reader.fields.strings("tools", reader.faults);
+    let [breaking, waiting] = ["breaking", "waiting"].map(|key| stopping(reader, key, &tools));
     let max_retries = reader.fields.count("max_retries", 0..=MAX_RETRIES, reader.faults);
     let again = [("continue", Again::Continue), ("restart", Again::Restart)];
     let again = reader.fields.choice("retry", &again, reader.faults);
@@ -58,6 +61,8 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
         key_results,
         work,
         tools,
+        breaking,
+        waiting,
         max_retries: max_retries.map_or(DEFAULT_STATE_RETRIES, |count| count.value),
         again: again.unwrap_or_default(),
         exhausted,
@@ -66,6 +71,22 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
         limits,
         way: None,
     })
+}
+
+/// The tools after which the run stops: some of those that the state has.
+fn stopping(reader: &mut Reader<'_, '_>, key: &'static str, tools: &[Spanned<String>]) -> Vec<Spanned<String>> {
+    let named = reader.fields.strings(key, reader.faults);
+    for name in &named {
+        if !tools.iter().any(|tool| tool.value == name.value) {
+            let message =
+                format!("`{key}` of {} has `{}`, which is none of its tools", reader.named, clip(&name.value));
+            let fault =
+                Diagnostic::error("unknown-tool", message).at(name.span).help("add it to `tools`, or remove it");
+            let fault = fault.did_you_mean(&name.value, tools.iter().map(|tool| tool.value.as_str()));
+            reader.faults.push(fault.repaired("it is ignored"));
+        }
+    }
+    named
 }
 
 /// What is to be reached. Where no model works, nobody need be told.

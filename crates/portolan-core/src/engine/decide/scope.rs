@@ -65,11 +65,12 @@ impl<'r> At<'r> {
         evaluate: impl FnOnce(&Scope<'_>) -> Result<T, EvalFault>,
     ) -> Result<T, Fault> {
         let mut names: Vec<(&str, &Value)> = Vec::new();
-        if self.flow.program.as_ref().is_some_and(|program| program.names_input)
-            && let Some(data) = &self.frame.data
-        {
-            names.push(("input", &data.input));
-        }
+        let named = self.flow.program.as_ref().is_some_and(|program| program.names_input);
+        let data = self.frame.data.as_ref().filter(|_| named);
+        let variables = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
+        let shared = variables.map(|variables| Value::Object(variables.clone()));
+        names.extend(data.map(|data| ("input", &*data.input)));
+        names.extend(shared.as_ref().map(|shared| ("shared", shared)));
         let mut outputs = outputs(self.run, self.path);
         if let Some(fresh) = fresh {
             outputs.insert(0, fresh);

@@ -36,16 +36,16 @@ pub(in crate::validate) fn check<'g>(
     let mut walk = Walk { library, strictness, path: vec![graph.id.value.as_str()], sound: BTreeMap::new() };
     let mut looked_at: BTreeMap<&str, Option<Trouble>> = BTreeMap::new();
     for node in &graph.nodes {
-        let Some(workflow) = node.kind.runs() else { continue };
-        let name = workflow.value.as_str();
-        let found = match library(name) {
-            None => Some(unknown(node, name).repaired("it is walked as a task")),
-            Some(other) => {
-                let trouble = looked_at.entry(name).or_insert_with(|| walk.height(other).err());
-                trouble.as_ref().map(|trouble| trouble.of(node))
-            }
-        };
-        faults.extend(found.map(|fault| fault.at(workflow.span)));
+        for (name, span) in node.kind.workflows() {
+            let found = match library(name) {
+                None => Some(unknown(node, name).repaired("it is walked as a task")),
+                Some(other) => {
+                    let trouble = looked_at.entry(name).or_insert_with(|| walk.height(other).err());
+                    trouble.as_ref().map(|trouble| trouble.of(node))
+                }
+            };
+            faults.extend(found.map(|fault| fault.at(span)));
+        }
     }
 }
 
@@ -107,13 +107,13 @@ impl<'g> Walk<'g> {
 
     fn below(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
         let mut height = 0;
-        for node in &graph.nodes {
-            let Some(workflow) = node.kind.runs() else { continue };
-            match (self.library)(&workflow.value) {
+        for (node, workflow) in graph.nodes.iter().flat_map(|node| node.kind.workflows().map(move |(id, _)| (node, id)))
+        {
+            match (self.library)(workflow) {
                 Some(other) => height = height.max(1 + self.height(other)?),
                 None if self.strictness == Strictness::Lenient => {}
                 None => {
-                    let first = unknown(node, &workflow.value).message;
+                    let first = unknown(node, workflow).message;
                     return Err(Trouble::Broken { which: graph.id.value.clone(), first });
                 }
             }

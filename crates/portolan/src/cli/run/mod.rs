@@ -14,13 +14,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::closest;
+use portolan_core::dialect::Strictness;
 use portolan_core::graph::Kind;
 use portolan_core::value::NodeId;
+use portolan_runtime::catalog;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
+use portolan_runtime::graphs::{Graphs, Loaded, OpenError, own_servers};
+use portolan_runtime::library::is_plain;
 use portolan_runtime::models::{self, OpenError as OpenModelError, Setup, prices};
 use portolan_runtime::script::{self, SuiteError};
-use portolan_runtime::servers::PoolOptions;
+use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
 use portolan_runtime::states::Cast;
 use portolan_runtime::tools::Written;
@@ -43,7 +46,7 @@ use driven::Driven;
     after_help = "Whatever is wrong with the file or the input is said before any server is started. Exit code 1 when the run fails."
 )]
 pub(super) struct Run {
-    /// The file of the graph.
+    /// The file of the graph, or the name of a workflow: of the project's, or of the catalogue's such as `ooda`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The input, a field at a time. A value is JSON where the input schema wants no text.
@@ -96,16 +99,13 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     let options = options(args, common)?;
     let service = Service::new(options.clone())?;
     let strictness = args.leniency.strictness();
-    let files = vec![args.file.clone()];
-    let opened = Graphs::open(files, args.mcp.clone(), service.library(), strictness, PoolOptions::default());
-    let graphs = match opened {
-        Ok(graphs) => graphs,
+    let loaded = match opened(args, &service, strictness) {
+        Ok(loaded) => loaded,
         Err(OpenError::Faulty(faulty)) => {
             return draw_findings(&output, &args.file.to_string_lossy(), &faulty.findings);
         }
         Err(OpenError::Failed(error)) => return Err(error.into()),
     };
-    let loaded = graphs.current(service.library());
     let definition = loaded.function(args.tool.as_deref())?.clone();
     let input = input::read(args, &definition)?;
     let written = match &args.mock {
@@ -140,6 +140,23 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     }
     service.may_start_servers(&loaded, &definition)?;
     driven::run(driven, args)
+}
+
+/// What is in the file; where there is none of that name, in the workflow of that name.
+fn opened(args: &Run, service: &Service, strictness: Strictness) -> Result<Arc<Loaded>, OpenError> {
+    let library = service.library();
+    let name = args.file.to_str().filter(|name| is_plain(name) && !args.file.exists());
+    let shipped = name.filter(|name| library.path(name).is_none()).and_then(catalog::workflow);
+    if let Some(entry) = shipped {
+        let source = entry.source();
+        let servers = args.mcp.as_deref().map(own_servers).transpose().map_err(OpenError::Failed)?.unwrap_or_default();
+        let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
+        let file = PathBuf::from(&*source.name);
+        return Graphs::as_if(&file, &source, args.mcp.as_deref(), library, strictness, servers).map(Arc::new);
+    }
+    let file = name.and_then(|name| library.path(name)).unwrap_or_else(|| args.file.clone());
+    let graphs = Graphs::open(vec![file], args.mcp.clone(), library, strictness, PoolOptions::default())?;
+    Ok(graphs.current(library))
 }
 
 fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {

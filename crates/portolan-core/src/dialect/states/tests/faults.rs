@@ -18,7 +18,7 @@ fn what_the_original_took_silently_is_said() {
               write `"2.0"`
             3:53 error wrong-type: `max_retries` of state `a` must be a whole number from 0 to 1000, but is `-1`
             3:57 error unknown-field: state `a` has a field `colour`, which means nothing here
-              the fields here are `description`, `is_initial`, `is_final`, `execute`, `execute_module`, `model`, `system`, `prompt`, `temperature`, `max_tokens`, `reasoning`, `output_schema`, `max_turns`, `objective`, `key_results`, `tools` and 6 more
+              the fields here are `description`, `is_initial`, `is_final`, `execute`, `execute_module`, `model`, `system`, `prompt`, `temperature`, `max_tokens`, `reasoning`, `output_schema`, `max_turns`, `objective`, `key_results`, `tools` and 8 more
             4:19 error missing-field: the objective of state `b` is empty
               say what is to be reached: whoever works on it is told nothing else
             4:35 error several-initials: `b` is a second initial state; the first is `a`
@@ -51,7 +51,7 @@ fn lenient_reading_runs_what_the_original_ran() {
         1:10 warning bad-version: `version` of the file is `3`, which is no version of this format
           write `"2.0"` (until then it is read as `2.0`)
         3:40 warning unknown-field: state `a` has a field `colour`, which means nothing here
-          the fields here are `description`, `is_initial`, `is_final`, `execute`, `execute_module`, `model`, `system`, `prompt`, `temperature`, `max_tokens`, `reasoning`, `output_schema`, `max_turns`, `objective`, `key_results`, `tools` and 6 more (until then it is ignored)
+          the fields here are `description`, `is_initial`, `is_final`, `execute`, `execute_module`, `model`, `system`, `prompt`, `temperature`, `max_tokens`, `reasoning`, `output_schema`, `max_turns`, `objective`, `key_results`, `tools` and 8 more (until then it is ignored)
         4:34 warning several-initials: `b` is a second initial state; the first is `a`
           keep one of them (until then the first counts)
         5:22 warning unknown-state: a transition leaves `zz`, which is no state

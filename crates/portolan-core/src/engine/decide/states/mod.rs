@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::scope::{At, Now, fault};
 use super::walk::Draft;
-use crate::expr::{Expr, Scope};
+use crate::expr::{Expr, Outputs, Scope};
 use crate::graph::{Kind, State, Step, Worker};
 use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Said, Spend, Talk};
 use crate::value::{NodeId, Timestamp};
@@ -77,6 +77,9 @@ pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, now: Now, (used
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk) }, None);
 }
 
+/// So far expressions see back: with all of it, a run would take the square of its length.
+const MAX_HISTORY: usize = 1_000;
+
 /// What a state works on: what the node before it came to, and at the beginning what the run was given.
 fn input(frame: &Frame) -> Arc<Value> {
     let Some(data) = &frame.data else { return Arc::default() };
@@ -95,6 +98,7 @@ fn entered(now: Now, input: Arc<Value>) -> Talk {
         doing: Doing::Asking(Patience::default()),
         failed: Vec::new(),
         before: None,
+        met: None,
     }
 }
 
@@ -158,9 +162,18 @@ impl<'d, 'w> Working<'d, 'w> {
             ("feedback", &feedback),
         ];
         names.extend(output.map(|output| ("output", output)));
-        let outputs = self.frame.data.iter().map(|data| &data.outputs).collect();
+        let outputs: Vec<&Outputs> = self.frame.data.iter().map(|data| &data.outputs).collect();
+        let looks_back = outputs.iter().any(|outputs| outputs.keeps_history()) && self.state.sees_history();
+        let history = looks_back.then(|| outputs[0].history(MAX_HISTORY, |node| self.is_named(node)));
+        names.extend(history.as_ref().map(|history| ("history", history)));
         let bindings = names.clone();
         evaluate(&Scope { outputs, root: None, names, bindings, at: self.now.at, seed: self.now.seed })
+    }
+
+    /// Whether the definition has a node, and no reader of it has put it in.
+    fn is_named(&self, node: &NodeId) -> bool {
+        let step = self.draft.workflow.flow(&self.frame.flow).steps.get(node);
+        step.is_some_and(|step| step.node.kind != Kind::Start && !State::is_chooser(&step.node))
     }
 
     fn eval(&self, expr: &Expr, output: Option<&Value>) -> Result<Option<Value>, Fault> {

@@ -29,7 +29,8 @@ pub(in crate::engine::decide) fn tool_done(
     if !known || settled.iter().any(|(id, _)| id == call) {
         return;
     }
-    working.say(Said::ToolDone { call: call.to_owned(), done: done.clone() });
+    let done = working.stopping(call, done.clone());
+    working.say(Said::ToolDone { call: call.to_owned(), done });
     working.after_tools();
 }
 
@@ -56,6 +57,19 @@ pub(super) fn calls(talk: &Talk) -> Value {
 }
 
 impl Working<'_, '_> {
+    /// What a tool came to, where the definition has the run stop after it.
+    fn stopping(&self, call: &str, done: Done) -> Done {
+        let tools = self.state.tools.iter().map(|tool| tool.value.as_str());
+        let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);
+        let at = asked.and_then(|asked| shown(tools).iter().position(|name| *name == asked.name));
+        let Some(tool) = at.map(|at| &self.state.tools[at].value) else { return done };
+        match done {
+            Done::Output(output) if self.state.breaking.iter().any(|name| name.value == *tool) => Done::Breaks(output),
+            Done::Output(output) if self.state.waiting.iter().any(|name| name.value == *tool) => Done::Waits(output),
+            done => done,
+        }
+    }
+
     /// The model asks for tools. All that can be used are, at once; of the others it is told why not.
     pub(super) fn use_tools(&mut self, calls: &[ToolUse]) {
         self.say(Said::Doing(Doing::Using { settled: Vec::new() }));

@@ -236,3 +236,28 @@ fn an_answer_has_its_schema_and_is_whole() {
         "#]],
     );
 }
+
+#[test]
+fn what_other_states_have_come_to_is_seen_by_those_after_them() {
+    story(
+        "a: check there = $count(history) = 0
+         b: maybe long = $length(output) > 9 | check second = $count(history) = 1 and history[0].key_results_met.there
+         c: set told = $join(history.(state_name & ':' & output), ' ') | set met = history[1].key_results_met | nobody
+         d: check told = shared.told = 'a:one b:two' and shared.met.long = false | nobody
+         a -> b\nb -> c\nc -> d\nd -> end",
+        "says one\nsays two",
+        expect![[r#"
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → accepted: `there`, executed `a`, `b`
+            portolan went on → work on `b`, attempt 1
+                ask model in 2 messages: one
+            portolan heard the model (10 tokens in, 5 out) → accepted: `second`, without `long` (`$length(output) > 9` does not hold), executed `b`, `c`
+            portolan went on → set `told`, set `met`, executed `c`, `d`
+            portolan went on → work on `d`, attempt 1, accepted: `told`, executed `d`, `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "two" (3 attempts, 2 model calls, 0 tools)
+        "#]],
+    );
+}

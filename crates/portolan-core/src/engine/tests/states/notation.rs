@@ -1,6 +1,6 @@
 //! States, each on a line: `name: part | part`, and the ways between them: `a -> b`, `a -label-> b`, where `end` ends.
 //!
-//! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `retries N`,
+//! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `breaking A`, `waiting B`, `retries N`,
 //! `votes N`, `turns N`, `calls N` (model calls), `visits N`, `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`,
 //! `restart`, `best`, `ask`. A line `# few steps` allows four nodes to be executed.
 
@@ -92,6 +92,8 @@ fn state(parts: &str) -> State {
         key_results: Vec::new(),
         work: Worker::Model(Box::default()),
         tools: Vec::new(),
+        breaking: Vec::new(),
+        waiting: Vec::new(),
         max_retries: 1,
         again: Again::Continue,
         exhausted: Exhausted::Fail,
@@ -124,6 +126,8 @@ fn read(state: &mut State, part: &str) {
         "tools" => state.tools = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
         "retries" => state.max_retries = count(),
         "votes" => state.judge.votes = NonZeroU32::new(count()).expect("some"),
+        "breaking" => state.breaking = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
+        "waiting" => state.waiting = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
         "turns" => {
             state.work = Worker::Model(Box::new(Asking { max_turns: NonZeroU32::new(count()), ..Asking::default() }))
         }

@@ -280,3 +280,32 @@ fn what_a_failed_attempt_has_written_is_undone() {
         "#]],
     );
 }
+
+#[test]
+fn a_definition_has_runs_stop_after_tools() {
+    story(
+        "a: tools pay/charge mail/send look/up | breaking pay/charge | waiting mail/send\na -> end",
+        "asks look_up {}; mail_send {}\ndone 1\ndone 2\nanswer \"they said yes\"\nasks pay_charge {}\ndone 3\ngo\nsays all",
+        expect![[r#"
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out), who asks for `look_up` and `mail_send`
+                use look/up {} (call-0-0)
+                use mail/send {} (call-0-1)
+            portolan used the tool of `call-0-0`
+                use mail/send {} (call-0-1)
+            portolan used the tool of `call-0-1` → waits: a tool waits for an answer
+            portolan answered "they said yes"
+                ask model in 5 messages: they said yes
+            portolan heard the model (10 tokens in, 5 out), who asks for `pay_charge`
+                use pay/charge {} (call-1-0)
+            portolan used the tool of `call-1-0` → waits: a tool has stopped the run
+            portolan let it go on
+                ask model in 7 messages: 3
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "all" (1 attempts, 3 model calls, 3 tools)
+        "#]],
+    );
+}

@@ -83,6 +83,7 @@ impl<'r> Maker<'r> {
             doing,
             failed: self.some(|maker| Attempt { output: Arc::new(maker.value(1)), found: maker.some(found) }),
             before: None,
+            met: None,
         }
     }
 

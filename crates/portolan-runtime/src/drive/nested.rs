@@ -1,0 +1,48 @@
+//! A workflow that a model uses as a tool: driven like the run that it belongs to, with the same servers, models and
+//! functions. It is kept nowhere: of a tool, only what it came to is.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use portolan_core::engine::{self, ToolUsed};
+use portolan_core::graph::{State, Workflow};
+use portolan_core::run::{Done, Opening, Run};
+use serde_json::Value;
+
+use super::{Drive, Outcome, Setup};
+
+/// The workflow that is meant by a tool; nothing where it is no workflow.
+pub(super) fn of(workflow: &Workflow, used: &ToolUsed) -> Option<Arc<Workflow>> {
+    workflow.rooted(State::workflow_of(&used.tool)?).map(Arc::new)
+}
+
+/// Runs it to its end. Dropping the future drops all of it.
+pub(super) fn run(workflow: Arc<Workflow>, used: ToolUsed, setup: Setup) -> Pin<Box<dyn Future<Output = Done> + Send>> {
+    Box::pin(async move {
+        let name = workflow.id().clone();
+        let opening = Opening {
+            input: Some(used.arguments.clone()),
+            since: Some(setup.clock.now()),
+            ..Opening::of(name.clone())
+        };
+        let opened = setup.pace.take(false, || engine::open(&workflow, &opening));
+        let run = match opened {
+            Ok(changes) => Run::fold(&changes).expect("what `open` decides begins a journal"),
+            Err(refusal) => return Done::Failed(refusal.message),
+        };
+        // Whoever watches, pauses and steps does so with the run that uses it.
+        let setup = Setup { watch: None, control: None, ..setup };
+        let mut drive = Drive::new(workflow, run, setup, None);
+        match drive.until_over().await {
+            Ok(Outcome::Done(output)) => Done::Output(output.unwrap_or_else(|| Arc::new(Value::Null))),
+            Ok(Outcome::Failed(fault)) => {
+                Done::Failed(format!("`{name}` failed at `{}`: {}", fault.node, fault.message))
+            }
+            Ok(Outcome::Cancelled) => Done::Failed(format!("`{name}` was cancelled")),
+            Ok(Outcome::Waiting(node)) => Done::Failed(format!(
+                "`{name}` waits at `{node}` for somebody, and a tool cannot wait; nothing came of it"
+            )),
+            Err(error) => Done::Failed(error.message),
+        }
+    })
+}

@@ -1,0 +1,277 @@
+//! A model that is asked by a program, with tools: for functions that work on states, and for whoever needs no workflow.
+//!
+//! ```
+//! use portolan_runtime::models::Setup;
+//! use portolan_runtime::schemars::{self, JsonSchema};
+//! use portolan_runtime::states::{Assistant, Cast, Functions};
+//! use serde::Deserialize;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! # let project = folder.path();
+//! /// What is looked for.
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Look {
+//!     /// The words.
+//!     words: Vec<String>,
+//! }
+//!
+//! let answers = "- tool_calls: [{name: look, arguments: {words: [maps]}}]\n- text: Found\n";
+//! std::fs::write(project.join("answers.yaml"), answers)?;
+//! let functions = Functions::default()
+//!     .typed("look", "Looks for words", |look: Look| async move { Ok(look.words.len()) })?;
+//! let cast = Cast::of(Setup::of(project)).usually(Some("scripted:answers.yaml".into()));
+//!
+//! let assistant = Assistant::new(cast).functions(functions);
+//! let answered = assistant.run_with_tools("You are a librarian.", "Look for maps").await?;
+//! assert_eq!(answered.text, "Found");
+//! assert_eq!((answered.spend.model_calls, answered.spend.tool_calls), (2, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use portolan_core::chat::{Answer, Arguments, Finish, Message, Request, Role, Settings, Unanswered, shown};
+use portolan_core::engine::ToolUsed;
+use portolan_core::run::{Done, FramePath, Spend};
+use serde_json::{Number, Value};
+
+use super::tools::{self, Offered};
+use super::{Cast, Functions};
+use crate::clock::Clock;
+use crate::tools::Tools;
+
+/// How often a model is asked where nothing else is said.
+const TURNS: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
+/// How much chance there is in its answers where nothing else is said, in hundredths.
+const TEMPERATURE: f64 = 0.7;
+/// The longest text of a tool that a model is given back, in bytes.
+const MAX_TOOL_TEXT: usize = 64 << 10;
+
+/// A model, its settings, and the tools that it may use.
+#[derive(Clone)]
+pub struct Assistant {
+    cast: Cast,
+    functions: Functions,
+    tools: Arc<Tools>,
+    offered: Option<Vec<String>>,
+    model: Option<String>,
+    settings: Settings,
+    turns: NonZeroU32,
+    name: String,
+}
+
+/// What a model has said in the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// Its last message; empty where it said nothing.
+    pub text: String,
+    /// The whole conversation.
+    pub messages: Vec<Arc<Message>>,
+    /// What it took.
+    pub spend: Spend,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// The model does not answer, or there is no such model or tool.
+    Unanswered(Unanswered),
+    /// It was asked as often as it may be, and still uses tools.
+    Turns(Box<Answered>),
+    /// Its answer is not whole: it was cut off, or kept back.
+    Cut(Box<Answered>),
+    /// A tool stops whoever uses it, or waits for an answer. The conversation lacks its result, and those of the tools
+    /// after it.
+    Tool {
+        /// The tool.
+        tool: String,
+        /// What it came to.
+        output: Arc<Value>,
+        /// Whether somebody will answer it.
+        waits: bool,
+        /// The conversation so far.
+        so_far: Box<Answered>,
+    },
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stop::Unanswered(why) => f.write_str(&why.message),
+            Stop::Turns(so_far) => {
+                let calls = so_far.spend.model_calls;
+                write!(f, "the model was asked {calls} times and still uses tools; allow it more turns")
+            }
+            Stop::Cut(_) => f.write_str("the answer of the model is not whole; allow it more tokens"),
+            Stop::Tool { tool, waits: false, .. } => write!(f, "the tool `{tool}` stops; go on with its conversation"),
+            Stop::Tool { tool, waits: true, .. } => {
+                write!(f, "the tool `{tool}` waits for an answer; go on with its conversation")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl Assistant {
+    /// The usual model of a cast, without tools.
+    pub fn new(cast: Cast) -> Assistant {
+        Assistant {
+            cast,
+            functions: Functions::default(),
+            tools: Arc::new(Tools::default()),
+            offered: None,
+            model: None,
+            settings: Settings { temperature: Number::from_f64(TEMPERATURE), ..Settings::default() },
+            turns: TURNS,
+            name: "assistant".to_owned(),
+        }
+    }
+
+    /// The same with functions in Rust; all of their tools are offered where [`Assistant::offering`] does not choose.
+    #[must_use]
+    pub fn functions(self, functions: Functions) -> Assistant {
+        Assistant { functions, ..self }
+    }
+
+    /// The same with the tools of servers, of which those are offered that [`Assistant::offering`] names as `server/tool`.
+    #[must_use]
+    pub fn tools(self, tools: Arc<Tools>) -> Assistant {
+        Assistant { tools, ..self }
+    }
+
+    /// The same with these tools and no others.
+    #[must_use]
+    pub fn offering<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Assistant {
+        Assistant { offered: Some(names.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// The same with another model, as `provider:name`.
+    #[must_use]
+    pub fn model(self, name: &str) -> Assistant {
+        Assistant { model: Some(name.to_owned()), ..self }
+    }
+
+    /// The same with other settings; without, the temperature is 0.7.
+    #[must_use]
+    pub fn settings(self, settings: Settings) -> Assistant {
+        Assistant { settings, ..self }
+    }
+
+    /// The same, asked at most so often for one answer, its tools between; without, ten times.
+    #[must_use]
+    pub fn turns(self, turns: NonZeroU32) -> Assistant {
+        Assistant { turns, ..self }
+    }
+
+    /// The same under a name, by which written answers are chosen.
+    #[must_use]
+    pub fn named(self, name: &str) -> Assistant {
+        Assistant { name: name.to_owned(), ..self }
+    }
+
+    /// Asks once. The tools are offered, and not used.
+    ///
+    /// # Errors
+    /// The model does not answer, or a tool is not known.
+    pub async fn chat(&self, messages: &[Arc<Message>]) -> Result<Answer, Unanswered> {
+        let offered = self.offered();
+        let specs = self.there().specs(&offered).await?;
+        let request = Request {
+            model: self.model.clone(),
+            messages: Arc::new(messages.to_vec()),
+            tools: Arc::new(offered),
+            settings: self.settings.clone(),
+            answer_schema: None,
+        };
+        self.cast.ask_for(&request, &self.name, true, &specs).await
+    }
+
+    /// Asks until the model answers without asking for tools, and uses those that it asks for.
+    ///
+    /// # Errors
+    /// What stopped it, with the conversation so far.
+    pub async fn run_with_tools(&self, system: &str, user: &str) -> Result<Answered, Stop> {
+        let begin = [Message::text(Role::System, system), Message::text(Role::User, user)];
+        self.go_on(begin.into_iter().map(Arc::new).collect()).await
+    }
+
+    /// The same from within a conversation.
+    ///
+    /// # Errors
+    /// As for [`Assistant::run_with_tools`].
+    pub async fn go_on(&self, messages: Vec<Arc<Message>>) -> Result<Answered, Stop> {
+        let mut so_far = Answered { text: String::new(), messages, spend: Spend::default() };
+        for _ in 0..self.turns.get() {
+            let answer = self.chat(&so_far.messages).await.map_err(Stop::Unanswered)?;
+            so_far.spend = so_far.spend.and(Spend { model_calls: 1, ..Spend::of_answer(&answer) });
+            so_far.text = answer.message.content.clone().unwrap_or_default();
+            let message = Arc::new(answer.message);
+            so_far.messages.push(message.clone());
+            match answer.finish {
+                Finish::Length | Finish::Filtered => return Err(Stop::Cut(Box::new(so_far))),
+                _ if message.tool_calls.is_empty() => return Ok(so_far),
+                _ => self.use_all(&message, &mut so_far).await?,
+            }
+        }
+        Err(Stop::Turns(Box::new(so_far)))
+    }
+
+    /// Uses the tools of a message, one after the other.
+    async fn use_all(&self, message: &Message, so_far: &mut Answered) -> Result<(), Stop> {
+        let offered = self.offered();
+        let names = shown(offered.iter().map(String::as_str));
+        for call in &message.tool_calls {
+            so_far.spend.tool_calls += 1;
+            let tool = names.iter().position(|name| *name == call.name).map(|at| offered[at].as_str());
+            let done = match (tool, &call.arguments) {
+                (None, _) => Done::Failed(format!("there is no tool `{}`", call.name)),
+                (_, Arguments::Text(_)) => Done::Failed("the arguments are no JSON".to_owned()),
+                (Some(tool), Arguments::Json(arguments)) => self.use_one(tool, &call.id, arguments).await,
+            };
+            let text = match done {
+                Done::Output(output) => text_of(&output),
+                Done::Failed(why) => format!("Error: {why}"),
+                Done::Breaks(ref output) | Done::Waits(ref output) => {
+                    let (tool, waits) = (call.name.clone(), matches!(done, Done::Waits(_)));
+                    let so_far = Box::new(so_far.clone());
+                    return Err(Stop::Tool { tool, output: output.clone(), waits, so_far });
+                }
+            };
+            let end = text.floor_char_boundary(MAX_TOOL_TEXT.min(text.len()));
+            so_far.messages.push(Arc::new(Message::of_tool(&call.id, &text[..end])));
+        }
+        Ok(())
+    }
+
+    async fn use_one(&self, tool: &str, call: &str, arguments: &Arc<Value>) -> Done {
+        let used = ToolUsed {
+            frame: FramePath::default(),
+            node: self.name.as_str().into(),
+            since: 0,
+            call: call.to_owned(),
+            flow: self.name.as_str().into(),
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+        };
+        tools::perform(&used, &self.tools, &self.functions, &Clock::System).await
+    }
+
+    fn offered(&self) -> Vec<String> {
+        let all = || self.functions.specs().map(|spec| spec.name.clone()).collect();
+        self.offered.clone().unwrap_or_else(all)
+    }
+
+    fn there(&self) -> Offered<'_> {
+        Offered { tools: &self.tools, workflow: None, functions: &self.functions }
+    }
+}
+
+/// What a tool came to as a model reads it: a text as it is, anything else as JSON.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
