@@ -164,7 +164,7 @@ fn the_loop_of_the_catalogue_goes_round_until_the_task_is_done_or_no_cycle_is_le
     let answers = |last: &str| {
         let act = |json: &str| format!("- {{for: act, json: {json}}}\n");
         let no = act("{done: false, result: Nobody answers}");
-        project.write("answers.yaml", &format!("{CYCLE}{no}{CYCLE}{}", act(last)));
+        project.write("answers.yaml", format!("{CYCLE}{no}{CYCLE}{}", act(last)));
     };
     answers("{done: true, result: There is time}");
     let said = project.says("run ooda task=Hurry max_cycles=2 --model scripted:answers.yaml");
@@ -194,7 +194,7 @@ states:
 transitions: { plan: done }
 ",
     );
-    project.write("answers.yaml", &format!("{CYCLE}- {{for: act, json: {{done: true, result: All of it}}}}\n"));
+    project.write("answers.yaml", format!("{CYCLE}- {{for: act, json: {{done: true, result: All of it}}}}\n"));
     let said = project.says("run w.yaml topic=maps --model scripted:answers.yaml");
     assert!(said.starts_with("\"All of it\"\n"), "{said}");
 }
