@@ -64,6 +64,8 @@ pub(crate) struct Setup {
     pub trace: TraceContext,
     /// How long steps have taken lately, of all runs.
     pub pace: Arc<Pace>,
+    /// Whether states are left to whoever has their models: nobody here is asked to work on them.
+    pub leaves_states: bool,
 }
 
 /// What a run has come to.
@@ -162,6 +164,7 @@ impl<'d> Drive<'d> {
                     }
                 }
                 Effect::Instruct { .. } | Effect::Ask { .. } => {}
+                Effect::Complete(_) | Effect::Use(_) | Effect::Work(_) if self.setup.leaves_states => {}
                 // Checks of an agent's work are performed where it is reported.
                 Effect::Perform(work) if !self.is_of_state(&work.id.frame) => {}
                 effect => self.begin(effect),

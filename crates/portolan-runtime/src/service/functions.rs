@@ -237,7 +237,7 @@ impl Service {
             (watch, other) => watch.or(other),
         };
         let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
-        (Setup { tools, workers, clock, seed, watch, control, trace, pace }, tracing)
+        (Setup { tools, workers, clock, seed, watch, control, trace, pace, leaves_states: false }, tracing)
     }
 }
 
@@ -280,6 +280,8 @@ impl Service {
         let definition = held.definition.clone();
         let how = How::with(self.tools_of(&definition));
         let (setup, tracing) = self.setup(&definition.workflow, how, id.as_ref());
+        // Whoever moves a run on has no models: `portolan runs resume` has.
+        let setup = Setup { leaves_states: true, ..setup };
         let run = held.run.clone();
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, Some(Keep::Held(self, held)));
         let outcome = drive.until_over().await;

@@ -198,3 +198,26 @@ transitions: { plan: done }
     let said = project.says("run w.yaml topic=maps --model scripted:answers.yaml");
     assert!(said.starts_with("\"All of it\"\n"), "{said}");
 }
+
+#[test]
+fn an_answer_of_a_person_leaves_states_to_whoever_has_their_models() {
+    let project = Project::new();
+    project.write(
+        "w.yaml",
+        "
+objective: a greeting
+states:
+  ask: { ask: Which?, options: { loud: Loud, quiet: Quiet } }
+  greet: { objective: Greet, is_final: true }
+transitions: { ask: greet }
+",
+    );
+    project.write("answers.yaml", "- text: HELLO\n");
+    let said = project.says("run w.yaml --model scripted:answers.yaml");
+    assert!(said.ends_with("exit: 4\n"), "{said}");
+    let run = newest(&project);
+    let said = project.says(&format!("runs answer {run} loud"));
+    assert!(said.ends_with("exit: 0\n") && !said.contains("which model"), "{said}");
+    let said = project.says(&format!("runs resume {run} --model scripted:answers.yaml"));
+    assert!(said.starts_with("\"HELLO\"\n"), "{said}");
+}
