@@ -81,7 +81,7 @@ async fn no_op(states: u64, store: StoreAt, kept: bool, last: &str) -> Duration 
     let finished = service.call_function(call).await.expect("it runs");
     let took = began.elapsed();
     assert!(matches!(finished.outcome, Outcome::Waiting(_)), "{:?}", finished.outcome);
-    assert_eq!(finished.executed, states);
+    assert!(finished.executed >= states, "{} of {states}", finished.executed);
     took
 }
 

@@ -9,6 +9,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod eval;
+mod export;
 mod flow;
 mod guard;
 mod hook;
@@ -94,6 +95,7 @@ enum Verb {
     Guard(guard::Guard),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
+    Export(export::Export),
     Demo(demo::Demo),
     Completions(completions::Completions),
 }
@@ -230,6 +232,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Guard(args) => guard::run(args),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),
+        Verb::Export(args) => export::run(&args, &cli.common),
         Verb::Demo(args) => demo::run(&args, &cli.common),
         Verb::Completions(args) => completions::run(&args, &cli.common),
     };

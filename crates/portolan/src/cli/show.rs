@@ -85,18 +85,7 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
     };
     let one = matches!(args.diagram, Some(Diagram::Mermaid | Diagram::Dot));
     if shown.is_empty() || (one && shown.len() > 1) {
-        let (code, message) = match &args.tool {
-            Some(name) => ("unknown_tool", format!("there is no tool `{}` that could be drawn", clip(name))),
-            None if shown.is_empty() => ("unknown_tool", format!("no tool of `{}` can be drawn", path.display())),
-            None => ("tool_required", format!("`{}` has {} tools", path.display(), tools.len())),
-        };
-        let near = args.tool.as_ref().and_then(|name| closest(name, names.iter().copied()));
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if names.is_empty() => "`portolan check` says what is wrong with it".to_owned(),
-            None => format!("name one with `--tool`: {}", list(&names)),
-        };
-        return Err(ServiceError::refused(code, message, help).into());
+        return Err(no_such_tool(&names, args.tool.as_deref(), path).into());
     }
     let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram)).collect();
     if output.is_json() {
@@ -112,6 +101,21 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
         output.remark(noted(&args.workflow, faults));
     }
     Ok(Exit::Done)
+}
+
+fn no_such_tool(names: &[&str], wanted: Option<&str>, path: &Path) -> ServiceError {
+    let (code, message) = match wanted {
+        Some(name) => ("unknown_tool", format!("there is no tool `{}` that could be drawn", clip(name))),
+        None if names.is_empty() => ("unknown_tool", format!("no tool of `{}` can be drawn", path.display())),
+        None => ("tool_required", format!("`{}` has {} tools", path.display(), names.len())),
+    };
+    let near = wanted.and_then(|name| closest(name, names.iter().copied()));
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => "`portolan check` says what is wrong with it".to_owned(),
+        None => format!("name one with `--tool`: {}", list(names)),
+    };
+    ServiceError::refused(code, message, help)
 }
 
 fn tool_json(tool: &Workflow, drawn: &str) -> Value {
@@ -147,7 +151,7 @@ fn remark_on_faults(output: &Output, strict: &Library, id: &str) -> anyhow::Resu
 }
 
 /// The one workflow at a path.
-fn one_file(path: &Path) -> Result<(Vec<PathBuf>, String), ServiceError> {
+pub(super) fn one_file(path: &Path) -> Result<(Vec<PathBuf>, String), ServiceError> {
     let files = files_at(path)?;
     let [file] = files.as_slice() else {
         let ids: Vec<&str> = files.iter().map(|file| file.id.as_str()).collect();
@@ -160,8 +164,10 @@ fn one_file(path: &Path) -> Result<(Vec<PathBuf>, String), ServiceError> {
     Ok((vec![file.path.clone()], file.id.clone()))
 }
 
-fn unknown(library: &Library, id: &str) -> ServiceError {
-    if id.contains(['/', '\\']) || Path::new(id).extension().is_some_and(|extension| extension == "json") {
+pub(super) fn unknown(library: &Library, id: &str) -> ServiceError {
+    if id.contains(['/', '\\'])
+        || Path::new(id).extension().is_some_and(|ending| ["json", "yaml", "yml"].iter().any(|known| ending == *known))
+    {
         let message = format!("there is no file `{}`", clip(id));
         return ServiceError::failed("unreadable", message, "check the path, or name a workflow by its id");
     }

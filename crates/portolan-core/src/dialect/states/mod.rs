@@ -20,11 +20,14 @@
 
 mod lower;
 mod nodes;
+mod original;
 mod results;
 mod state;
 mod syntax;
 mod values;
 mod ways;
+
+pub use original::beyond_original;
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;

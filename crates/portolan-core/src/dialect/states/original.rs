@@ -1,0 +1,79 @@
+//! What of a file fsm-agent-flow itself would not read as it is meant: it passes over fields that it does not know.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::source::{Tree, TreeKind};
+
+const FILE: [&str; 5] = ["version", "objective", "states", "transitions", "graph_layout"];
+const STATE: [&str; 7] =
+    ["objective", "key_results", "tools", "max_retries", "is_initial", "is_final", "execute_module"];
+const KEY_RESULT: [&str; 3] = ["name", "description", "check"];
+
+/// What fsm-agent-flow, version 2.0, makes something else of, as warnings.
+pub fn beyond_original(tree: &Tree) -> Vec<Diagnostic> {
+    let mut found = Found::default();
+    found.fields(tree, &FILE);
+    for entry in tree.get("states").and_then(Tree::entries).into_iter().flatten() {
+        found.state(&entry.key.value, &entry.value);
+    }
+    for entry in tree.get("transitions").and_then(Tree::entries).into_iter().flatten() {
+        if entry.value.get("choose").is_some_and(|choose| choose.entries().is_some()) {
+            let what =
+                format!("the transition of `{}` is computed, and it would look for a branch", clip(&entry.key.value));
+            found.warn(what, &entry.value);
+        }
+    }
+    if !found.own.is_empty() {
+        let own: Vec<&str> = found.own.iter().map(String::as_str).collect();
+        found.warn(format!("it passes over what it does not know: {}", list(&own)), tree);
+    }
+    found.warnings
+}
+
+#[derive(Default)]
+struct Found {
+    own: BTreeSet<String>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Found {
+    fn warn(&mut self, message: String, at: &Tree) {
+        let fault = Diagnostic::warning("beyond-original", format!("fsm-agent-flow: {message}")).at(at.head());
+        self.warnings.push(fault.help("run it with Portolan, or write it with the fields of the original"));
+    }
+
+    fn fields(&mut self, tree: &Tree, known: &[&str]) {
+        let own = tree.entries().into_iter().flatten().map(|entry| entry.key.value.as_str());
+        self.own.extend(own.filter(|name| !known.contains(name)).map(clip));
+    }
+
+    fn state(&mut self, name: &str, state: &Tree) {
+        self.fields(state, &STATE);
+        if state.get("objective").is_none() {
+            self.warn(format!("the state `{}` has no objective, which it needs", clip(name)), state);
+        }
+        let Some(TreeKind::Array(results)) = state.get("key_results").map(|results| &results.kind) else { return };
+        for result in results {
+            self.fields(result, &KEY_RESULT);
+            let of = result.get("name").and_then(Tree::as_str).unwrap_or_default();
+            if result.get("description").is_none() {
+                self.warn(
+                    format!("the key result `{}` of `{}` has no description, which it needs", clip(of), clip(name)),
+                    result,
+                );
+            }
+            match result.get("check").map(|check| &check.kind) {
+                Some(TreeKind::String(_)) => {}
+                Some(TreeKind::Object(_)) => {
+                    self.warn(
+                        format!("the check of `{}` of `{}` is no Python, and would fail", clip(of), clip(name)),
+                        result,
+                    );
+                }
+                _ => self
+                    .warn(format!("`{}` of `{}` would count as met: it judges nothing", clip(of), clip(name)), result),
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A Cargo project that runs a workflow with the crates of Portolan.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Kind, Worker, Workflow};
+
+/// What runs a workflow that is called like a function.
+const FUNCTION: &str = include_str!("function.txt");
+/// What leads somebody through any other.
+const LED: &str = include_str!("led.txt");
+
+/// Its package, and what that needs.
+const MANIFEST: &str = include_str!("manifest.txt");
+
+/// What of a project depends on where it is written.
+#[derive(Clone, Debug)]
+pub struct Crates<'c> {
+    /// The folder in which the sources of the crates lie; nothing where Cargo finds them by their version.
+    pub sources: Option<&'c str>,
+    /// Their version.
+    pub version: &'c str,
+}
+
+/// The files of a Cargo project that runs a workflow: their paths from its root, and their texts. `bundle` is the text of
+/// the definition with all that it runs; `files` are the names and texts of the definitions, where an agent is led
+/// through them.
+///
+/// Texts of the definition are data of these files: none of them is pasted into code.
+pub fn rust_project(
+    workflow: &Workflow,
+    bundle: &str,
+    files: &[(String, String)],
+    crates: &Crates<'_>,
+) -> Vec<(String, String)> {
+    let name = package(workflow.id().as_str());
+    let mut project = vec![("Cargo.toml".to_owned(), manifest(&name, crates))];
+    if workflow.root().program.is_some() {
+        project.push(("definition.json".to_owned(), bundle.to_owned()));
+        project.push(("src/main.rs".to_owned(), FUNCTION.to_owned()));
+        project.push(("src/functions.rs".to_owned(), functions(workflow)));
+    } else {
+        let file = |name: &str| {
+            format!("    ({}, include_str!({})),\n", literal(name), literal(&format!("../workflows/{name}")))
+        };
+        let names: String = files.iter().map(|(name, _)| file(name)).collect();
+        let main = LED.replacen("@@ID@@", &literal(workflow.id().as_str()), 1);
+        project.push(("src/main.rs".to_owned(), main.replacen("@@FILES@@", &names, 1)));
+        project.extend(files.iter().map(|(name, text)| (format!("workflows/{name}"), text.clone())));
+    }
+    project
+}
+
+/// A text as a literal of Rust, and of TOML where it has no character that must be escaped.
+fn literal(text: &str) -> String {
+    format!("{text:?}")
+}
+
+fn manifest(name: &str, crates: &Crates<'_>) -> String {
+    let place = |krate: &str| match crates.sources {
+        // A path in TOML is a text like those of JSON.
+        Some(sources) => format!("{{ path = {} }}", serde_json::Value::from(format!("{sources}/{krate}"))),
+        None => format!("\"{}\"", crates.version),
+    };
+    let manifest = MANIFEST.replacen("@@NAME@@", name, 1);
+    manifest.replacen("@@CORE@@", &place("portolan-core"), 1).replacen("@@RUNTIME@@", &place("portolan-runtime"), 1)
+}
+
+/// A name that Cargo takes for a package.
+fn package(id: &str) -> String {
+    let plain: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    format!("{}-workflow", plain.trim_matches('-')).trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_owned()
+}
+
+/// What is to be written in Rust: functions that work on states, and tools that are neither of a server nor workflows.
+fn functions(workflow: &Workflow) -> String {
+    let (mut works, mut tools) = (BTreeSet::new(), BTreeSet::new());
+    for step in workflow.flows().flat_map(|(_, flow)| flow.steps.values()) {
+        let Kind::State(state) = &step.node.kind else { continue };
+        if let Worker::Function(name) = &state.work {
+            works.insert(name.value.as_str());
+        }
+        let own = state.tools.iter().map(|tool| tool.value.as_str());
+        tools.extend(own.filter(|tool| !tool.contains('/') && !tool.contains(':') && !tool.starts_with("shared_")));
+    }
+    let mut text = "//! What the workflow needs in Rust.\n\n".to_owned();
+    if works.is_empty() && tools.is_empty() {
+        text.push_str(
+            "use portolan_runtime::states::{FunctionError, Functions};\n\n/// Nothing: it names no function.\n\
+             pub(crate) fn functions() -> Result<Functions, FunctionError> {\n    Ok(Functions::default())\n}\n",
+        );
+        return text;
+    }
+    let mut taken = BTreeSet::new();
+    let mut bodies = String::new();
+    let mut registered = String::new();
+    for name in &works {
+        let rust = identifier(name, &mut taken);
+        bodies.push_str(&work(name, &rust));
+        registered.push_str(&format!("    let functions = functions.working({}, {rust});\n", literal(name)));
+    }
+    for name in &tools {
+        let rust = identifier(name, &mut taken);
+        bodies.push_str(&tool(name, &rust));
+        registered.push_str(&format!("    let functions = functions.typed({0}, {0}, {rust})?;\n", literal(name)));
+    }
+    text.push_str(&imports(!works.is_empty(), !tools.is_empty()));
+    text.push_str(&format!(
+        "/// The functions, by the names that the workflow has for them.\npub(crate) fn functions() -> Result<Functions, FunctionError> {{\n    \
+         let functions = Functions::default();\n{registered}    Ok(functions)\n}}\n{bodies}"
+    ));
+    text
+}
+
+/// What the functions use, as far as there are such.
+fn imports(works: bool, tools: bool) -> String {
+    let mut text = String::new();
+    if works {
+        text.push_str("use portolan_core::engine::FunctionUse;\n");
+    }
+    if tools {
+        text.push_str("use portolan_runtime::schemars::{self, JsonSchema};\n");
+    }
+    let made = if works { ", Made" } else { "" };
+    text.push_str(&format!("use portolan_runtime::states::{{FunctionError, Functions{made}}};\n"));
+    if tools {
+        text.push_str("use serde::Deserialize;\nuse serde_json::Value;\n");
+        text.push_str(ARGUMENTS);
+    }
+    text.push('\n');
+    text
+}
+
+const ARGUMENTS: &str = "\n/// What a tool takes: give each its own type, and models are shown its fields.\n\
+    #[derive(Debug, Deserialize, JsonSchema)]\nstruct Arguments {}\n";
+
+fn work(name: &str, rust: &str) -> String {
+    let message = literal(&format!("the function `{name}` is not written yet; write it in src/functions.rs"));
+    format!(
+        "\nasync fn {rust}(work: FunctionUse) -> Result<Made, FunctionError> {{\n    let _ = work.input;\n    \
+         Err(FunctionError::new({message}))\n}}\n"
+    )
+}
+
+fn tool(name: &str, rust: &str) -> String {
+    let message = literal(&format!("the tool `{name}` is not written yet; write it in src/functions.rs"));
+    format!(
+        "\nasync fn {rust}(arguments: Arguments) -> Result<Value, FunctionError> {{\n    let _ = arguments;\n    \
+         Err(FunctionError::new({message}))\n}}\n"
+    )
+}
+
+/// A name of its own that Rust takes for a function.
+fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    // No keyword has such a beginning, and no digit stands first.
+    let plain = format!("do_{plain}");
+    let mut unique = plain.clone();
+    for nth in 2.. {
+        if taken.insert(unique.clone()) {
+            break;
+        }
+        unique = format!("{plain}_{nth}");
+    }
+    unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_and_are_none_of_the_language() {
+        let mut taken = BTreeSet::new();
+        let names = ["fn", "a-b", "a_b", "A b", "9", "é"].map(|name| identifier(name, &mut taken));
+        assert_eq!(names, ["do_fn", "do_a_b", "do_a_b_2", "do_a_b_3", "do_9", "do__"]);
+        assert_eq!(["Bug-Fix", "9é", "--"].map(package), ["bug-fix-workflow", "workflow", "workflow"]);
+    }
+}

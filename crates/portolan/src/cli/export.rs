@@ -1,0 +1,209 @@
+//! `portolan export`: a definition in another spelling, or as a program of somebody else.
+
+use std::fs;
+use std::io::ErrorKind as Trouble;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::{Strictness, beyond_original};
+use portolan_core::present::{self, Crates, rust_project};
+use portolan_core::source::{Source, Spelling, convert, parse};
+use portolan_runtime::catalog;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::library::{Library, read_definition};
+use portolan_runtime::service::{ErrorKind, ServiceError};
+use serde_json::json;
+
+use super::check::{draw_findings, drawn, is_graph, refuse};
+use super::output::{one_line, plain};
+use super::show::{one_file, unknown};
+use super::{Common, Exit, Output};
+
+/// Write a definition in another spelling, or as a program.
+///
+/// Example: portolan export bug-fix --to langgraph --out bug_fix.py
+#[derive(Args)]
+pub(super) struct Export {
+    /// A file of a workflow or of a graph; for programs also the id of a workflow of the project or the catalogue.
+    #[arg(value_name = "FILE|ID")]
+    workflow: String,
+    /// Into what.
+    #[arg(long, value_enum, value_name = "KIND")]
+    to: Kind,
+    /// Which tool of a graph file; it may be left out where there is only one.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// The file to write, of a Cargo project the folder [default: standard output].
+    #[arg(long, value_name = "FILE|DIR", required_if_eq("to", "rust"))]
+    out: Option<PathBuf>,
+    /// Replace what is there already.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// For a Cargo project: the folder in which the sources of Portolan's crates lie.
+    #[arg(long, value_name = "DIR")]
+    crates: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// The same definition in JSON.
+    Json,
+    /// The same definition in YAML.
+    Yaml,
+    /// A module of Python that builds a LangGraph graph, whose nodes ask Portolan.
+    Langgraph,
+    /// A Cargo project that runs the workflow with the crates of Portolan.
+    Rust,
+}
+
+pub(super) fn run(args: &Export, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let text = match args.to {
+        Kind::Json => spelled(&output, args, Spelling::Json)?,
+        Kind::Yaml => spelled(&output, args, Spelling::Yaml)?,
+        Kind::Langgraph => program(&output, args, common)?.map(|program| {
+            let around = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+            let place = program.file.map(|file| from(around, &file).to_string_lossy().into_owned());
+            present::langgraph(&program.definition.workflow, place.as_deref())
+        }),
+        Kind::Rust => {
+            let Some(program) = program(&output, args, common)? else { return Ok(Exit::InvalidDefinition) };
+            return project(&output, args, &program);
+        }
+    };
+    let Some(text) = text else { return Ok(Exit::InvalidDefinition) };
+    match &args.out {
+        Some(path) => {
+            written(path, &text, args.force)?;
+            output.remark(format!("wrote {}", path.display()));
+        }
+        None if output.is_json() => output.json(&json!({ "text": text }))?,
+        None => output.line(text.trim_end())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The same document in the other spelling; nothing where it has faults, which are shown.
+fn spelled(output: &Output, args: &Export, spelling: Spelling) -> anyhow::Result<Option<String>> {
+    let path = Path::new(&args.workflow);
+    let source = read_definition(path)?;
+    let text = match convert(&source, spelling) {
+        Ok(text) => text,
+        Err(faults) => {
+            faulty(output, &source, &faults);
+            return Ok(None);
+        }
+    };
+    if spelling == Spelling::Json
+        && let (Some(tree), _) = parse(&source)
+        && tree.get("states").is_some()
+    {
+        faulty(output, &source, &beyond_original(&tree));
+    }
+    Ok(Some(text))
+}
+
+fn faulty(output: &Output, source: &Source, faults: &[Diagnostic]) {
+    for fault in faults {
+        output.remark(drawn(source, fault, output.has_error_colour()));
+    }
+}
+
+/// A definition that is made a program, and the file that it stands in.
+struct Program {
+    definition: Arc<Definition>,
+    file: Option<PathBuf>,
+}
+
+/// What is exported; nothing where it has faults, which are shown.
+fn program(output: &Output, args: &Export, common: &Common) -> anyhow::Result<Option<Program>> {
+    let (project, path) = (common.project()?, Path::new(&args.workflow));
+    if is_graph(path) {
+        let library = Library::new(&project, &[], Strictness::Strict)?;
+        let loaded = match Graphs::unserved(path, &library, Strictness::Strict) {
+            Ok(loaded) => loaded,
+            Err(OpenError::Faulty(faulty)) => {
+                draw_findings(output, &args.workflow, &faulty.findings)?;
+                return Ok(None);
+            }
+            Err(OpenError::Failed(error)) => return Err(error.into()),
+        };
+        let definition = loaded.function(args.tool.as_deref())?.clone();
+        return Ok(Some(Program { definition, file: Some(path.to_owned()) }));
+    }
+    let (given, id) = if path.exists() { one_file(path)? } else { (Vec::new(), args.workflow.clone()) };
+    let library = Library::new(&project, &given, Strictness::Strict)?;
+    if given.is_empty() && library.path(&id).is_none() && catalog::workflow(&id).is_none() {
+        return Err(unknown(&library, &id).into());
+    }
+    match library.definition(&id) {
+        Ok(definition) => Ok(Some(Program { definition, file: given.into_iter().next() })),
+        Err(error) if error.kind == ErrorKind::InvalidDefinition => {
+            refuse(output, &library, &id, &error)?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes a Cargo project.
+fn project(output: &Output, args: &Export, program: &Program) -> anyhow::Result<Exit> {
+    let bundle = &program.definition.bundle;
+    if !bundle.activities.is_empty() {
+        let message = format!("`{}` consists of several files", args.workflow);
+        let help = "put its activities into one file first, or export it to LangGraph";
+        return Err(ServiceError::refused("several_files", message, help).into());
+    }
+    let folder = args.out.as_deref().unwrap_or(Path::new("."));
+    let is_used = fs::read_dir(folder).is_ok_and(|mut inside| inside.next().is_some());
+    if is_used && !args.force {
+        let message = format!("the folder `{}` is not empty", folder.display());
+        return Err(ServiceError::refused("exists", message, "name another folder, or say `--force`").into());
+    }
+    let sources = args.crates.as_deref().map(|sources| sources.canonicalize().unwrap_or_else(|_| sources.to_owned()));
+    let sources = sources.as_deref().map(Path::to_string_lossy);
+    let crates = Crates { sources: sources.as_deref(), version: env!("CARGO_PKG_VERSION") };
+    let files: Vec<(String, String)> = bundle.workflows.iter().map(|(id, text)| named(id, text)).collect();
+    for (path, text) in rust_project(&program.definition.workflow, &bundle.text(), &files, &crates) {
+        let path = folder.join(path);
+        path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unwritable(&path, &error))?;
+        written(&path, &text, true)?;
+    }
+    output.remark(format!("wrote {}", folder.display()));
+    Ok(Exit::Done)
+}
+
+/// A definition as a file: its ending says how it is spelt.
+fn named(id: &str, text: &str) -> (String, String) {
+    let ending = if text.trim_start().starts_with('{') { "json" } else { "yaml" };
+    (format!("{id}.{ending}"), text.to_owned())
+}
+
+/// A path as it is reached from a folder: below it where it lies there, else in full.
+fn from(folder: &Path, path: &Path) -> PathBuf {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let path = whole(path);
+    path.strip_prefix(whole(folder)).map(Path::to_owned).unwrap_or(path)
+}
+
+fn written(path: &Path, text: &str, force: bool) -> Result<(), ServiceError> {
+    let mut options = fs::File::options();
+    let opened = options.write(true).create(true).truncate(true).create_new(!force).open(path);
+    let written = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        Trouble::AlreadyExists => {
+            let message = format!("`{}` is there already", path.display());
+            ServiceError::refused("exists", message, "name another file, or say `--force`")
+        }
+        _ => unwritable(path, &error),
+    })
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> ServiceError {
+    let message = one_line(&format!("`{}` cannot be written: {}", path.display(), plain(error)));
+    ServiceError::failed("unwritable", message, "name a place in a folder that exists with `--out`")
+}

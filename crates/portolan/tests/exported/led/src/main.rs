@@ -1,0 +1,77 @@
+//! Leads whoever is at the terminal through a workflow of Portolan: written by `portolan export --to rust`.
+//!
+//! At each step it shows what is to be done and what may be reported; what is reported counts only where the workflow's
+//! checks hold. The workflow stands in `workflows`; a face of your own does what `run` does.
+
+use std::error::Error;
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use portolan_core::run::{Actor, Channel};
+use portolan_core::value::Outcome;
+use portolan_runtime::service::{Caller, Init, Move, Options, Service, StoreAt};
+
+/// The workflow, and the files that it and what it runs stand in.
+const WORKFLOW: &str = "errand";
+const FILES: &[(&str, &str)] = &[
+    // Each by its name.
+    ("errand.json", include_str!("../workflows/errand.json")),
+];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    run().await.unwrap_or_else(|error| {
+        // Where nobody can be told, the code tells.
+        let _ = writeln!(std::io::stderr(), "error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+/// Writes the workflow where the service reads it.
+fn unpacked() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let folder = std::env::temp_dir().join(format!("portolan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let write = |(name, text): &(&str, &str)| {
+        let path = folder.join(name);
+        std::fs::write(&path, text)?;
+        Ok(path)
+    };
+    FILES.iter().map(write).collect()
+}
+
+async fn run() -> Result<ExitCode, Box<dyn Error>> {
+    let definitions = unpacked()?;
+    // Kept in memory; with `Options::of` alone, runs last.
+    let options = Options { store: StoreAt::Memory, definitions, ..Options::of(std::env::current_dir()?) };
+    let service = Service::new(options)?;
+    let name = std::env::var("USER").unwrap_or_default();
+    let me = Caller { by: Actor::Person { name, via: Channel::CommandLine }, can_ask: false };
+    let init = Init { workflow: Some(WORKFLOW.to_owned()), ..Init::default() };
+    let view = service.init(&init, &me).await?;
+    let mut view = service.start(&view.address, None, &me).await?;
+    let mut lines = std::io::stdin().lock().lines();
+    loop {
+        writeln!(std::io::stdout(), "\n{}\n", view.situation.message)?;
+        if let Some(result) = view.terminal {
+            writeln!(std::io::stdout(), "the run is over: {result}")?;
+            return Ok(if result == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        write!(std::io::stdout(), "outcome> ")?;
+        std::io::stdout().flush()?;
+        let Some(said) = lines.next().transpose()? else { return Ok(ExitCode::from(4)) };
+        let said = said.trim();
+        let done = Move {
+            address: view.address.clone(),
+            branch: None,
+            revision: Some(view.situation.position.revision),
+            outcome: Outcome::from(if said.is_empty() { "passed" } else { said }),
+            note: None,
+            outputs: None,
+        };
+        match service.next(&done, &me).await {
+            Ok(next) => view = next,
+            Err(refused) => writeln!(std::io::stdout(), "refused: {}; {}", refused.message, refused.help)?,
+        }
+    }
+}
