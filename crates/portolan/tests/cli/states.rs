@@ -1,5 +1,7 @@
 //! States of agents, run from the shell with a model whose answers were written down.
 
+use std::path::Path;
+
 use expect_test::expect;
 
 use crate::support::Project;
@@ -220,4 +222,27 @@ transitions: { ask: greet }
     assert!(said.ends_with("exit: 0\n") && !said.contains("which model"), "{said}");
     let said = project.says(&format!("runs resume {run} --model scripted:answers.yaml"));
     assert!(said.starts_with("\"HELLO\"\n"), "{said}");
+}
+
+#[test]
+fn the_examples_are_sound_and_the_one_with_answers_runs() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agent-states");
+    let project = Project::new();
+    for entry in std::fs::read_dir(&examples).expect("examples") {
+        let folder = entry.expect("an entry").path();
+        for name in ["workflow.yaml", "workflow.json"] {
+            let file = folder.join(name);
+            if file.is_file() {
+                let said = project.says(&format!("check {}", file.display()));
+                assert!(said.contains("0 errors"), "{said}");
+            }
+        }
+    }
+    let research = examples.join("research");
+    let (file, answers) = (research.join("workflow.yaml"), research.join("answers.yaml"));
+    let said = project.says(&format!("run {} topic=charts --model scripted:{}", file.display(), answers.display()));
+    assert!(said.starts_with("\"# Portolan charts"), "{said}");
+    for told in ["✗ whole", "✓ sourced", "✓ clear  each sentence stands for itself", "attempt 2 of 4"] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
 }

@@ -93,6 +93,10 @@ pub(in crate::cli) async fn drive(
     let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
     let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(Watch::and);
+    let cast = match progress.as_ref().and_then(Progress::hears) {
+        Some(heard) => cast.heard_by(heard),
+        None => cast,
+    };
     let workers = Workers { cast, ground, ..Workers::default() };
     let how = How { workers, watch, control: Some(control.clone()), ..How::with(Arc::new(tools)) };
     let mut driving = pin!(begin(how));

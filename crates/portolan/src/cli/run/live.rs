@@ -34,6 +34,11 @@ impl Live {
         Live { output, workflow, hidden, asked, attempts, before: none, spent: none }
     }
 
+    /// Whether anything is never shown.
+    pub(super) fn hides(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
     /// The lines that tell of it. All else is in the events of the run.
     pub(super) fn lines(&mut self, talked: &Talked<'_>) -> Vec<String> {
         let name = way(talked.path, talked.node);

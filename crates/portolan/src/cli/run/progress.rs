@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::present::way;
+use portolan_core::run::Said;
 use portolan_runtime::drive::{Began, Ended, Watch};
+use portolan_runtime::states::Heard;
 
 use super::live::Live;
 use super::outcome::width;
@@ -34,6 +36,8 @@ struct State {
     running: BTreeMap<String, Running>,
     done: u64,
     failed: u64,
+    /// The end of what a model is just saying.
+    heard: String,
 }
 
 struct Running {
@@ -54,9 +58,25 @@ impl Progress {
             false => Watch::new(|_| {}, |_| {}),
         };
         watch.talking(move |talked| {
-            let lines = talks.state().live.lines(talked);
+            let lines = {
+                let mut state = talks.state();
+                if matches!(talked.said, Said::Message(_)) {
+                    state.heard.clear();
+                }
+                state.live.lines(talked)
+            };
             lines.iter().for_each(|line| talks.put(line));
         })
+    }
+
+    /// Who hears what models say while they say it. Where anything is hidden nobody does: a piece of a secret is not known
+    /// to be one.
+    pub(super) fn hears(&self) -> Option<Heard> {
+        if !self.drawn || self.state().live.hides() {
+            return None;
+        }
+        let heard = self.clone();
+        Some(Arc::new(move |_, text| heard.state().hear(text)))
     }
 
     /// Draws the last line again.
@@ -116,7 +136,13 @@ fn done(name: &str, ended: &Ended<'_>) -> String {
 
 impl State {
     fn new(live: Live) -> State {
-        State { live, running: BTreeMap::new(), done: 0, failed: 0 }
+        State { live, running: BTreeMap::new(), done: 0, failed: 0, heard: String::new() }
+    }
+
+    fn hear(&mut self, text: &str) {
+        self.heard.extend(text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }));
+        let from = self.heard.char_indices().rev().nth(MAX_HEARD).map_or(0, |(at, _)| at);
+        self.heard.drain(..from);
     }
 
     fn line(&self, now: Instant, width: usize) -> String {
@@ -128,11 +154,28 @@ impl State {
         });
         let running: Vec<String> = running.collect();
         let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
-        let line = format!("… {} done{failed}; running: {}", self.done, running.join(", "));
+        if running.is_empty() {
+            return String::new();
+        }
         // A line that is wrapped could not be taken away again.
-        if running.is_empty() { String::new() } else { line.chars().take(width.saturating_sub(1)).collect() }
+        let room = width.saturating_sub(1);
+        let line = format!("… {} done{failed}; running: {}", self.done, running.join(", "));
+        let mut line: String = line.chars().take(room).collect();
+        let left = room.saturating_sub(line.chars().count() + SAYS.chars().count());
+        let heard = one_line(&self.heard);
+        if left > 0 && !heard.is_empty() {
+            let skip = heard.chars().count().saturating_sub(left);
+            line.push_str(SAYS);
+            line.extend(heard.chars().skip(skip));
+        }
+        line
     }
 }
+
+/// So much of what a model says is kept, in characters: more has no room on a line.
+const MAX_HEARD: usize = 500;
+/// What stands before it.
+const SAYS: &str = "  » ";
 
 fn draw(text: &str) {
     let mut err = std::io::stderr().lock();
@@ -170,5 +213,9 @@ mod tests {
         let line = "… 3 done, 1 failed; running: a\\u{1b} (0.0 ms), b (1.2 s, retry 2)";
         assert_eq!(state.line(later, 80), line);
         assert_eq!(state.line(later, 11), "… 3 done, ");
+        state.hear("A portolan was\nthe chart");
+        assert_eq!(state.line(later, 80), format!("{line}  »  the chart"));
+        (0..1_000).for_each(|_| state.hear("é"));
+        assert_eq!(state.heard.chars().count(), MAX_HEARD + 1);
     }
 }
