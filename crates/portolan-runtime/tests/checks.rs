@@ -256,16 +256,15 @@ fn a_claim_that_a_crash_interrupted_is_taken_up_by_reporting_it_again() {
 
 #[test]
 fn dropping_a_call_kills_its_command() {
-    let world = trusted(r#"[{"id": "slow", "run": ["sh", "-c", "trap '' TERM; echo pid $$ > started; exec cat go"]}]"#);
-    let (started, _go) = (Gate::new(&world, "started"), Gate::new(&world, "go"));
+    let run = "trap '' TERM; exec 3> alive; echo pid $$ > started; exec cat go";
+    let world = trusted(&serde_json::json!([{ "id": "slow", "run": ["sh", "-c", run] }]).to_string());
+    let (started, _go, alive) = (Gate::new(&world, "started"), Gate::new(&world, "go"), Gate::new(&world, "alive"));
     let [_, task] = both(&world);
+    // Its end of this pipe is closed when it is gone, and not before.
+    let (gone, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || gone.send(alive.hear()));
     interrupted(&world, &task, &started);
-    // Nobody is left who reads from the pipe: one who writes without waiting finds no reader.
-    let alone = || {
-        let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
-        rustix::fs::open(world.path("go"), flags, rustix::fs::Mode::empty()).err() == Some(rustix::io::Errno::NXIO)
-    };
-    assert!(alone());
+    heard.recv_timeout(std::time::Duration::from_secs(60)).expect("its command is killed");
     assert_eq!(world.current(&task).expect("it is there").situation.state, State::Checking);
 }
 

@@ -2,12 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-#[path = "../../../portolan-runtime/tests/common/provider.rs"]
-#[expect(dead_code, reason = "the tests of models use more of it")]
-mod provider;
-
+use crate::provider::{FakeProvider, Said, Turn};
 use crate::support::Project;
-use provider::{FakeProvider, Said, Turn};
 
 const STATES: &str = "
 objective: a greeting

@@ -18,8 +18,12 @@ mod install;
 mod killed;
 mod merge_gate;
 mod misuse;
+mod original;
 mod output;
 mod people;
+#[path = "../../../portolan-runtime/tests/common/provider.rs"]
+#[expect(dead_code, reason = "the tests of models use more of it")]
+mod provider;
 mod qa;
 mod read_only;
 mod resume;
