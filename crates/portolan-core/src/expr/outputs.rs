@@ -137,6 +137,11 @@ impl Outputs {
         self.nodes.get_index(self.newest?)?.1.value.as_ref()
     }
 
+    /// The newest output that is defined.
+    pub(crate) fn newest(&self) -> Option<&Arc<Value>> {
+        self.last().or_else(|| self.newest_first().first().map(|(_, value)| *value))
+    }
+
     /// Whether all outputs are kept.
     pub fn keeps_history(&self) -> bool {
         self.history.is_some()
@@ -174,8 +179,8 @@ impl Outputs {
 
     /// The last `most` outputs of the nodes that count, the oldest first, as the original of states writes its history;
     /// empty where none are kept.
-    pub(crate) fn history(&self, most: usize, counts: impl Fn(&NodeId) -> bool) -> Value {
-        let Some(history) = &self.history else { return Value::Array(Vec::new()) };
+    pub(crate) fn history(&self, most: usize, counts: impl Fn(&NodeId) -> bool) -> Vec<Value> {
+        let Some(history) = &self.history else { return Vec::new() };
         let entry = |record: &Record| {
             let (node, _) = self.nodes.get_index(record.node).filter(|(node, _)| counts(node))?;
             let met = record.met.as_deref().cloned().unwrap_or_else(|| json!({}));
@@ -183,7 +188,7 @@ impl Outputs {
         };
         let mut entries: Vec<Value> = history.records.iter().rev().filter_map(entry).take(most).collect();
         entries.reverse();
-        Value::Array(entries)
+        entries
     }
 
     /// All outputs of a node that are kept, oldest first; `None` where one was undefined.

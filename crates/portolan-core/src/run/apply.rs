@@ -173,14 +173,19 @@ impl Run {
 }
 
 /// What the branches came to becomes part of the flow, in the order of the branches: not in that of their ends, which
-/// may be another one in every run.
+/// may be another one in every run. Of the variables, those that a branch has set and that came to its end.
 fn join(frame: &mut Frame) {
     if let (Place::Forked { branches, .. }, Some(data)) = (&mut frame.place, &mut frame.data) {
+        let mut variables = data.variables.clone();
         for branch in branches {
-            if let Some(branch) = branch.data.take() {
-                data.outputs.absorb(&branch.outputs);
+            let Some(branch) = branch.data.take() else { continue };
+            data.outputs.absorb(&branch.outputs);
+            if branch.fault.is_none() {
+                let set = branch.variables.into_iter().filter(|(name, value)| data.variables.get(name) != Some(value));
+                variables.extend(set);
             }
         }
+        data.variables = variables;
     }
 }
 

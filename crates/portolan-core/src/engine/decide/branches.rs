@@ -43,11 +43,13 @@ impl Draft<'_> {
         }
     }
 
-    /// A branch of a function sees what the flow came to before it forked, and keeps what it comes to itself.
+    /// A branch of a function sees what the flow came to before it forked, and keeps what it comes to itself. The
+    /// variables are its own until the join, so that no branch sees or undoes what another one sets.
     fn open_function_branch(&mut self, path: FramePath, fork: NodeId, flow: WorkflowId, name: NodeId) {
         let looks_back = self.workflow.flow(&flow).looks_back;
-        let input = self.before.frame(&path).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
-        let data = Data { input: input.unwrap_or_default(), outputs: Outputs::new(looks_back), ..Data::default() };
+        let outer = self.before.frame(&path).and_then(|frame| frame.data.as_deref());
+        let (input, variables) = outer.map(|data| (data.input.clone(), data.variables.clone())).unwrap_or_default();
+        let data = Data { input, variables, outputs: Outputs::new(looks_back), ..Data::default() };
         let inner = Frame { data: Some(Box::new(data)), ..Frame::at(flow, Place::Passing { node: name.clone() }) };
         self.emit(Change::Branched { frame: path.clone(), branch: name, state: BranchState::Open(inner) });
         self.next.push(Next::Fill { path, fork });

@@ -65,11 +65,13 @@ impl<'r> At<'r> {
         evaluate: impl FnOnce(&Scope<'_>) -> Result<T, EvalFault>,
     ) -> Result<T, Fault> {
         let mut names: Vec<(&str, &Value)> = Vec::new();
-        let named = self.flow.program.as_ref().is_some_and(|program| program.names_input);
-        let data = self.frame.data.as_ref().filter(|_| named);
+        let program = self.flow.program.as_ref();
+        let data = self.frame.data.as_ref().filter(|_| program.is_some());
+        // Only states set variables, and nobody else has anything to see.
         let variables = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
         let shared = variables.map(|variables| Value::Object(variables.clone()));
-        names.extend(data.map(|data| ("input", &*data.input)));
+        let named = program.is_some_and(|program| program.names_input);
+        names.extend(data.filter(|_| named).map(|data| ("input", &*data.input)));
         names.extend(shared.as_ref().map(|shared| ("shared", shared)));
         let mut outputs = outputs(self.run, self.path);
         if let Some(fresh) = fresh {
@@ -90,7 +92,7 @@ pub(super) fn fault(node: &NodeId, code: &str, message: impl Into<String>, detai
 
 /// What the nodes of a frame have come to, the innermost first: a branch sees its own outputs over those of the flow
 /// that forked, and nothing of the branches beside it.
-fn outputs<'r>(run: &'r Run, path: &FramePath) -> Vec<&'r Outputs> {
+pub(super) fn outputs<'r>(run: &'r Run, path: &FramePath) -> Vec<&'r Outputs> {
     let mut chain: Vec<&Outputs> = Vec::new();
     let mut frame = &run.root;
     chain.extend(frame.data.as_ref().map(|data| &data.outputs));

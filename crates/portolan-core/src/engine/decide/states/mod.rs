@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::scope::{At, Now, fault};
+use super::scope::{self, At, Now, fault};
 use super::walk::Draft;
 use crate::expr::{Expr, Outputs, Scope};
 use crate::graph::{Kind, State, Step, Worker};
-use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Said, Spend, Talk};
+use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Run, Said, Spend, Talk};
 use crate::value::{NodeId, Timestamp};
 
 pub(super) use hold::resume;
@@ -49,7 +49,7 @@ struct Working<'d, 'w> {
 
 /// The node at which a frame is passing is a state: it begins.
 pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State, now: Now) {
-    let input = input(at.frame);
+    let input = input(draft.before, at.path);
     if matches!(state.work, Worker::Nobody) && state.key_results.is_empty() && state.limits == Default::default() {
         let mut working = Working::new(draft, at.path, now, entered(now, input.clone()));
         if let Some(working) = &mut working {
@@ -70,7 +70,7 @@ pub(super) const STEPS: &str = "steps";
 
 /// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
 pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, now: Now, (used, limit): (u64, u64)) {
-    let mut talk = entered(now, input(at.frame));
+    let mut talk = entered(now, input(draft.before, at.path));
     let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true };
     talk.doing = Doing::Held { why, then: Box::new(Doing::Asking(Patience::default())) };
     draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
@@ -80,10 +80,12 @@ pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, now: Now, (used
 /// So far expressions see back: with all of it, a run would take the square of its length.
 const MAX_HISTORY: usize = 1_000;
 
-/// What a state works on: what the node before it came to, and at the beginning what the run was given.
-fn input(frame: &Frame) -> Arc<Value> {
-    let Some(data) = &frame.data else { return Arc::default() };
-    data.outputs.last().cloned().unwrap_or_else(|| data.input.clone())
+/// What a state works on: what came before it, in its branch or else before the fork, and at the beginning what the run
+/// was given. A fork itself comes to nothing.
+fn input(run: &Run, path: &FramePath) -> Arc<Value> {
+    let newest = scope::outputs(run, path).into_iter().find_map(Outputs::newest).cloned();
+    let given = || run.frame(path).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
+    newest.or_else(given).unwrap_or_default()
 }
 
 fn entered(now: Now, input: Arc<Value>) -> Talk {
@@ -162,18 +164,31 @@ impl<'d, 'w> Working<'d, 'w> {
             ("feedback", &feedback),
         ];
         names.extend(output.map(|output| ("output", output)));
-        let outputs: Vec<&Outputs> = self.frame.data.iter().map(|data| &data.outputs).collect();
-        let looks_back = outputs.iter().any(|outputs| outputs.keeps_history()) && self.state.sees_history();
-        let history = looks_back.then(|| outputs[0].history(MAX_HISTORY, |node| self.is_named(node)));
+        let outputs = scope::outputs(self.draft.before, &self.path);
+        let history = self.state.sees_history().then(|| self.history(&outputs));
         names.extend(history.as_ref().map(|history| ("history", history)));
         let bindings = names.clone();
         evaluate(&Scope { outputs, root: None, names, bindings, at: self.now.at, seed: self.now.seed })
     }
 
-    /// Whether the definition has a node, and no reader of it has put it in.
+    /// What came before, of a branch also before its fork, the oldest first.
+    fn history(&self, outputs: &[&Outputs]) -> Value {
+        let mut entries: Vec<Value> = Vec::new();
+        for outputs in outputs {
+            let most = MAX_HISTORY - entries.len();
+            let mut earlier = outputs.history(most, |node| self.is_named(node));
+            earlier.append(&mut entries);
+            entries = earlier;
+        }
+        Value::Array(entries)
+    }
+
+    /// Whether the definition has a node that comes to something, and no reader of it has put it in.
     fn is_named(&self, node: &NodeId) -> bool {
         let step = self.draft.workflow.flow(&self.frame.flow).steps.get(node);
-        step.is_some_and(|step| step.node.kind != Kind::Start && !State::is_chooser(&step.node))
+        step.is_some_and(|step| {
+            !matches!(step.node.kind, Kind::Start | Kind::Fork { .. }) && !State::is_chooser(&step.node)
+        })
     }
 
     fn eval(&self, expr: &Expr, output: Option<&Value>) -> Result<Option<Value>, Fault> {

@@ -1,6 +1,7 @@
 //! States at work, told as stories: what each of their models, tools, judges and persons says, and what becomes of it.
 
 mod attempts;
+mod branches;
 mod judges;
 mod notation;
 mod pauses;
@@ -70,8 +71,13 @@ fn continues(workflow: &Workflow, run: &Run) -> Option<Effect> {
     run.pending(workflow).into_iter().find(|effect| matches!(effect, Effect::Continue { .. }))
 }
 
-/// What is to be done, on a line.
+/// What is to be done, on a line; in a branch with its name.
 fn pending(effect: &Effect) -> String {
+    let branch = frame(effect).0.last().map(|branch| format!("in `{branch}` ")).unwrap_or_default();
+    branch + &to_do(effect)
+}
+
+fn to_do(effect: &Effect) -> String {
     match effect {
         Effect::Complete(asked) => {
             let last = asked.request.messages.last().and_then(|message| message.content.clone()).unwrap_or_default();
@@ -84,6 +90,17 @@ fn pending(effect: &Effect) -> String {
         Effect::Work(work) => format!("call {} with {}", work.function, work.input),
         Effect::Perform(work) => format!("look at {}", work.id.check),
         other => format!("{other:?}"),
+    }
+}
+
+/// Where it is to be done.
+fn frame(effect: &Effect) -> FramePath {
+    match effect {
+        Effect::Complete(asked) => asked.frame.clone(),
+        Effect::Use(used) => used.frame.clone(),
+        Effect::Work(work) => work.frame.clone(),
+        Effect::Perform(work) => work.id.frame.clone(),
+        _ => FramePath::default(),
     }
 }
 
@@ -102,17 +119,23 @@ fn ended(run: &Run) -> String {
     }
 }
 
-/// The event that a line stands for.
+/// The event that a line stands for. Behind `@BRANCH` it is said in that branch.
 fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
+    let (branch, line) = match line.strip_prefix('@').and_then(|line| line.split_once(' ')) {
+        Some((branch, line)) => (FramePath(vec![branch.into()]), line),
+        None => (FramePath::default(), line),
+    };
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let (frame, revision, seed) = (FramePath::default(), None, 0);
+    let mut asked = run.pending(workflow);
+    asked.retain(|effect| branch.0.is_empty() || frame(effect) == branch);
+    let (frame, revision, seed) = (branch, None, 0);
     let resumed = |with| EventKind::Resumed { frame: frame.clone(), revision, with, seed };
     match word {
         "go" => resumed(Resume::GoOn),
         "accept" => resumed(Resume::Accept),
         "give-up" => resumed(Resume::GiveUp),
         "answer" => resumed(Resume::Answer(Arc::new(value(rest)))),
-        _ => of_effect(&run.pending(workflow), word, rest).unwrap_or_else(|| panic!("nobody is asked for `{line}`")),
+        _ => of_effect(&asked, word, rest).unwrap_or_else(|| panic!("nobody is asked for `{line}`")),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `breaking A`, `waiting B`, `retries N`,
 //! `votes N`, `turns N`, `calls N` (model calls), `visits N`, `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`,
-//! `restart`, `best`, `ask`. A line `# few steps` allows four nodes to be executed.
+//! `restart`, `best`, `ask`; or nothing but `fork JOIN`, `join FORK`, `any FORK`. A line `# few steps` allows four nodes to be executed.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::expr::{Expr, Jsonata};
 use crate::graph::Again;
 use crate::graph::{
     Asking, Bounds, Brief, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node,
-    Program, State, Trigger, Worker, Workflow,
+    Program, State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -41,7 +41,14 @@ pub(super) fn workflow(text: &str) -> Workflow {
         if nodes.len() == 1 {
             edges.push(edge("start", name, Trigger::Done));
         }
-        nodes.push(node(name, Kind::State(Box::new(state(parts)))));
+        let named = |name: &str| spanned(NodeId::from(name));
+        let kind = match parts.trim().split_once(' ') {
+            Some(("fork", join)) => Kind::Fork { join: named(join), max_concurrency: None },
+            Some(("join", fork)) => Kind::Join { fork: named(fork), strategy: Strategy::AllPass },
+            Some(("any", fork)) => Kind::Join { fork: named(fork), strategy: Strategy::AnyPass },
+            _ => Kind::State(Box::new(state(parts))),
+        };
+        nodes.push(node(name, kind));
     }
     nodes.push(node("end", Kind::End { result: EndResult::Success, escalation: None }));
     let max_nodes = if text.contains("# few steps") { 4 } else { 1_000 };
