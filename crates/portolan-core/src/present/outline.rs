@@ -72,7 +72,7 @@ impl<'w> Outline<'w> {
         if let Kind::Join { strategy, .. } = &node.kind {
             self.rows.push(Row::Detail(gathered(*strategy).to_owned()));
         }
-        self.failing(step);
+        self.failing(step, of_function);
         self.rows.extend(node.accept.iter().map(|check| Row::Detail(checked(check.id.as_str(), &check.by))));
         let guards = exits.guards.iter().map(|(guard, to)| way(&guard.text(), to));
         self.rows.extend(guards.map(Row::Detail));
@@ -81,14 +81,13 @@ impl<'w> Outline<'w> {
         }
     }
 
-    fn failing(&mut self, step: &Step) {
+    fn failing(&mut self, step: &Step, of_function: bool) {
         if matches!(step.node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. }) {
             return;
         }
         let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
-        let engine =
-            matches!(step.node.kind, Kind::Compute(_) | Kind::Switch | Kind::Call(_) | Kind::Each(_) | Kind::State(_));
-        if engine {
+        // What fails in a function leads on, or ends it: nobody tries it again.
+        if of_function {
             if let Failing::Leads(to) = &step.exits.failing {
                 self.rows.push(Row::Detail(way(FAILED, to)));
             }

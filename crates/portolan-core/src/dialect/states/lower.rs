@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::branches;
 use super::nodes::{Answer, Node, NodeKind, is_answer};
 use super::syntax::File;
 use super::ways::{Branch, Choose, DEFAULT, Transition, Ways};
@@ -20,6 +21,7 @@ pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
     let names: Vec<String> = nodes.iter().map(|node| node.id.value.clone()).collect();
     let known = names.iter().chain(&unread).cloned().collect();
     let mut drawing = Drawing::of(known, names, unread, faults);
+    drawing.joins = branches::joins(&nodes);
     let start = drawing.invented("start", Kind::Start);
     drawing.end = drawing.invented("end", Kind::End { result: EndResult::Success, escalation: None });
     if let Some(first) = drawing.initial(&nodes) {
@@ -43,7 +45,7 @@ pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
 }
 
 /// The graph while it is drawn.
-struct Drawing<'d> {
+pub(super) struct Drawing<'d> {
     /// The nodes that a transition may name.
     named: BTreeSet<String>,
     /// The same, and the nodes that were drawn beside them.
@@ -53,15 +55,18 @@ struct Drawing<'d> {
     end: NodeId,
     nodes: Vec<graph::Node>,
     edges: Vec<Edge>,
-    unread: BTreeSet<NodeId>,
-    faults: &'d mut Faults,
+    /// Which state's branches each join collects.
+    pub(super) joins: BTreeMap<String, NodeId>,
+    pub(super) unread: BTreeSet<NodeId>,
+    pub(super) faults: &'d mut Faults,
 }
 
 impl<'d> Drawing<'d> {
     fn of(named: BTreeSet<String>, names: Vec<String>, unread: Vec<String>, faults: &'d mut Faults) -> Drawing<'d> {
         let unread = unread.iter().map(|id| NodeId::from(id.as_str())).collect();
         let (known, end) = (named.clone(), NodeId::from("end"));
-        Drawing { named, known, names, end, nodes: Vec::new(), edges: Vec::new(), unread, faults }
+        let joins = BTreeMap::new();
+        Drawing { named, known, names, end, nodes: Vec::new(), edges: Vec::new(), joins, unread, faults }
     }
 
     /// Adds a node that the definition does not name, under a name that it does not use.
@@ -106,9 +111,9 @@ impl<'d> Drawing<'d> {
 
     fn node(&mut self, read: Node, transition: Option<Transition>) {
         let id = node_id(&read.id);
-        if let Some(to) = &read.go_to {
-            let failed = Spanned { value: Outcome::failed(), span: to.span };
-            self.to(&id, to, Trigger::Outcome(failed));
+        self.failing(&read);
+        if matches!(read.kind, NodeKind::Fork(_)) {
+            self.goes_on_at_its_join(&read.id, branches::said(&read, transition.as_ref()));
         }
         let ways = self.ways(&read, transition);
         let kind = match (read.kind, ways) {
@@ -118,6 +123,14 @@ impl<'d> Drawing<'d> {
                 return;
             }
             (NodeKind::Ask { question, options }, ways) => self.question(&read.id, question, options, ways),
+            (NodeKind::Fork(fork), _) => self.fork(&read.id, fork),
+            (NodeKind::Join(strategy), ways) => match self.joined(&read.id, strategy) {
+                Some(kind) => self.leads(&read.id, kind, ways),
+                None => {
+                    self.unread.insert(id);
+                    return;
+                }
+            },
             (NodeKind::Other(kind), ways) => self.leads(&read.id, kind, ways),
         };
         self.nodes.push(node(&read.id, read.description, kind));
@@ -126,6 +139,9 @@ impl<'d> Drawing<'d> {
     /// Where it leads; a final state ends the run whatever is said.
     fn ways(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
         let name = clip(&read.id.value);
+        if matches!(read.kind, NodeKind::Fork(_)) {
+            return Ways::End(read.id.span);
+        }
         match transition {
             Some(transition) if read.is_final => {
                 if !matches!(transition.kind, Ways::End(_)) {
@@ -301,7 +317,7 @@ impl<'d> Drawing<'d> {
     }
 
     /// An edge to a state that the definition names.
-    fn to(&mut self, from: &NodeId, to: &Spanned<String>, on: Trigger) {
+    pub(super) fn to(&mut self, from: &NodeId, to: &Spanned<String>, on: Trigger) {
         if !self.named.contains(&to.value) {
             let message = format!("the transition of `{from}` leads to `{}`, which is no state", clip(&to.value));
             self.unknown(message, &to.value, to.span, "a run that is led there goes no further");
@@ -361,7 +377,7 @@ fn passing_on(way: Option<crate::expr::Expr>) -> State {
     }
 }
 
-fn node_id(id: &Spanned<String>) -> NodeId {
+pub(super) fn node_id(id: &Spanned<String>) -> NodeId {
     NodeId::from(id.value.as_str())
 }
 

@@ -18,6 +18,7 @@
 //! Beside states, tools, transforms, other workflows and questions to people may stand under `states`. `docs/agent-states.md`
 //! says what the fields mean.
 
+mod branches;
 mod lower;
 mod nodes;
 mod original;
@@ -27,7 +28,9 @@ mod syntax;
 mod values;
 mod ways;
 
+pub(super) use nodes::read_state;
 pub use original::beyond_original;
+pub(super) use syntax::About;
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;

@@ -1,12 +1,14 @@
-//! An exact picture of what stands under `states`: a state, a tool call, a transform, another workflow, a question.
+//! An exact picture of what stands under `states`: a state, a tool call, a transform, another workflow, a question, states side
+//! by side.
 
+use super::branches::Fork;
 use super::state;
 use super::syntax::About;
 use super::values;
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::toolgraph;
 use crate::expr::Expr;
-use crate::graph::{Call, Kind};
+use crate::graph::{Call, Kind, State, Strategy};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 use crate::value::FAILED;
@@ -14,7 +16,7 @@ use crate::value::FAILED;
 /// The most answers to one question.
 const MAX_OPTIONS: usize = 100;
 /// The fields that make something else than a state of it.
-const KINDS: [&str; 4] = ["call", "transform", "run", "ask"];
+const KINDS: [&str; 6] = ["call", "transform", "run", "ask", "parallel", "join"];
 
 pub(super) struct Node {
     pub(super) id: Spanned<String>,
@@ -32,6 +34,10 @@ pub(super) enum NodeKind {
     Other(Kind),
     /// A question, which leads on by its answer.
     Ask { question: String, options: Vec<Answer> },
+    /// It opens branches, and its join leads on.
+    Fork(Fork),
+    /// It collects branches, and leads on by its output.
+    Join(Strategy),
 }
 
 /// An answer to a question.
@@ -44,7 +50,8 @@ pub(super) struct Answer {
 pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
     let named = format!("state `{}`", clip(&id.value));
     let mut fields = Fields::of(tree, named.clone(), faults)?;
-    let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| fields.has(kind)).collect();
+    let is_one = |kind: &&str| fields.has(kind) && (*kind != "join" || !fields.has("parallel"));
+    let kinds: Vec<&str> = KINDS.into_iter().filter(is_one).collect();
     if kinds.len() > 1 {
         let message = format!("{named} has {}, and can be only one of them", list(&kinds));
         let fault = Diagnostic::error("several-kinds", message).at(tree.head());
@@ -54,17 +61,32 @@ pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults:
     let description = fields.string("description", faults).map(|text| text.value);
     let initial = fields.flag("is_initial", faults).filter(|flag| flag.value).map(|flag| flag.span);
     let is_final = fields.flag("is_final", faults).is_some_and(|flag| flag.value);
-    let mut reader = Reader { about, tree, named, fields, faults, go_to: None };
+    let mut reader = Reader { about, tree, named, fields: &mut fields, faults, go_to: None };
     let kind = match kinds.first() {
         Some(&"call") => reader.call(),
         Some(&"transform") => reader.transform(),
         Some(&"run") => reader.run(),
-        Some(_) => reader.ask(),
+        Some(&"ask") => reader.ask(),
+        Some(&"parallel") => reader.parallel(),
+        Some(_) => reader.join(),
         None => reader.state().map(NodeKind::Other),
     };
-    let Reader { fields, faults, go_to, .. } = reader;
+    let go_to = reader.go_to;
     fields.finish(faults);
     Some(Node { id: id.clone(), description, kind: kind?, initial, is_final, go_to })
+}
+
+/// A state among nodes of another kind of file, and the node that a failure of it leads to.
+pub(in crate::dialect) fn read_state<'t>(
+    about: &About<'_>,
+    named: String,
+    tree: &'t Tree,
+    fields: &mut Fields<'t>,
+    faults: &mut Faults,
+) -> (Option<State>, Option<Spanned<String>>) {
+    let mut reader = Reader { about, tree, named, fields, faults, go_to: None };
+    let state = state::read(&mut reader);
+    (state, reader.go_to)
 }
 
 /// One node while its fields are read.
@@ -72,7 +94,7 @@ pub(super) struct Reader<'f, 't> {
     pub(super) about: &'f About<'f>,
     pub(super) tree: &'t Tree,
     pub(super) named: String,
-    pub(super) fields: Fields<'t>,
+    pub(super) fields: &'f mut Fields<'t>,
     pub(super) faults: &'f mut Faults,
     pub(super) go_to: Option<Spanned<String>>,
 }
@@ -191,7 +213,7 @@ impl Reader<'_, '_> {
     }
 
     /// `on_failure: {go_to: STATE}` where nothing else can be meant.
-    fn on_failure_leads(&mut self) {
+    pub(super) fn on_failure_leads(&mut self) {
         let Some(tree) = self.fields.optional("on_failure") else { return };
         self.go_to = self.leads_to(tree);
     }

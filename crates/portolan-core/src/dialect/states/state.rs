@@ -38,14 +38,14 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
     let named = reader.named.clone();
     let work = worker(reader);
     let objective = objective(reader, !matches!(work, Some(Worker::Model(_)) | None));
-    let key_results = results::read(reader.about.source, &mut reader.fields, &named, reader.faults);
+    let key_results = results::read(reader.about.source, reader.fields, &named, reader.faults);
     let tools = reader.fields.strings("tools", reader.faults);
     let [breaking, waiting] = ["breaking", "waiting"].map(|key| stopping(reader, key, &tools));
     let max_retries = reader.fields.count("max_retries", 0..=MAX_RETRIES, reader.faults);
     let again = [("continue", Again::Continue), ("restart", Again::Restart)];
     let again = reader.fields.choice("retry", &again, reader.faults);
     let exhausted = exhausted(reader);
-    let judge = values::judge(&mut reader.fields, &named, reader.faults);
+    let judge = values::judge(reader.fields, &named, reader.faults);
     let limits = match reader.fields.optional("limits") {
         Some(tree) => values::limits(tree, &named, false, reader.faults).0,
         None => Default::default(),
@@ -133,12 +133,12 @@ fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
 
 fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
     let before = reader.faults.0.len();
-    let model = values::model(&mut reader.fields, reader.faults);
+    let model = values::model(reader.fields, reader.faults);
     let system = text(reader, "system");
     let prompt = text(reader, "prompt");
-    let settings: Settings = values::settings(&mut reader.fields, reader.faults);
+    let settings: Settings = values::settings(reader.fields, reader.faults);
     let named = reader.named.clone();
-    let schema = schema(&mut reader.fields, "output_schema", &named, reader.faults);
+    let schema = schema(reader.fields, "output_schema", &named, reader.faults);
     let max_turns = reader.fields.count("max_turns", 1..=MAX_TURNS, reader.faults);
     let unread = |fault: &Diagnostic| fault.is_error() && fault.repair.is_none();
     if reader.faults.0[before..].iter().any(unread) {

@@ -32,12 +32,12 @@ pub(super) struct File {
 }
 
 /// What is known of the whole file while its states are read.
-pub(super) struct About<'f> {
-    pub(super) source: &'f Source,
+pub(in crate::dialect) struct About<'f> {
+    pub(in crate::dialect) source: &'f Source,
     /// What the whole workflow is for.
-    pub(super) purpose: String,
+    pub(in crate::dialect) purpose: String,
     /// Who judges where a state does not say.
-    pub(super) judge: crate::graph::Judge,
+    pub(in crate::dialect) judge: crate::graph::Judge,
 }
 
 pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {

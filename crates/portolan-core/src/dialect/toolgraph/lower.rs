@@ -7,7 +7,7 @@ use super::lints;
 use super::nodes::{Condition, Each, Mcp, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::{self, Brief, Call, Edge, EndResult, Graph, Kind, Limits, Program, Server, Trigger};
+use crate::graph::{self, Brief, Call, Edge, EndResult, Graph, Kind, Limits, Program, Server, State, Trigger};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
@@ -53,7 +53,8 @@ impl Common {
         let ids: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
         let doubtful =
             nodes.iter().any(|node| node.kind.is_none()) || joins.keys().any(|id| !ids.contains(id.as_str()));
-        let mut drawing = Drawing { common: self, doubtful, joins, edges: Vec::new(), faults };
+        let mut drawing =
+            Drawing { common: self, purpose: &tool.description, doubtful, joins, edges: Vec::new(), faults };
         let mut unread = BTreeSet::new();
         let mut drawn = Vec::new();
         for node in &nodes {
@@ -100,6 +101,10 @@ impl Common {
         let mut known: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
         if self.beside {
             known.insert("input");
+        }
+        // What states have set.
+        if nodes.iter().any(|node| matches!(node.kind, Some(NodeType::State(_)))) {
+            known.insert("shared");
         }
         let mentions = nodes.iter().flat_map(|node| &node.mentions);
         lints::unknown_names(&tool.name.value, mentions, &known, faults);
@@ -214,6 +219,8 @@ fn node_id(id: &Spanned<String>) -> NodeId {
 /// The graph of one tool while it is drawn.
 struct Drawing<'d> {
     common: &'d Common,
+    /// What the tool is for.
+    purpose: &'d str,
     /// Whether a `parallel` could not be read, or names no node as its join: any join may be the one it means.
     doubtful: bool,
     joins: BTreeMap<String, NodeId>,
@@ -257,6 +264,9 @@ impl Drawing<'_> {
             NodeType::Exit => Kind::End { result: EndResult::Success, escalation: None },
             NodeType::Transform(expr) => Kind::Compute(expr.clone()),
             NodeType::Mcp(mcp) => Kind::Call(Box::new(call(mcp))),
+            NodeType::State(state) => {
+                Kind::State(Box::new(State { purpose: self.purpose.to_owned(), ..(**state).clone() }))
+            }
             NodeType::Switch(conditions) => {
                 self.guards(node, conditions);
                 Kind::Switch

@@ -7,8 +7,9 @@ use super::expressions::{self, Template};
 use super::lints;
 use super::syntax::About;
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
+use crate::dialect::states;
 use crate::expr::Expr;
-use crate::graph::{Retry, Strategy};
+use crate::graph::{Judge, Retry, State, Strategy};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
@@ -21,7 +22,7 @@ const MAX_BRANCHES: usize = 1_000;
 /// The longest time that is waited for anything, in milliseconds: a day.
 pub(in crate::dialect) const MAX_MS: u64 = 86_400_000;
 /// The most retries, and the most branches and items at once.
-const MAX_COUNT: u32 = 10_000;
+pub(in crate::dialect) const MAX_COUNT: u32 = 10_000;
 /// The most conditions of a switch.
 const MAX_CONDITIONS: usize = 1_000;
 
@@ -49,6 +50,7 @@ pub(super) enum NodeType {
     Join(Strategy),
     Each(Box<Each>),
     Call { target: Target, args: Option<Expr> },
+    State(Box<State>),
 }
 
 pub(super) struct Mcp {
@@ -82,7 +84,7 @@ pub(super) enum Target {
     Workflow(Spanned<String>),
 }
 
-const TYPES: &[&str] = &["entry", "exit", "mcp", "transform", "switch", "parallel", "join", "forEach", "call"];
+const TYPES: &[&str] = &["entry", "exit", "mcp", "transform", "switch", "parallel", "join", "forEach", "call", "state"];
 
 pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Faults) -> Vec<Node> {
     let TreeKind::Array(items) = &tree.kind else {
@@ -199,6 +201,7 @@ impl Reader<'_, '_> {
                 Some(NodeType::Join(strategy.unwrap_or_default()))
             }
             "forEach" => self.each(),
+            "state" => self.state(),
             _ => self.call(),
         }
     }
@@ -408,6 +411,17 @@ impl Reader<'_, '_> {
             None => None,
         };
         Some(NodeType::Call { target: target?, args })
+    }
+
+    /// What a model works on until its key results hold, with the fields that it has in a file of states.
+    fn state(&mut self) -> Option<NodeType> {
+        self.next();
+        self.on_error();
+        let about = states::About { source: self.about.source, purpose: String::new(), judge: Judge::default() };
+        let named = self.named.clone();
+        let (state, go_to) = states::read_state(&about, named, self.tree, &mut self.fields, self.faults);
+        self.on_error = self.on_error.take().or(go_to);
+        state.map(|state| NodeType::State(Box::new(state)))
     }
 
     fn target(&mut self) -> Option<Target> {

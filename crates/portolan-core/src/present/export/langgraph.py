@@ -157,6 +157,8 @@ class Portolan:
             words = ["--answer", json.dumps(given["answer"])]
         else:
             words = [f"--{given.get('result')}"]
+        if words and shown["waits"].get("branch"):
+            words += ["--branch", shown["waits"]["branch"]]
         self.asked("runs", "resume", run, *words, *self.options, accepted=(0, 1, 4))
         return None
 
