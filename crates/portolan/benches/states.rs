@@ -80,7 +80,7 @@ async fn no_op(states: u64, store: StoreAt, kept: bool, last: &str) -> Duration 
     let began = Instant::now();
     let finished = service.call_function(call).await.expect("it runs");
     let took = began.elapsed();
-    assert!(matches!(finished.outcome, Outcome::Waiting(_)), "{:?}", finished.outcome);
+    assert!(matches!(finished.outcome, Outcome::Waiting { .. }), "{:?}", finished.outcome);
     assert!(finished.executed >= states, "{} of {states}", finished.executed);
     took
 }

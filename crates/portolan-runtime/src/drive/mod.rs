@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::engine::{self, Effect, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
+use portolan_core::present;
 use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Place, Reply, Run};
 use portolan_core::value::NodeId;
 use serde_json::Value;
@@ -77,8 +78,25 @@ pub enum Outcome {
     Failed(Fault),
     /// It was called off.
     Cancelled,
-    /// It waits for an agent or a person, at this node.
-    Waiting(String),
+    /// It waits for an agent or a person.
+    Waiting {
+        /// The node at which it does.
+        node: String,
+        /// Why a state waits, in one sentence; nothing of other nodes.
+        why: Option<String>,
+    },
+}
+
+impl Outcome {
+    /// It waits at the first of its positions.
+    fn waits(run: &Run) -> Outcome {
+        let place = &run.positions()[0].1.place;
+        let why = match place {
+            Place::Conversing { talk, .. } => Some(present::state_sentence(talk)),
+            _ => None,
+        };
+        Outcome::Waiting { node: place.node().to_string(), why }
+    }
 }
 
 /// A run under way.
@@ -135,7 +153,7 @@ impl<'d> Drive<'d> {
                 continue;
             }
             if self.flights.is_empty() {
-                return Ok(Outcome::Waiting(self.run.positions()[0].1.place.node().to_string()));
+                return Ok(Outcome::waits(&self.run));
             }
             self.take_answer().await?;
         }

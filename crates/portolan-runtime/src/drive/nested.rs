@@ -39,9 +39,10 @@ pub(super) fn run(workflow: Arc<Workflow>, used: ToolUsed, setup: Setup) -> Pin<
                 Done::Failed(format!("`{name}` failed at `{}`: {}", fault.node, fault.message))
             }
             Ok(Outcome::Cancelled) => Done::Failed(format!("`{name}` was cancelled")),
-            Ok(Outcome::Waiting(node)) => Done::Failed(format!(
-                "`{name}` waits at `{node}` for somebody, and a tool cannot wait; nothing came of it"
-            )),
+            Ok(Outcome::Waiting { node, why }) => {
+                let why = why.unwrap_or_else(|| "it waits for somebody".to_owned());
+                Done::Failed(format!("`{name}` stopped at `{node}`: {why}; a tool cannot wait, and nothing came of it"))
+            }
             Err(error) => Done::Failed(error.message),
         }
     })

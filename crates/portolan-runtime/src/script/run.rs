@@ -158,7 +158,7 @@ impl Tester {
                 Outcome::Done(output) => Came::To(output.as_deref().cloned().unwrap_or(Value::Null)),
                 Outcome::Failed(fault) => Came::Failed(fault),
                 Outcome::Cancelled => failed("cancelled", "the run ended as cancelled".to_owned()),
-                Outcome::Waiting(node) => failed(
+                Outcome::Waiting { node, .. } => failed(
                     "waiting",
                     format!("the run waits for an agent or a person at `{node}`, whom a test has not"),
                 ),

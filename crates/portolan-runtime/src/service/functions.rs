@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError};
 
 use portolan_core::engine::{self, Effect};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Resume, Run};
+use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Run};
 use serde_json::Value;
 
 use super::hold::{Carrier, Held, Refused};
-use super::interrupted::{self, Interrupted};
+use super::interrupted::{self, Interrupted, Resumed};
 use super::{Live, Service, ServiceError, store_error};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -167,7 +167,7 @@ impl Service {
         &self,
         id: &RunId,
         interrupted: Interrupted,
-        resumed: Option<(Actor, Resume)>,
+        resumed: Option<Resumed>,
         how: How,
     ) -> Result<Finished, ServiceError> {
         let address = Address::Stored(id.clone());
@@ -187,7 +187,10 @@ impl Service {
         }
         let mut run = run;
         let told = interrupted::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what));
-        let resumed = resumed.map(|(by, with)| (by, interrupted::resumed(&run, with, self.seed())));
+        let resumed = match resumed {
+            Some(resumed) => Some((resumed.by.clone(), interrupted::resumed(&run, resumed, self.seed())?)),
+            None => None,
+        };
         for (by, what) in told.chain(resumed) {
             let event = Event { at: self.options.clock.now(), by, what };
             let changes = engine::decide(&definition.workflow, &run, &event)?;

@@ -1,7 +1,8 @@
 //! What was under way when a run was left, and how a state that waits goes on.
 
+use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, Effect};
-use portolan_core::run::{Doing, Done, EventKind, Fault, Frame, Place, Reply, Resume, Run};
+use portolan_core::run::{Actor, Doing, Done, EventKind, Fault, Frame, FramePath, Place, Reply, Resume, Run};
 
 use super::{ErrorKind, ServiceError};
 use crate::definition::Definition;
@@ -17,12 +18,45 @@ pub enum Interrupted {
     Fail,
 }
 
-/// What the first state that waits is told; where none does, the engine refuses it at the root.
-pub(super) fn resumed(run: &Run, with: Resume, seed: u64) -> EventKind {
+/// How a state that waits goes on.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// Who says so.
+    pub by: Actor,
+    /// How.
+    pub with: Resume,
+    /// In which branch, where several wait.
+    pub branch: Option<String>,
+}
+
+/// What the state that waits is told; where none does, the engine refuses it at the root.
+///
+/// # Errors
+/// Several wait and none is named, or the one that is named does not wait.
+pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKind, ServiceError> {
     let waits = |frame: &Frame| matches!(&frame.place, Place::Conversing { talk, .. } if matches!(talk.doing, Doing::Held { .. }));
-    let waiting = run.positions().into_iter().find(|(_, frame)| waits(frame));
-    let frame = waiting.map(|(path, _)| path).unwrap_or_default();
-    EventKind::Resumed { frame, revision: None, with, seed }
+    let waiting = run.positions().into_iter().filter(|(_, frame)| waits(frame)).map(|(path, _)| path);
+    let Resumed { with, branch, .. } = resumed;
+    let all: Vec<FramePath> = waiting.collect();
+    let names: Vec<String> = all.iter().map(FramePath::text).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let named = branch.as_ref().map(|branch| all.iter().find(|path| path.text() == *branch));
+    let frame = match (named, all.as_slice()) {
+        (Some(Some(path)), _) | (None, [path]) => path.clone(),
+        (None, []) => FramePath::default(),
+        (Some(None), _) => {
+            let message = format!("no branch `{}` waits", clip(&branch.unwrap_or_default()));
+            let help =
+                if all.is_empty() { "nothing waits here".to_owned() } else { format!("those are {}", list(&names)) };
+            return Err(ServiceError::refused("unknown_branch", message, help));
+        }
+        (None, several) => {
+            let message = format!("{} branches wait", several.len());
+            let help = format!("say which with `--branch`: {}", list(&names));
+            return Err(ServiceError::refused("ambiguous_branch", message, help));
+        }
+    };
+    Ok(EventKind::Resumed { frame, revision: None, with, seed })
 }
 
 /// What the engine is told of the tools that were called when the run was left.

@@ -52,7 +52,7 @@ pub(crate) use flow::{is_use, is_used};
 pub use functions::{Finished, FunctionCall, How};
 pub(crate) use hold::{Held, store_error};
 pub use init::Init;
-pub use interrupted::Interrupted;
+pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use moves::Move;
 pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};

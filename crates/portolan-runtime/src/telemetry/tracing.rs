@@ -86,7 +86,7 @@ impl Tracing {
             Ok(Outcome::Done(_)) => ("done", None, None),
             Ok(Outcome::Failed(fault)) => ("failed", Some(fault.code.as_str()), Some(fault.node.as_str())),
             Ok(Outcome::Cancelled) => (CANCELLED, Some(CANCELLED), None),
-            Ok(Outcome::Waiting(node)) => ("waiting", None, Some(node.as_str())),
+            Ok(Outcome::Waiting { node, .. }) => ("waiting", None, Some(node.as_str())),
             Err(error) => ("failed", Some(error.code), None),
         };
         let root = self.root(word, error).number("portolan.nodes", executed);

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Says, definition, done, how, ran, tool};
-use portolan_runtime::drive::Outcome;
 
 /// Where it is looked for.
 #[derive(Deserialize, JsonSchema)]
@@ -137,7 +136,7 @@ async fn a_tool_that_waits_has_the_run_wait() {
     let model = Says::of(&["> look {\"words\": []}", "ok"]);
     let definition = definition(|state| state.tools = vec![tool("look")]);
     let outcome = ran(&definition, how(&model, looking().waiting("look"))).await;
-    assert_eq!(outcome, Outcome::Waiting("work".to_owned()));
+    assert_eq!(super::waits(outcome), "work");
     let model = Says::of(&["> look {\"words\": []}", "ok"]);
     assert_eq!(ran(&definition, how(&model, looking())).await, done(json!("ok")));
     let fails =

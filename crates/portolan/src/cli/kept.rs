@@ -2,7 +2,7 @@
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Redaction, trace, way};
-use portolan_core::run::{Doing, EventKind, Fault, Hold, Place, Run};
+use portolan_core::run::{Doing, EventKind, Fault, Frame, FramePath, Hold, Place, Run};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
@@ -39,8 +39,8 @@ enum End {
     CalledOff(String),
     /// It is at a node that the engine executes.
     UnderWay,
-    /// One of its states waits for somebody.
-    Held(Hold),
+    /// States wait for somebody: in which branches, and why.
+    Held(Vec<(String, Hold)>),
 }
 
 impl Kept {
@@ -111,7 +111,12 @@ impl Kept {
                 }
             }
             End::CalledOff(reason) => output.line(one_line(&format!("it was called off: {reason}")))?,
-            End::Held(why) => output.line(one_line(&format!("it waits: {}", why.text())))?,
+            End::Held(all) => {
+                for (branch, why) in all {
+                    let place = if branch.is_empty() { "it".to_owned() } else { format!("`{branch}`") };
+                    output.line(one_line(&format!("{place} waits: {}", why.text())))?;
+                }
+            }
             End::UnderWay => output.line("nothing came of it so far: it is being driven, or was interrupted")?,
         }
         let executed = counted(usize::try_from(self.run.executed).unwrap_or(usize::MAX), "node");
@@ -123,10 +128,16 @@ impl Kept {
     fn next(&self) -> String {
         let id = &self.id;
         match &self.end {
-            End::Held(why) => {
-                let told: Vec<String> = said(why).iter().map(|flag| format!("`--{flag}`")).collect();
-                let all = told.join(", ");
-                format!("`portolan runs resume {id}` with one of {all} goes on with it")
+            End::Held(all) => {
+                let mut flags: Vec<&str> = Vec::new();
+                for flag in all.iter().flat_map(|(_, why)| said(why)) {
+                    if !flags.contains(flag) {
+                        flags.push(flag);
+                    }
+                }
+                let flags: Vec<String> = flags.iter().map(|flag| format!("`--{flag}`")).collect();
+                let branch = if all.len() > 1 { ", and with `--branch`," } else { "" };
+                format!("`portolan runs resume {id}` with one of {}{branch} goes on with it", flags.join(", "))
             }
             End::UnderWay => format!("unless another process drives it, `portolan runs resume {id}` goes on with it"),
             _ => format!("`portolan runs show --trace {id}` shows what each node did"),
@@ -138,7 +149,7 @@ impl Kept {
             End::Done(result) => ("done", "output", result.clone()),
             End::Failed(fault) => ("failed", "error", json!(fault)),
             End::CalledOff(reason) => ("cancelled", "reason", json!(reason)),
-            End::Held(why) => ("waiting", "waits", json!({ "why": why.text(), "resume": said(why) })),
+            End::Held(all) => ("waiting", "waits", waits(all)),
             End::UnderWay => ("under_way", "resume", json!(format!("portolan runs resume {}", self.id))),
         };
         situation["outcome"] = json!(outcome);
@@ -160,19 +171,39 @@ fn said(why: &Hold) -> &'static [&'static str] {
     }
 }
 
-/// Why the first state that waits does; nothing where none does.
-fn held(run: &Run) -> Option<Hold> {
-    run.positions().into_iter().find_map(|(_, frame)| match &frame.place {
+/// The first state that waits, and where there are others all of them.
+fn waits(all: &[(String, Hold)]) -> Value {
+    let one = |(branch, why): &(String, Hold)| {
+        let mut told = json!({ "why": why.text(), "resume": said(why) });
+        if !branch.is_empty() {
+            told["branch"] = json!(branch);
+        }
+        told
+    };
+    let mut told = all.first().map(one).unwrap_or_default();
+    if all.len() > 1 {
+        told["all"] = all.iter().map(one).collect();
+    }
+    told
+}
+
+/// In which branches states wait, and why.
+fn held(run: &Run) -> Vec<(String, Hold)> {
+    let held = |(path, frame): (FramePath, &Frame)| match &frame.place {
         Place::Conversing { talk, .. } => match &talk.doing {
-            Doing::Held { why, .. } => Some(why.clone()),
+            Doing::Held { why, .. } => Some((path.text(), why.clone())),
             _ => None,
         },
         _ => None,
-    })
+    };
+    run.positions().into_iter().filter_map(held).collect()
 }
 
 fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
-    let Place::Ended { result, .. } = &run.root.place else { return held(run).map_or(End::UnderWay, End::Held) };
+    let Place::Ended { result, .. } = &run.root.place else {
+        let held = held(run);
+        return if held.is_empty() { End::UnderWay } else { End::Held(held) };
+    };
     let data = run.root.data.as_deref();
     match (data.and_then(|data| data.fault.as_ref()), result) {
         (Some(fault), _) => End::Failed(hidden.fault(fault)),

@@ -9,7 +9,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{Interrupted, Kept, Service, ServiceError};
+use portolan_runtime::service::{Interrupted, Kept, Resumed, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
 use serde_json::Value;
@@ -42,6 +42,9 @@ pub(super) struct Resume {
     /// Give up on a state that waits.
     #[arg(long, group = "how")]
     give_up: bool,
+    /// Which branch, when several wait.
+    #[arg(long, value_name = "BRANCH", requires = "how")]
+    branch: Option<String>,
     /// The model that works on states where the file names none.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
@@ -91,7 +94,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         (_, true) => Interrupted::Fail,
         (false, false) => Interrupted::Ask,
     };
-    let resumed = args.resume().map(|with| (person().by, with));
+    let resumed = args.resume().map(|with| Resumed { by: person().by, with, branch: args.branch.clone() });
     let begin = async |how| service.resume_with(&run, interrupted, resumed, how).await;
     let over = drive(look, Tools::of(servers), begin);
     let Over { finished, rows } = over.await?;

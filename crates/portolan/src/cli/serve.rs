@@ -13,9 +13,11 @@ use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
 use portolan_runtime::library::read_definition;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, States};
+use portolan_runtime::states::Workers;
 
 use super::check::{draw_findings, drawn, files_at, refuse};
 use super::output::{Output, one_line};
+use super::run::{cast, ground};
 use super::{Common, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
@@ -36,6 +38,9 @@ pub(super) struct Serve {
     /// Your own file of MCP servers for graphs: those that a graph does not define itself.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
+    /// The model that works on states of graphs where the file names none: `openai:gpt-4o-mini`, `scripted:answers.yaml`.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
     /// Whose answer counts where a workflow asks a person.
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     human: HumanArg,
@@ -131,8 +136,13 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     if has(Toolset::Graph) {
         let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
         let graphs = Graphs::open(files.graphs.clone(), args.mcp.clone(), service.library(), strictness, pool.clone());
+        let cast = cast(&service, args.model.as_deref(), true)?;
+        let workers = Workers { cast, ground: Some(ground(&service)), ..Workers::default() };
         match graphs {
-            Ok(graphs) => sets.push(mcp::graph(Arc::clone(&service), graphs, &notes, report(notes.clone(), output))),
+            Ok(graphs) => {
+                let report = report(notes.clone(), output);
+                sets.push(mcp::graph(Arc::clone(&service), graphs, workers, &notes, report));
+            }
             Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &names, &faulty.findings),
             Err(OpenError::Failed(error)) => return Err(error.into()),
         }
@@ -214,6 +224,10 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
     if args.mcp.is_some() && !has(&[Toolset::Graph, Toolset::Author]) {
         let message = "`--mcp` has servers for graphs, and no graph is served";
         return refused(message, "leave `--mcp` out, or name a file of graphs");
+    }
+    if args.model.is_some() && !has(&[Toolset::Graph]) {
+        let message = "`--model` works on the states of graphs, and no graph is served";
+        return refused(message, "leave `--model` out, or name a file of graphs or states");
     }
     if has(&[Toolset::Graph]) && args.definitions.is_empty() {
         return Err(ServiceError::refused(

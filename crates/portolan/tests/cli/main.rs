@@ -31,6 +31,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod side_by_side;
 mod states;
 mod supervisor;
 mod support;

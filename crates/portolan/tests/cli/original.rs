@@ -206,7 +206,7 @@ fn a_file_is_no_program_and_nothing_of_it_is_dropped_silently() {
     let escape = "    key_results: [{ name: n, description: d, check: \"().__class__.__base__.__subclasses__()\" }]\n";
     Ran::of(&one_state(escape), &["x"]).has("no expression of Python that can be checked").has("exit: 3");
     let module = Ran::of(&one_state("    execute_module: os.system\n"), &["x"]);
-    module.has("\"x\"");
+    module.has("\"x\"").has("warning: state `work` names the module `os.system`, which is not imported");
     assert!(module.project.says("check w.yaml").contains("which is not imported"));
     Ran::of(&one_state("    tools: [nowhere]\n"), &["x"]).has("there is no tool `nowhere`").has("exit: 4");
     let faults = "objective: o\nstates:\n  a: { objective: o, is_initial: true }\n  b: { objective: o, is_initial: true }\n  c: { objective: o }\ntransitions: { a: nowhere, b: { x: b } }\n";

@@ -28,11 +28,11 @@ fn project(answers: &str) -> Project {
 }
 
 /// What is said, without the run's handle.
-fn told(project: &Project, run: &str, line: &str) -> String {
+pub(crate) fn told(project: &Project, run: &str, line: &str) -> String {
     project.says(&line.replace("RUN", run)).replace(run, "<run>")
 }
 
-fn newest(project: &Project) -> String {
+pub(crate) fn newest(project: &Project) -> String {
     let listed = project.says("runs list --all");
     listed.split_whitespace().next().expect("a run").to_owned()
 }

@@ -135,7 +135,7 @@ pub(in crate::cli) async fn drive(
         }
     }
     let finished = finished.transpose()?;
-    let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting(_)));
+    let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting { .. }));
     Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
 }
 

@@ -51,8 +51,8 @@ impl Live {
                 self.attempts.insert(name.clone(), *attempt);
                 vec![format!("▸ {}  attempt {}", one_line(&name), self.attempt(&name, talked.node))]
             }
-            Said::Message(message) if message.role == Role::Assistant => self.asks(&name, message),
-            Said::ToolDone { call, done } => self.used(&name, call, done).into_iter().collect(),
+            Said::Message(message) if message.role == Role::Assistant => self.asks(&name, talked, message),
+            Said::ToolDone { call, done } => self.used(&name, talked, (call, done)).into_iter().collect(),
             Said::Doing(Doing::Held { why, .. }) => {
                 let why = self.hidden.text(&clip(&why.text()));
                 vec![self.output.paint_error(Paint::Warn, &format!("‖ {}  waits: {}", one_line(&name), one_line(&why)))]
@@ -95,7 +95,7 @@ impl Live {
         })
     }
 
-    fn asks(&mut self, name: &str, message: &Message) -> Vec<String> {
+    fn asks(&mut self, name: &str, talked: &Talked<'_>, message: &Message) -> Vec<String> {
         let mut lines = Vec::new();
         for call in &message.tool_calls {
             self.asked.insert((name.to_owned(), call.id.clone()), call.name.clone());
@@ -103,27 +103,28 @@ impl Live {
                 Arguments::Json(value) => self.hidden.value(value).to_string(),
                 Arguments::Text(text) => self.hidden.text(text),
             };
-            lines.push(one_line(&format!("  → {} {}", call.name, clip(&arguments))));
+            lines.push(one_line(&format!("{}→ {} {}", indent(talked), call.name, clip(&arguments))));
         }
         lines
     }
 
-    fn used(&mut self, name: &str, call: &str, done: &Done) -> Option<String> {
+    fn used(&mut self, name: &str, talked: &Talked<'_>, (call, done): (&str, &Done)) -> Option<String> {
+        let indent = indent(talked);
         let tool = self.asked.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
         match done {
             Done::Output(_) => None,
             Done::Failed(why) => {
                 let why = self.hidden.text(&clip(why));
-                Some(self.output.paint_error(Paint::Bad, &one_line(&format!("  ✗ {tool}  {why}"))))
+                Some(self.output.paint_error(Paint::Bad, &one_line(&format!("{indent}✗ {tool}  {why}"))))
             }
-            Done::Breaks(_) => Some(one_line(&format!("  ‖ {tool} stops the run"))),
-            Done::Waits(_) => Some(one_line(&format!("  ‖ {tool} waits for an answer"))),
+            Done::Breaks(_) => Some(one_line(&format!("{indent}‖ {tool} stops the run"))),
+            Done::Waits(_) => Some(one_line(&format!("{indent}‖ {tool} waits for an answer"))),
         }
     }
 
     /// An attempt is over: what came of each key result, and what has been used up by then.
     fn over(&mut self, name: &str, talked: &Talked<'_>, attempt: &Attempt, held: bool) -> Vec<String> {
-        let mut lines: Vec<String> = attempt.found.iter().map(|found| self.result(found)).collect();
+        let mut lines: Vec<String> = attempt.found.iter().map(|found| self.result(talked, found)).collect();
         let spent = self.total().map(|total| format!("; {total}")).unwrap_or_default();
         let name = one_line(name);
         lines.push(match held {
@@ -140,11 +141,19 @@ impl Live {
         lines
     }
 
-    fn result(&self, found: &Found) -> String {
+    fn result(&self, talked: &Talked<'_>, found: &Found) -> String {
         let (mark, paint) = if found.met { ("✓", Paint::Good) } else { ("✗", Paint::Bad) };
         let reason = self.hidden.text(&clip(&found.reason));
         let reason = if reason.is_empty() { String::new() } else { format!("  {}", one_line(&reason)) };
-        self.output.paint_error(paint, &format!("  {mark} {}{reason}", one_line(&found.name)))
+        self.output.paint_error(paint, &format!("{}{mark} {}{reason}", indent(talked), one_line(&found.name)))
+    }
+}
+
+/// What stands before what a state does: in a branch its name, since others are at work at the same time.
+fn indent(talked: &Talked<'_>) -> String {
+    match talked.path.0.as_slice() {
+        [] => "  ".to_owned(),
+        _ => format!("  {}: ", one_line(&way(talked.path, talked.node))),
     }
 }
 

@@ -29,6 +29,7 @@ use portolan_runtime::states::Cast;
 use portolan_runtime::tools::Written;
 
 use super::check::draw_findings;
+use super::output::one_line;
 use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
 
@@ -38,7 +39,7 @@ pub(super) use waterfall::waterfall;
 
 use driven::Driven;
 
-/// Run a graph of tool calls: its result is printed as JSON.
+/// Run a graph of tool calls, or states that models work on: the result is printed as JSON.
 ///
 /// Example: portolan run count.yaml folder=.
 #[derive(Args)]
@@ -107,6 +108,10 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         Err(OpenError::Failed(error)) => return Err(error.into()),
     };
     let definition = loaded.function(args.tool.as_deref())?.clone();
+    // Something else runs than the file names: that is said each time, and all other warnings by `portolan check`.
+    for (_, fault) in loaded.warnings.iter().filter(|(_, fault)| fault.code == "not-imported") {
+        output.remark(one_line(&format!("warning: {}", fault.message)));
+    }
     let input = input::read(args, &definition)?;
     let written = match &args.mock {
         None => None,

@@ -42,7 +42,7 @@ pub(in crate::cli) fn tell(output: Output, told: &Told<'_>) -> anyhow::Result<Ex
             output.error("stopped", "the run was stopped", "");
             Ok(Exit::Failed)
         }
-        Outcome::Waiting(node) => {
+        Outcome::Waiting { node, .. } => {
             waiting(output, told, node)?;
             Ok(Exit::Waiting)
         }

@@ -69,7 +69,7 @@ pub(super) async fn graph(
         Outcome::Cancelled => {
             answers::failed(answers::error_of("cancelled", "the run was called off", "run it again"), history.told())
         }
-        Outcome::Waiting(node) => {
+        Outcome::Waiting { node, .. } => {
             let message = format!("`{node}` waits for an agent or a person, whom this run cannot wait for");
             let help = "run it with `portolan run --durable`";
             answers::failed(answers::error_of("waiting", &message, help), history.told())

@@ -17,6 +17,7 @@ use portolan_core::run::Actor;
 use portolan_runtime::drive::{Outcome, Over, Request, TraceContext, Watch};
 use portolan_runtime::graphs::{Faulty, Graphs};
 use portolan_runtime::service::{FunctionCall, How, Service, ServiceError};
+use portolan_runtime::states::Workers;
 use portolan_runtime::tools::Tools;
 use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
@@ -56,8 +57,14 @@ pub(crate) enum News<'n> {
 /// The functions of the files that are served, each as a tool. The servers that are started end with them.
 ///
 /// `notes` is where the servers' standard error goes.
-pub(crate) fn serving(service: Arc<Service>, graphs: Graphs, notes: &Notes, report: Report) -> Served {
-    let server = Arc::new(Server::new(service, graphs, notes.veil(), report));
+pub(crate) fn serving(
+    service: Arc<Service>,
+    graphs: Graphs,
+    workers: Workers,
+    notes: &Notes,
+    report: Report,
+) -> Served {
+    let server = Arc::new(Server::new(service, graphs, workers, notes.veil(), report));
     let (looking, ending) = (Arc::clone(&server), Arc::clone(&server));
     Served {
         toolset: server,
@@ -73,6 +80,8 @@ pub(crate) fn serving(service: Arc<Service>, graphs: Graphs, notes: &Notes, repo
 struct Server {
     service: Arc<Service>,
     graphs: Graphs,
+    /// Who works on states.
+    workers: Workers,
     listing: Mutex<Arc<Listing>>,
     changes: watch::Sender<u64>,
     veil: Veil,
@@ -80,11 +89,11 @@ struct Server {
 }
 
 impl Server {
-    fn new(service: Arc<Service>, graphs: Graphs, veil: Veil, report: Report) -> Server {
+    fn new(service: Arc<Service>, graphs: Graphs, workers: Workers, veil: Veil, report: Report) -> Server {
         let listing = Listing::of(graphs.loaded());
         listing.left_out().values().for_each(|why| report(News::LeftOut(why)));
         let listing = Mutex::new(Arc::new(listing));
-        Server { service, graphs, listing, changes: watch::Sender::new(0), veil, report }
+        Server { service, graphs, workers, listing, changes: watch::Sender::new(0), veil, report }
     }
 
     fn listing(&self) -> Arc<Listing> {
@@ -139,6 +148,7 @@ impl Server {
         let how = How {
             watch: watches.into_iter().flatten().reduce(Watch::and),
             trace: trace(context),
+            workers: self.workers.clone(),
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
         // What is awaited in two places is held twice, and every call is moved to a task of its own.
@@ -177,7 +187,11 @@ impl Toolset for Server {
 
     fn about(&self) -> ServerConfig {
         let face = self.listing().loaded.face.clone();
-        let mut server = Implementation::new(face.name, face.version);
+        // A file of states says nothing of how it presents itself.
+        let mut server = match face.name.as_str() {
+            "" => Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+            _ => Implementation::new(face.name, face.version),
+        };
         server.title = face.title;
         let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         let mut about = ServerConfig::new(capabilities).with_server_info(server);

@@ -8,6 +8,7 @@ mod many;
 mod progress;
 mod reload;
 mod servers;
+mod states;
 
 use std::path::Path;
 

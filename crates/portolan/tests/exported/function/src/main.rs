@@ -62,8 +62,9 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::FAILURE
         }
         Outcome::Cancelled => ExitCode::FAILURE,
-        Outcome::Waiting(node) => {
-            writeln!(std::io::stderr(), "the run waits at {node}, and is not kept")?;
+        Outcome::Waiting { node, why } => {
+            let why = why.unwrap_or_default();
+            writeln!(std::io::stderr(), "the run waits at {node}, and is not kept; {why}")?;
             ExitCode::from(4)
         }
     })
