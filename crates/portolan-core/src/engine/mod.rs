@@ -15,7 +15,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{decide, open};
+pub use decide::{decide, left, open};
 pub use effect::{AfterCrash, Effect, FunctionUse, ModelUse, ToolCall, ToolUsed, Work};
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;

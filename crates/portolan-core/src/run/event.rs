@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Done, Fault, FramePath, Opening, Raised};
+use super::{Done, Fault, FramePath, Opening, Raised, Spend};
 use crate::chat::{Answer, Unanswered};
 use crate::value::{CheckId, NodeId, Outcome, Timestamp};
 
@@ -136,6 +136,9 @@ pub enum EventKind {
         call: String,
         /// What it came to.
         done: Done,
+        /// What it used up, where it is a workflow on which models work.
+        #[serde(default, skip_serializing_if = "Spend::is_nothing")]
+        spent: Spend,
         /// What `$random` and its like are drawn from.
         #[serde(default)]
         seed: u64,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::graph::EndResult;
+use crate::graph::{Bounds, EndResult};
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
 pub use bypass::Bypass;
@@ -90,6 +90,9 @@ pub struct Opening {
     /// What the agent says that it is able to do; nothing when it has said nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effectivities: Option<Vec<String>>,
+    /// What it may use up at most, where another run uses it: what that one has left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
 }
 
 impl Opening {
@@ -106,6 +109,7 @@ impl Opening {
             since: None,
             folder: None,
             effectivities: None,
+            bounds: None,
         }
     }
 }

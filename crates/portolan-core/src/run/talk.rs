@@ -215,6 +215,11 @@ pub struct Spend {
 }
 
 impl Spend {
+    /// Whether nothing was used up.
+    pub fn is_nothing(&self) -> bool {
+        *self == Spend::default()
+    }
+
     /// What one answer took.
     pub fn of_answer(answer: &Answer) -> Spend {
         let usage = answer.usage;

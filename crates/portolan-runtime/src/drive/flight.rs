@@ -2,7 +2,7 @@
 //! settled, so that it is begun once, and dropped when nobody waits for it any more.
 
 use portolan_core::engine::Effect;
-use portolan_core::run::{Completion, Done, EffectId, EventKind, FramePath, Verdict};
+use portolan_core::run::{Completion, Done, EffectId, EventKind, FramePath, Spend, Verdict};
 
 use crate::tools::Called;
 
@@ -25,7 +25,7 @@ pub(super) enum Key {
 pub(super) enum Landed {
     Called(Called),
     Completed(Completion),
-    Done(Done),
+    Done(Done, Spend),
     Verdict(Verdict),
 }
 
@@ -66,8 +66,8 @@ impl Key {
             (Key::Work { frame, since, turn }, Landed::Completed(reply)) => {
                 EventKind::Completed { frame, since, turn, vote: None, reply, seed }
             }
-            (Key::Tool { frame, since, call }, Landed::Done(done)) => {
-                EventKind::ToolDone { frame, since, call, done, seed }
+            (Key::Tool { frame, since, call }, Landed::Done(done, spent)) => {
+                EventKind::ToolDone { frame, since, call, done, spent, seed }
             }
             (Key::Check(effect), Landed::Verdict(verdict)) => EventKind::Settled { effect, verdict },
             _ => return None,

@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::engine::{self, Effect, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
-use portolan_core::present;
-use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Place, Reply, Run};
+use portolan_core::run::{Actor, Change, Doing, Event, EventKind, Fault, FramePath, Place, Reply, Run, Spend};
 use portolan_core::value::NodeId;
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
@@ -92,7 +91,10 @@ impl Outcome {
     fn waits(run: &Run) -> Outcome {
         let place = &run.positions()[0].1.place;
         let why = match place {
-            Place::Conversing { talk, .. } => Some(present::state_sentence(talk)),
+            Place::Conversing { talk, .. } => match &talk.doing {
+                Doing::Held { why, .. } => Some(why.text()),
+                _ => None,
+            },
             _ => None,
         };
         Outcome::Waiting { node: place.node().to_string(), why }
@@ -227,12 +229,16 @@ impl<'d> Drive<'d> {
             Effect::Use(used) => match nested::of(&self.workflow, &used) {
                 Some(workflow) => {
                     let seed = self.chance();
-                    let run = nested::run(workflow, used, Setup { seed, ..self.setup.clone() });
-                    self.flights.spawn(async move { (name, Landed::Done(run.await)) })
+                    let left = engine::left(&self.workflow, &self.run, &used.frame, clock.now());
+                    let run = nested::run(workflow, used, left, Setup { seed, ..self.setup.clone() });
+                    self.flights.spawn(async move {
+                        let (done, spent) = run.await;
+                        (name, Landed::Done(done, spent))
+                    })
                 }
                 None => self.flights.spawn(async move {
                     let done = workers.use_tool(&used, &tools, &clock).await;
-                    (name, Landed::Done(done))
+                    (name, Landed::Done(done, Spend::default()))
                 }),
             },
             Effect::Work(work) => self.flights.spawn(async move {

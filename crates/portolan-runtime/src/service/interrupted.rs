@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, Effect};
-use portolan_core::run::{Actor, Doing, Done, EventKind, Fault, Frame, FramePath, Place, Reply, Resume, Run};
+use portolan_core::run::{Actor, Doing, Done, EventKind, Fault, Frame, FramePath, Place, Reply, Resume, Run, Spend};
 
 use super::{ErrorKind, ServiceError};
 use crate::definition::Definition;
@@ -82,7 +82,11 @@ pub(super) fn told(
                 let done =
                     Done::Failed("the call was interrupted, and whether it was performed is not known".to_owned());
                 let (frame, since, call) = (used.frame, used.since, used.call);
-                (used.node, used.tool, EventKind::ToolDone { frame, since, call, done, seed: 0 })
+                (
+                    used.node,
+                    used.tool,
+                    EventKind::ToolDone { frame, since, call, done, spent: Spend::default(), seed: 0 },
+                )
             }
             _ => continue,
         };

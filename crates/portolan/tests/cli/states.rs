@@ -154,6 +154,31 @@ states:
     assert!(said.contains("runs a workflow that runs itself"), "{said}");
 }
 
+#[test]
+fn what_a_workflow_uses_up_as_a_tool_counts_and_it_has_what_is_left() {
+    let project = Project::new();
+    let file = |limit: u32| {
+        format!(
+            "objective: o\nlimits: {{ model_calls: {limit} }}\nstates: {{ ask: {{ objective: Ask, tools: [run:two], is_final: true }} }}\n"
+        )
+    };
+    project.write(
+        ".flow/workflows/two.yaml",
+        "objective: o\nstates: { one: { objective: One }, two: { objective: Two, is_final: true } }\ntransitions: { one: two }\n",
+    );
+    let answers = "- {for: ask, tool_calls: [{name: run_two, arguments: {}}]}\n- {for: one, text: a}\n- {for: two, text: b}\n- {for: ask, text: It is b}\n";
+    project.write("answers.yaml", answers);
+    project.write("w.yaml", file(4));
+    let said = project.says("run w.yaml --model scripted:answers.yaml");
+    assert!(said.starts_with("\"It is b\"\n") && said.contains("4 model calls, 1 tool call"), "{said}");
+    project.write("w.yaml", file(2));
+    let said = project.says("run w.yaml --model scripted:answers.yaml");
+    let stops = "✗ run_two  `two` stopped at `two`: the run has used 1 of 1 `model_calls`";
+    assert!(said.contains(stops) && said.ends_with("exit: 4\n"), "{said}");
+    let run = newest(&project);
+    assert!(told(&project, &run, "runs show RUN").contains("the run has used 2 of 2 `model_calls`"));
+}
+
 const CYCLE: &str = "
 - {for: observe, text: It is late}
 - {for: orient, text: Time is short}

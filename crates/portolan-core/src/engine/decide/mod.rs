@@ -23,6 +23,7 @@ use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
 pub use open::open;
+pub use states::left;
 pub(super) use states::{asked_for, outside, text_of};
 
 /// Decides what an event makes true in a run.
@@ -61,9 +62,9 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
             let now = scope::Now { at: event.at, seed: *seed };
             states::completed(&mut draft, (frame, *since), (*turn, *vote), reply, now);
         }
-        EventKind::ToolDone { frame, since, call, done, seed } => {
+        EventKind::ToolDone { frame, since, call, done, spent, seed } => {
             let now = scope::Now { at: event.at, seed: *seed };
-            states::tool_done(&mut draft, (frame, *since), call, done, now);
+            states::tool_done(&mut draft, (frame, *since), call, (done, *spent), now);
         }
         EventKind::Resumed { frame, revision, with, seed } => {
             states::resume(&mut draft, frame, *revision, with, scope::Now { at: event.at, seed: *seed })?;

@@ -1,8 +1,8 @@
 //! What may be used up in a run and in a state. Whoever reaches a limit waits; nothing is lost.
 
 use super::Working;
-use crate::graph::Bounds;
-use crate::run::{Change, Doing, Hold, Said, Tallies, Tally};
+use crate::graph::{Bounds, Kind, Workflow};
+use crate::run::{Change, Doing, FramePath, Hold, Place, Run, Said, Tallies, Tally};
 use crate::value::Timestamp;
 
 impl Working<'_, '_> {
@@ -37,9 +37,12 @@ impl Working<'_, '_> {
         let since = self.draft.before.opening.since.unwrap_or(self.talk.since);
         let elapsed = |since: Timestamp| u64::try_from(self.now.at.0.saturating_sub(since.0)).unwrap_or(0);
         let (run, state) = self.tallies();
-        let looks = [(of_run, run, elapsed(since), true), (self.state.limits, state, elapsed(self.talk.since), false)];
+        let lent = self.draft.before.opening.bounds.unwrap_or_default();
+        let state_since = elapsed(self.talk.since);
+        let looks = [(of_run, &run, elapsed(since), true), (lent, &run, elapsed(since), true)];
+        let looks = looks.into_iter().chain([(self.state.limits, &state, state_since, false)]);
         looks.into_iter().find_map(|(bounds, tally, elapsed, of_run)| {
-            let (name, used, limit) = reached(&bounds, &tally, elapsed, of)?;
+            let (name, used, limit) = reached(&bounds, tally, elapsed, of)?;
             Some(Hold::Limit { of: name.to_owned(), used, limit, of_run })
         })
     }
@@ -72,20 +75,48 @@ impl Working<'_, '_> {
     }
 }
 
+/// What a state of a run may still use up, and with it whatever it uses: of its own limits and those of the run the least.
+pub fn left(workflow: &Workflow, run: &Run, path: &FramePath, now: Timestamp) -> Bounds {
+    let since = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
+    let tallies = run.tallies.as_deref();
+    let of_run = tallies.map(|tallies| tallies.run.clone()).unwrap_or_default();
+    let elapsed = run.opening.since.map_or(0, since);
+    let program = workflow.root().program.as_deref();
+    let mut left = of_what_is_left(&program.map(|program| program.bounds).unwrap_or_default(), &of_run, elapsed);
+    left = left.least(of_what_is_left(&run.opening.bounds.unwrap_or_default(), &of_run, elapsed));
+    let Some(frame) = run.frame(path) else { return left };
+    let (Place::Conversing { node, talk }, flow) = (&frame.place, workflow.flow(&frame.flow)) else { return left };
+    let Kind::State(state) = &flow.step(node).node.kind else { return left };
+    let tally = tallies.and_then(|known| known.states.get(&Tallies::key(&frame.flow, node))).cloned();
+    left.least(of_what_is_left(&state.limits, &tally.unwrap_or_default(), since(talk.since)))
+}
+
+fn of_what_is_left(bounds: &Bounds, tally: &Tally, elapsed: u64) -> Bounds {
+    bounds.map(|name, limit| granted(name, limit, tally).saturating_sub(used(name, tally, elapsed)))
+}
+
+/// A limit with what a person has granted.
+fn granted(name: &str, limit: u64, tally: &Tally) -> u64 {
+    limit.saturating_mul(1 + tally.granted.get(name).copied().unwrap_or(0))
+}
+
+fn used(name: &str, tally: &Tally, elapsed: u64) -> u64 {
+    match name {
+        "attempts" => tally.spend.attempts,
+        // The visit under way is counted, and may be the last one that is allowed.
+        "visits" => tally.visits.saturating_sub(1),
+        "model_calls" => tally.spend.model_calls,
+        "tool_calls" => tally.spend.tool_calls,
+        "tokens" => tally.spend.tokens(),
+        "microdollars" => tally.spend.microdollars,
+        _ => elapsed,
+    }
+}
+
 /// The first limit that is reached: which, how much was used, how much may be.
 fn reached(bounds: &Bounds, tally: &Tally, elapsed: u64, of: &[&str]) -> Option<(&'static str, u64, u64)> {
     bounds.each().into_iter().filter(|(name, _)| of.contains(name)).find_map(|(name, limit)| {
-        let limit = limit?.saturating_mul(1 + tally.granted.get(name).copied().unwrap_or(0));
-        let used = match name {
-            "attempts" => tally.spend.attempts,
-            // The visit under way is counted, and may be the last one that is allowed.
-            "visits" => tally.visits.saturating_sub(1),
-            "model_calls" => tally.spend.model_calls,
-            "tool_calls" => tally.spend.tool_calls,
-            "tokens" => tally.spend.tokens(),
-            "microdollars" => tally.spend.microdollars,
-            _ => elapsed,
-        };
+        let (limit, used) = (granted(name, limit?, tally), used(name, tally, elapsed));
         (used >= limit).then_some((name, used, limit))
     })
 }

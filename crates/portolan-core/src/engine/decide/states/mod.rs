@@ -26,6 +26,7 @@ use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, 
 use crate::value::{NodeId, Timestamp};
 
 pub(super) use hold::resume;
+pub use limits::left;
 pub(in crate::engine) use output::outside;
 pub(super) use output::settled;
 pub(in crate::engine) use tools::asked_for;

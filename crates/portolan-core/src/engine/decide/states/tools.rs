@@ -20,7 +20,7 @@ pub(in crate::engine::decide) fn tool_done(
     draft: &mut Draft<'_>,
     (path, since): (&FramePath, u64),
     call: &str,
-    done: &Done,
+    (done, spent): (&Done, Spend),
     now: Now,
 ) {
     let Some(mut working) = Working::at(draft, path, since, now) else { return };
@@ -31,6 +31,9 @@ pub(in crate::engine::decide) fn tool_done(
     }
     let done = working.stopping(call, done.clone());
     working.say(Said::ToolDone { call: call.to_owned(), done });
+    if !spent.is_nothing() {
+        working.spend(spent);
+    }
     working.after_tools();
 }
 

@@ -158,6 +158,7 @@ fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
                 since: used.since,
                 call: used.call.clone(),
                 done: done.clone(),
+                spent: Default::default(),
                 seed: 0,
             }),
             _ => None,

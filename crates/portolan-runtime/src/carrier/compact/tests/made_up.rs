@@ -41,6 +41,7 @@ impl<'r> Maker<'r> {
             since: self.maybe(Maker::time),
             folder: self.maybe(Maker::word),
             effectivities: self.maybe(|maker| maker.some(Maker::word)),
+            bounds: None,
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
         let tallies = self.maybe(Maker::tallies);
