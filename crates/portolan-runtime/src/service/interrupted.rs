@@ -70,23 +70,21 @@ pub(super) fn told(
 ) -> Result<Vec<EventKind>, ServiceError> {
     let mut told = Vec::new();
     for effect in run.pending(&definition.workflow) {
-        let (node, tool, failed) = match effect {
+        let (node, tool, failed, besides) = match effect {
             Effect::Call(call) if call.after_crash == AfterCrash::Ask => {
                 let message = format!("the call of `{}` was interrupted", call.tool);
                 let (node, code) = (call.node.to_string(), "interrupted".to_owned());
                 let reply = Reply::Failed(Fault { node, code, message, detail: String::new() });
                 let failed = EventKind::Returned { frame: call.frame, since: call.since, reply, seed: 0 };
-                (call.node, call.tool, failed)
+                let besides = "`idempotent: true` on the node says that repeating does no harm";
+                (call.node, call.tool, failed, besides)
             }
             Effect::Use(used) => {
                 let done =
                     Done::Failed("the call was interrupted, and whether it was performed is not known".to_owned());
                 let (frame, since, call) = (used.frame, used.since, used.call);
-                (
-                    used.node,
-                    used.tool,
-                    EventKind::ToolDone { frame, since, call, done, spent: Spend::default(), seed: 0 },
-                )
+                let failed = EventKind::ToolDone { frame, since, call, done, spent: Spend::default(), seed: 0 };
+                (used.node, used.tool, failed, "the model is told of a call that failed")
             }
             _ => continue,
         };
@@ -100,7 +98,7 @@ pub(super) fn told(
                     format!(
                         "the call of `{tool}` at `{node}` was interrupted, and whether the server performed it is not known"
                     ),
-                    "say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm",
+                    format!("say `--repeat` to make it again, or `--fail` to count it as failed; {besides}"),
                 ));
             }
         }

@@ -4,6 +4,7 @@
 //! `UPDATE_EXPECT=1 cargo test -p portolan --test cli` accepts what is found, also in the generated documents.
 
 mod around;
+mod bounds;
 mod builtin;
 mod catalog;
 mod check;

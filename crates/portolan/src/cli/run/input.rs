@@ -13,13 +13,21 @@ use serde_json::{Map, Value};
 use super::Run;
 use crate::cli::output::{plain, unread};
 
+/// What stands before the whole input of states that say nothing of theirs.
+const WHOLE: &str = "input=";
+
 /// The input, held against what the function takes: everything that is wrong with it at once.
 pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, ServiceError> {
     let program = definition.workflow.root().program.as_ref();
     let schema = program.and_then(|program| program.input.as_ref()).map(|schema| &schema.value);
-    let (input, mut faults) = match &args.input {
-        Some(given) => (whole(given)?, Vec::new()),
-        None => fields(&args.fields, schema.map_or(&Value::Null, Schema::value)),
+    // States work on whatever they are given; the arguments of a graph of tool calls have names.
+    let any = program.is_some_and(|program| program.waits_at_limits);
+    let (input, mut faults) = match (&args.input, args.fields.as_slice()) {
+        (Some(given), _) => (whole(given, any)?, Vec::new()),
+        (None, [only]) if any && schema.is_none() && only.starts_with(WHOLE) => {
+            (typed(&only[WHOLE.len()..], &Value::Null), Vec::new())
+        }
+        (None, given) => fields(given, schema.map_or(&Value::Null, Schema::value)),
     };
     let found = schema.map(|schema| schema.check(&input)).unwrap_or_default();
     faults.extend(found.iter().map(ToString::to_string));
@@ -34,7 +42,7 @@ fn refused(message: String, help: &str) -> ServiceError {
     ServiceError::refused("bad_input", message, help)
 }
 
-fn whole(given: &str) -> Result<Value, ServiceError> {
+fn whole(given: &str, any: bool) -> Result<Value, ServiceError> {
     let text = match (given, given.strip_prefix('@')) {
         ("-", _) => bounded(io::stdin().lock(), "standard input")?,
         (_, Some(path)) => {
@@ -44,8 +52,8 @@ fn whole(given: &str) -> Result<Value, ServiceError> {
         }
         (text, None) => text.to_owned(),
     };
-    match serde_json::from_str(&text) {
-        Ok(value @ Value::Object(_)) => Ok(value),
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) if any || value.is_object() => Ok(value),
         Ok(_) => Err(refused("the input must be a JSON object".to_owned(), "write `{\"key\": value}`")),
         Err(error) => Err(refused(
             format!("the input is no JSON: {}", unread(&error)),
