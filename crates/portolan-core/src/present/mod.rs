@@ -18,6 +18,7 @@ mod picture;
 #[cfg(test)]
 mod pictures_tests;
 mod redaction;
+mod saved;
 mod situation;
 mod talk;
 mod trace;
@@ -32,6 +33,7 @@ pub use mermaid::{diagram_markdown, mermaid};
 pub use navigation::{Guidance, Named, Navigator, Numbered, Pass, Whereabouts, checkpoint, focus, navigation};
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
+pub use saved::saved;
 pub use situation::{BranchView, Position, Retries, Situation, State, situation};
 pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};

@@ -9,6 +9,7 @@ mod change;
 mod data;
 mod event;
 mod moves;
+mod remembered;
 mod talk;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use event::{Actor, Channel, Completion, EffectId, Event, EventKind, Reply, Resume, Verdict};
 pub use moves::{Move, moves};
+pub use remembered::{Came, Remembered};
 pub(crate) use talk::TURNS;
 pub use talk::{Attempt, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
 
@@ -93,6 +95,9 @@ pub struct Opening {
     /// What it may use up at most, where another run uses it: what that one has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
+    /// The variables and the history with which it begins, where those of another run were saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Arc<Remembered>>,
 }
 
 impl Opening {
@@ -110,6 +115,7 @@ impl Opening {
             folder: None,
             effectivities: None,
             bounds: None,
+            remembered: None,
         }
     }
 }

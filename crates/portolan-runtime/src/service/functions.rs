@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use portolan_core::engine::{self, Effect};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Run};
+use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Remembered, Run};
 use serde_json::Value;
 
 use super::hold::{Carrier, Held, Refused};
@@ -102,26 +102,35 @@ impl Service {
     /// The input is not what it takes, or its run cannot be kept. That the function failed is no error here.
     pub async fn call_function(&self, call: FunctionCall) -> Result<Finished, ServiceError> {
         let FunctionCall { definition, input, by, how, kept } = call;
-        let (run, record) = self.open_function(&definition, input, by, None)?;
+        let (run, record) =
+            self.open_function(&definition, input, by, Opening::of(definition.workflow.id().clone()))?;
         let id = if kept { Some(self.create(&definition, &run, record).await?) } else { None };
         let _lease = id.as_ref().map(|id| self.leases.take(id)).transpose()?;
         self.drive(&definition, run, id.map(|id| (id, 1)), how).await
     }
 
-    /// Keeps the run of a function, of which nothing is done yet: [`Service::resume_function`] drives it. `folder` is
-    /// where the paths of its servers start from.
+    /// Keeps the run of a function, of which nothing is done yet: [`Service::resume_function`] drives it. It begins with
+    /// what it is given, and perhaps with what another run remembered. `folder` is where the paths of its servers start
+    /// from.
     ///
     /// # Errors
     /// The input is not what it takes, or its run cannot be kept.
     pub async fn keep_function(
         &self,
         definition: &Arc<Definition>,
-        input: Value,
+        (input, remembered): (Value, Option<Remembered>),
         by: Actor,
         folder: &Path,
     ) -> Result<RunId, ServiceError> {
         let folder = (folder != self.project()).then(|| folder.to_string_lossy().into_owned());
-        let (run, record) = self.open_function(definition, input, by, folder)?;
+        let at = remembered.as_ref().and_then(|remembered| remembered.state.clone());
+        let opening = Opening {
+            folder,
+            at,
+            remembered: remembered.map(Arc::new),
+            ..Opening::of(definition.workflow.id().clone())
+        };
+        let (run, record) = self.open_function(definition, input, by, opening)?;
         self.create(definition, &run, record).await
     }
 
@@ -130,11 +139,10 @@ impl Service {
         definition: &Definition,
         input: Value,
         by: Actor,
-        folder: Option<String>,
+        opening: Opening,
     ) -> Result<(Run, Record), ServiceError> {
         let now = self.options.clock.now();
-        let workflow = definition.workflow.id().clone();
-        let opening = Opening { input: Some(Arc::new(input)), since: Some(now), folder, ..Opening::of(workflow) };
+        let opening = Opening { input: Some(Arc::new(input)), since: Some(now), ..opening };
         let changes = self.pace.take(false, || engine::open(&definition.workflow, &opening))?;
         let run = Run::fold(&changes).expect("what `open` decides begins a journal");
         let event = Event { at: now, by, what: EventKind::Opened(opening) };

@@ -1,7 +1,7 @@
 //! The kept run of a graph, as `portolan runs show` tells it: what it came to, or where it was left, and what is next.
 
 use portolan_core::graph::EndResult;
-use portolan_core::present::{Redaction, trace, way};
+use portolan_core::present::{Redaction, saved, trace, way};
 use portolan_core::run::{Doing, EventKind, Fault, Frame, FramePath, Hold, Place, Run};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
@@ -27,6 +27,8 @@ pub(super) struct Kept {
     began: Timestamp,
     last: Timestamp,
     end: End,
+    /// What another run of these states can begin with.
+    saved: Option<Value>,
 }
 
 /// What became of it.
@@ -69,6 +71,7 @@ impl Kept {
             began: first.event.at,
             last: last.event.at,
             end: end(&run, last, hidden),
+            saved: context(definition, records).map(|context| hidden.value(&context)),
             run,
         })
     }
@@ -153,12 +156,20 @@ impl Kept {
             End::UnderWay => ("under_way", "resume", json!(format!("portolan runs resume {}", self.id))),
         };
         situation["outcome"] = json!(outcome);
+        if let Some(saved) = &self.saved {
+            situation["context"] = saved.clone();
+        }
         situation[field] = value;
         situation["executed"] = json!(self.run.executed);
         situation["beganAt"] = json!(rfc3339(self.began));
         situation["updatedAt"] = json!(rfc3339(self.last));
         situation
     }
+}
+
+fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
+    let has_states = definition.workflow.root().program.as_ref().is_some_and(|program| program.waits_at_limits);
+    has_states.then(|| saved(&definition.workflow, records.iter().flat_map(|record| &record.changes))).flatten()
 }
 
 /// By which options a state that waits goes on.

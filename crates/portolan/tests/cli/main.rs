@@ -8,6 +8,7 @@ mod bounds;
 mod builtin;
 mod catalog;
 mod check;
+mod contexts;
 mod demo;
 mod eval;
 mod examples;

@@ -9,7 +9,7 @@ use super::{activities, functions};
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
 use crate::graph::{Kind, Step, Workflow};
-use crate::run::{Change, Data, FramePath, Opening, Place, Run};
+use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
 use crate::value::{NodeId, Outcome};
 
 /// Decides what opening a run makes true.
@@ -39,15 +39,27 @@ fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejectio
         return Ok(if flow.variables.is_empty() { vec![opened] } else { vec![opened, given] });
     }
     let input = opening.input.clone().unwrap_or_else(|| Arc::new(Value::Object(Map::new())));
-    let data = functions::given(flow, input).map_err(|fault| {
+    let mut data = functions::given(flow, input).map_err(|fault| {
         Rejection::new(
             Why::BadInput,
             fault.message,
             format!("`{}` says what it takes in its `inputSchema`", workflow.id()),
         )
     })?;
+    if let Some(remembered) = &opening.remembered {
+        remember(&mut data, remembered);
+    }
     let opened = Change::Opened { opening: opening.clone(), place: Place::Passing { node } };
     Ok(vec![opened, Change::Given { frame: FramePath::default(), data: Box::new(data) }])
+}
+
+/// What another run has set and what its states have come to is seen as if it had been here.
+fn remember(data: &mut Data, remembered: &Remembered) {
+    data.variables.clone_from(&remembered.shared);
+    for came in &remembered.history {
+        let met = Arc::new(Value::Object(came.key_results_met.clone()));
+        data.outputs.record_met(&came.state_name, Some(Arc::new(came.output.clone())), Some(met));
+    }
 }
 
 /// What the variables of a run hold at first.

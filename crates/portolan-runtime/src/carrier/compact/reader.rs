@@ -54,7 +54,18 @@ impl<'w> Reader<'w> {
             false => None,
         };
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
-        let opening = Opening { workflow, description, at, rules, input, since, folder, effectivities, bounds: None };
+        let opening = Opening {
+            workflow,
+            description,
+            at,
+            rules,
+            input,
+            since,
+            folder,
+            effectivities,
+            bounds: None,
+            remembered: None,
+        };
         Some(Carried { run: Run { revision: self.revision, opening, executed, tallies, root }, pinned })
     }
 

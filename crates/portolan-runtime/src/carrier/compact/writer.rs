@@ -38,8 +38,9 @@ struct Writer<'w> {
 impl Writer<'_> {
     fn carried(&mut self, Carried { run, pinned }: &Carried) {
         let Run { revision: _, opening, executed, tallies, root } = run;
-        // Only a run that another one uses has bounds, and it is kept nowhere.
-        let Opening { workflow, description, at, rules, input, since, folder, effectivities, bounds: _ } = opening;
+        // Only a run that another one uses has bounds, and only a function remembers: neither is carried.
+        let Opening { workflow, description, at, rules, input, since, folder, effectivities, bounds: _, remembered: _ } =
+            opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
             *pinned,

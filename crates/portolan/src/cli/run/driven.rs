@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, way};
+use portolan_core::run::Remembered;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Watch};
@@ -43,6 +44,7 @@ pub(super) struct Driven<'d> {
     pub(super) loaded: &'d Loaded,
     pub(super) definition: &'d Arc<Definition>,
     pub(super) input: Value,
+    pub(super) remembered: Option<Remembered>,
     pub(super) written: Option<Arc<Written>>,
     pub(super) breaks: Vec<NodeId>,
     /// Who works on states.
@@ -192,7 +194,11 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let (kept, over) = block_on(async {
         let kept = if driven.kept {
             let folder = folder(loaded, definition);
-            Some(service.keep_function(definition, input.clone(), person().by, &folder).await?)
+            Some(
+                service
+                    .keep_function(definition, (input.clone(), driven.remembered.clone()), person().by, &folder)
+                    .await?,
+            )
         } else {
             None
         };

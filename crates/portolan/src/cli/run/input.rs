@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use portolan_core::diagnostic::{clip, closest};
+use portolan_core::run::Remembered;
 use portolan_core::schema::Schema;
 use portolan_core::source::MAX_SOURCE_BYTES;
 use portolan_runtime::definition::Definition;
@@ -36,6 +38,20 @@ pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, Service
     }
     let message = format!("the input is not what `{}` takes: {}", definition.workflow.id(), faults.join("; "));
     Err(ServiceError::refused("bad_input", message, "`portolan show` tells what it takes; nothing was started"))
+}
+
+/// What a run begins with that remembers another one.
+pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<Remembered, ServiceError> {
+    if definition.workflow.root().program.as_ref().is_none_or(|program| !program.waits_at_limits) {
+        let message = format!("`--context` is for states, and `{}` is none of theirs", definition.workflow.id());
+        return Err(ServiceError::refused("usage", message, "leave `--context` out"));
+    }
+    let what = format!("`{}`", path.display());
+    let text = bounded(File::open(path).map_err(|error| unreadable(&what, &error))?, &what)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{what} is no saved context: {}", unread(&error));
+        refused(message, "write `{\"shared\": {…}, \"history\": [{\"state_name\": …, \"output\": …}]}`")
+    })
 }
 
 fn refused(message: String, help: &str) -> ServiceError {

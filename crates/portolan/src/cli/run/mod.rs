@@ -59,6 +59,10 @@ pub(super) struct Run {
     /// The whole input: JSON, `@file`, or `-` for standard input.
     #[arg(long, value_name = "JSON|@FILE|-")]
     input: Option<String>,
+    /// Begin with the variables and the history of this file, and at its `state`: what fsm-agent-flow saves of a run, or the
+    /// `context` of `portolan runs show --format json`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "mock", "record"])]
+    context: Option<PathBuf>,
     /// Your own file of MCP servers, as other clients have it: for servers that the graph does not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
@@ -122,7 +126,8 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         },
     };
     let breaks = breaks(args, &definition)?;
-    let kept = keeps(args, &options, &definition);
+    let remembered = args.context.as_deref().map(|path| input::remembered(path, &definition)).transpose()?;
+    let kept = keeps(args, &options, &definition) || remembered.is_some();
     if !kept {
         needs_nobody(&definition)?;
     }
@@ -134,6 +139,7 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         loaded: &loaded,
         definition: &definition,
         input,
+        remembered,
         written,
         breaks,
         cast,

@@ -1,0 +1,64 @@
+//! A run as fsm-agent-flow saves it: what its states have come to, and its variables.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::graph::{Kind, State, Workflow};
+use crate::run::{Attempt, Came, Change, FramePath, Place, Run, Said};
+use crate::value::NodeId;
+
+/// What another run can begin with: `{objective, shared, history}`, and where it is not over `state`, from a journal's
+/// changes. Nothing where no journal begins with them.
+pub fn saved<'c>(workflow: &Workflow, changes: impl IntoIterator<Item = &'c Change>) -> Option<Value> {
+    let mut changes = changes.into_iter();
+    let mut run = Run::fold(changes.next())?;
+    let mut remembered = run.opening.remembered.as_deref().cloned().unwrap_or_default();
+    let mut met: BTreeMap<FramePath, Map<String, Value>> = BTreeMap::new();
+    for change in changes {
+        match change {
+            Change::Talked { frame, said: Said::Held(attempt) } => {
+                met.insert(frame.clone(), results(attempt));
+            }
+            Change::Executed { frame, node, output, fault: None }
+                if comes_to_something(workflow, &run, frame, node) =>
+            {
+                remembered.history.push(Came {
+                    state_name: node.clone(),
+                    output: output.as_deref().cloned().unwrap_or_default(),
+                    key_results_met: met.remove(frame).unwrap_or_default(),
+                });
+            }
+            _ => {}
+        }
+        run.apply(change);
+    }
+    remembered.shared = run.root.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default();
+    remembered.state = at(workflow, &run);
+    let mut told = json!(remembered);
+    told["objective"] = json!(workflow.root().description);
+    Some(told)
+}
+
+fn results(attempt: &Attempt) -> Map<String, Value> {
+    attempt.found.iter().map(|found| (found.name.clone(), Value::from(found.met))).collect()
+}
+
+/// Whether a node is one of the workflow's own that have an output.
+fn comes_to_something(workflow: &Workflow, run: &Run, frame: &FramePath, node: &NodeId) -> bool {
+    let in_root = run.frame(frame).is_some_and(|frame| frame.flow == *workflow.id());
+    let step = workflow.root().steps.get(node).filter(|_| in_root);
+    step.is_some_and(|step| {
+        !matches!(step.node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. }) && !State::is_chooser(&step.node)
+    })
+}
+
+/// The node at which the run is, where that is one that another run can begin at.
+fn at(workflow: &Workflow, run: &Run) -> Option<NodeId> {
+    let node = match &run.root.place {
+        Place::Ended { .. } => return None,
+        place => place.node(),
+    };
+    let step = workflow.root().steps.get(node)?;
+    (!State::is_chooser(&step.node)).then(|| node.clone())
+}

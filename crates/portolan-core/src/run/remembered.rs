@@ -1,0 +1,41 @@
+//! What a run remembers of another one, as fsm-agent-flow saves its runs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::value::NodeId;
+
+/// The variables and the history of a run, with which another one begins. Other fields of what was saved, such as the
+/// `objective`, say nothing that the definition does not.
+///
+/// ```
+/// use portolan_core::run::Remembered;
+/// let saved = r#"{"objective": "o", "shared": {"n": 1}, "history": [{"state_name": "a", "output": "x"}]}"#;
+/// let remembered: Remembered = serde_json::from_str(saved)?;
+/// assert_eq!((remembered.shared.len(), remembered.history[0].state_name.as_str()), (1, "a"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remembered {
+    /// The variables.
+    pub shared: Map<String, Value>,
+    /// What states have come to, the oldest first.
+    pub history: Vec<Came>,
+    /// The state at which it was, where it was not over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<NodeId>,
+}
+
+/// What a state has come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Came {
+    /// The state.
+    pub state_name: NodeId,
+    /// Its output.
+    #[serde(default)]
+    pub output: Value,
+    /// Whether each of its key results was met.
+    #[serde(default)]
+    pub key_results_met: Map<String, Value>,
+}
