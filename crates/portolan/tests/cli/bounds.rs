@@ -21,7 +21,7 @@ fn ran(project: &Project, more: &str, turns: Vec<Turn>) -> (String, Vec<Value>) 
 
 fn misbehaving(project: &Project) {
     let server = json!({ "command": "python3", "args": [MISBEHAVING, "normal"] });
-    project.write("mcp.json", &json!({ "mcpServers": { "bad": server } }).to_string());
+    project.write("mcp.json", json!({ "mcpServers": { "bad": server } }).to_string());
 }
 
 fn last(request: &Value) -> &str {
@@ -67,7 +67,7 @@ fn what_an_expression_makes_and_what_a_run_is_given_has_an_end() {
     project.write("w.yaml", "objective: o\nstates:\n  a: { transform: \"$pad('x', 52428800)\", is_final: true }\n");
     let (said, _) = ran(&project, "", vec![]);
     assert!(said.contains("`a` failed") && said.ends_with("exit: 1\n"), "{}", &said[..said.len().min(2_000)]);
-    project.write("big.json", &json!({ "text": "x".repeat(50 * MIB) }).to_string());
+    project.write("big.json", json!({ "text": "x".repeat(50 * MIB) }).to_string());
     let (said, _) = ran(&project, "--input @big.json", vec![]);
     assert!(said.contains("big.json") && said.ends_with("exit: 2\n"), "{}", &said[..said.len().min(2_000)]);
 }
@@ -84,7 +84,7 @@ fn a_prompt_is_the_input_or_where_there_is_none_the_objective() {
         (json!(0), "Write a text"),
         (json!(7), "7"),
     ] {
-        project.write("input.json", &input.to_string());
+        project.write("input.json", input.to_string());
         let (_, asked) = ran(&project, "--input @input.json", vec![Turn::Says(Said::text("x"))]);
         let system = asked[0]["messages"][0]["content"].as_str().expect("a text");
         assert!(system.contains("Write a text") && system.contains("all of it"), "{system}");
@@ -113,7 +113,7 @@ fn tools_keep_their_schemas_and_have_names_of_their_own() {
         "how": { "enum": ["up", "down"], "default": "up" } } });
     let sum = json!({ "objective": "adds up", "input_schema": schema,
         "states": { "add": { "transform": "$sum(input.of)", "is_final": true } } });
-    project.write(".flow/workflows/sum.json", &sum.to_string());
+    project.write(".flow/workflows/sum.json", sum.to_string());
     project.write(
         "w.yaml",
         state("    tools: [run:sum, x.y/echo, x_y/echo]\nmcpServers: { x.y: { builtin: echo }, x_y: { builtin: echo } }\n"),

@@ -45,7 +45,7 @@ fn a_run_is_shown_as_the_original_saves_one_and_goes_on_elsewhere() {
 
     let other = Project::new();
     other.write("w.yaml", STATES);
-    other.write("saved.json", &saved.to_string());
+    other.write("saved.json", saved.to_string());
     other.write("answers.yaml", "- {for: check, text: 'yes'}\n");
     let said = other.says("run w.yaml --context saved.json --model scripted:answers.yaml");
     assert!(said.starts_with("\"yes\"\n"), "{said}");

@@ -86,7 +86,7 @@ fn asks_for_notes(silent: bool) -> Turn {
 fn killed(project: &Project, provider: &FakeProvider, is_time: impl Fn() -> bool) -> String {
     project.write("w.yaml", NOTES);
     let server = serde_json::json!({ "command": "python3", "args": [MISBEHAVING, "normal"] });
-    project.write("mcp.json", &serde_json::json!({ "mcpServers": { "notes": server } }).to_string());
+    project.write("mcp.json", serde_json::json!({ "mcpServers": { "notes": server } }).to_string());
     let mut process = Command::new(env!("CARGO_BIN_EXE_portolan"))
         .args(["run", "w.yaml", "--mcp", "mcp.json", "--model", &model(provider)])
         .current_dir(project.path())

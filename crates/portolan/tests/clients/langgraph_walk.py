@@ -1,6 +1,6 @@
 """Runs the modules that `portolan export --to langgraph` writes in LangGraph itself.
 
-    pip install langgraph==1.2.22
+    pip install langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
     python crates/portolan/tests/clients/langgraph_walk.py target/debug/portolan
 
 For a workflow of each kind it exports the module, draws the graph, and leads it to its end: with interrupts and a function
@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from langgraph.checkpoint.memory import MemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 NAVIGATOR = {
@@ -66,6 +67,20 @@ states:
   approve: { ask: "May it be sent?", options: { send: Send it, again: Write it anew } }
   send: { objective: End it, is_final: true }
 transitions: { draft: approve, approve: { send: send, again: draft } }
+"""
+
+BRANCHES = """
+objective: Facts and pictures
+states:
+  both: { parallel: [facts, pictures], join: together }
+  facts: { objective: Facts }
+  pictures:
+    objective: Pictures
+    max_retries: 0
+    on_failure: ask
+    key_results: [{ name: many, description: they are many, check: "len(output) >= 4" }]
+  together: { join: all, is_final: true }
+transitions: { facts: together, pictures: together }
 """
 
 GRAPH = """
@@ -184,39 +199,48 @@ def tool_graph(world):
 LATER = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from pathlib import Path
-import pickle
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
 import bug_fix_graph as module
-state = pickle.loads(Path("state.pickle").read_bytes())
-asked = []
-def work(question):
-    asked.append(question["node"])
-    if len(asked) > 1:
-        raise SystemExit(0 if asked[0] == state["node"] and asked[1] != asked[0] else 1)
-    return "passed"
-graph = module.build(program=sys.argv[1], project=".", work=work).compile()
-graph.invoke(state["values"], {"recursion_limit": 200})
-raise SystemExit(1)
+config = {"configurable": {"thread_id": "1"}, "recursion_limit": 200}
+with SqliteSaver.from_conn_string("checkpoints.db") as saver:
+    graph = module.build(program=sys.argv[1], project=".").compile(checkpointer=saver)
+    before = graph.get_state(config).interrupts[0].value
+    assert before["node"] == sys.argv[3], before
+    now = graph.invoke(Command(resume="passed"), config)
+    asked = now["__interrupt__"][0].value
+    assert asked["node"] != before["node"] and "refused" not in asked, asked
 """
 
 
 def another_process(world):
-    """The state is all that is needed: with it, another process goes on where this one was."""
-    import pickle
-
+    """What LangGraph keeps on disk is all that is needed: another process goes on where this one was."""
     module = world.export("bug-fix")
-    graph = world.built(module, MemorySaver())
-    now = graph.invoke({"input": {}}, CONFIG)
+    with SqliteSaver.from_conn_string(str(world.folder / "checkpoints.db")) as saver:
+        graph = world.built(module, saver)
+        now = graph.invoke({"input": {}}, CONFIG)
     out = world.folder / "bug-fix_graph.py"
     out.rename(world.folder / "bug_fix_graph.py")
-    values = {name: now[name] for name in ("input", "run", "seen")}
-    (world.folder / "state.pickle").write_bytes(pickle.dumps({"values": values, "node": asked(now)["node"]}))
-    argv = [sys.executable, "-c", LATER, world.portolan, str(world.folder)]
+    argv = [sys.executable, "-c", LATER, world.portolan, str(world.folder), asked(now)["node"]]
     subprocess.run(argv, cwd=world.folder, check=True)
 
 
+def branches(world):
+    """States side by side are Portolan's work, and a branch that waits is asked about."""
+    module = world.export("branches.yaml", BRANCHES)
+    chart = world.built(module).get_graph().draw_mermaid()
+    for part in ("both", "facts", "pictures", "together"):
+        assert part in chart, chart
+    (world.folder / "answers.yaml").write_text("- {for: facts, text: two}\n- {for: pictures, text: a}\n")
+    graph = world.built(module, MemorySaver(), model="scripted:answers.yaml")
+    now = graph.invoke({"input": {}}, CONFIG)
+    assert "accept" in asked(now)["answers"], now
+    now = graph.invoke(Command(resume="accept"), CONFIG)
+    assert now["output"] == {"facts": "two", "pictures": "a"}, now
+
+
 def main():
-    for walk in (navigator, activities, states, tool_graph, another_process):
+    for walk in (navigator, activities, states, branches, tool_graph, another_process):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, ".portolan").mkdir()
             walk(World(sys.argv[1], folder))
