@@ -17,7 +17,7 @@ use crate::source::{self, Source, Tree};
 
 pub use activity::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 pub use servers::servers;
-pub use states::beyond_original;
+pub use states::{beyond_original, unlike_original};
 
 /// How closely a definition is held to its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

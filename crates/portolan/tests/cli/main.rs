@@ -16,6 +16,7 @@ mod export;
 mod flow;
 mod guidelines;
 mod help;
+mod imports;
 mod install;
 mod killed;
 mod merge_gate;

@@ -29,7 +29,7 @@ mod values;
 mod ways;
 
 pub(super) use nodes::read_state;
-pub use original::beyond_original;
+pub use original::{beyond_original, unlike_original};
 pub(super) use syntax::About;
 
 use crate::diagnostic::Diagnostic;

@@ -10,6 +10,9 @@ const STATE: [&str; 7] =
     ["objective", "key_results", "tools", "max_retries", "is_initial", "is_final", "execute_module"];
 const KEY_RESULT: [&str; 3] = ["name", "description", "check"];
 
+/// The tools that are here without a server.
+const OURS: [&str; 2] = ["shared_get", "shared_set"];
+
 /// What fsm-agent-flow, version 2.0, makes something else of, as warnings.
 pub fn beyond_original(tree: &Tree) -> Vec<Diagnostic> {
     let mut found = Found::default();
@@ -29,6 +32,43 @@ pub fn beyond_original(tree: &Tree) -> Vec<Diagnostic> {
         found.warn(format!("it passes over what it does not know: {}", list(&own)), tree);
     }
     found.warnings
+}
+
+/// What of a file of fsm-agent-flow, version 2.0, is something else here, as warnings.
+pub fn unlike_original(tree: &Tree) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    let mut warn = |message: String, at: &Tree, help: &'static str| {
+        warnings.push(Diagnostic::warning("unlike-original", message).at(at.head()).help(help));
+    };
+    for entry in tree.get("states").and_then(Tree::entries).into_iter().flatten() {
+        let (name, state) = (clip(&entry.key.value), &entry.value);
+        for result in items(state, "key_results") {
+            if result.get("check").is_none_or(|check| matches!(check.kind, TreeKind::Null)) {
+                let of = clip(result.get("name").and_then(Tree::as_str).unwrap_or_default());
+                let message = format!("`{of}` of `{name}` counted as met in a file; here a model judges it");
+                warn(message, result, "write a `check` where no model is needed to tell");
+            }
+        }
+        for tool in items(state, "tools") {
+            let named = tool.as_str().filter(|tool| !tool.contains(['/', ':']));
+            if let Some(tool_name) = named.filter(|tool| !OURS.contains(tool)) {
+                let message = format!("the tool `{}` of `{name}` was a function of its program", clip(tool_name));
+                warn(
+                    message,
+                    tool,
+                    "name a server's tool as `server/tool`, or register a function of that name in Rust",
+                );
+            }
+        }
+    }
+    warnings
+}
+
+fn items<'t>(state: &'t Tree, key: &str) -> &'t [Tree] {
+    match state.get(key).map(|items| &items.kind) {
+        Some(TreeKind::Array(items)) => items,
+        _ => &[],
+    }
 }
 
 #[derive(Default)]

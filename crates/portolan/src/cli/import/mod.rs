@@ -1,8 +1,10 @@
-//! `portolan import`: the rules of another program become those of this project.
+//! `portolan import`: what a project wrote down for another program becomes its own.
+
+mod states;
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use portolan_core::gates::guidelines::{write, xcoder};
@@ -17,20 +19,23 @@ use super::check::drawn;
 use super::output::{Output, safe};
 use super::{Common, Exit};
 
-/// Take over the rules that a project wrote down for another program.
+/// Take over what a project wrote down for another program: its rules, or a workflow.
 ///
 /// Example: portolan import xcoder
 #[derive(Args)]
 #[command(
-    after_help = "The rules are printed, and what could not be taken over is told on standard error. Nothing is written without \
-                  `--write`, and no rules that are there are replaced."
+    after_help = "What is taken over is printed, and what could not be taken over is told on standard error. Nothing is written without \
+                  `--write`, and nothing that is there is replaced."
 )]
 pub(super) struct Import {
-    /// Whose rules: those of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and
-    /// `.claude/settings.json`.
+    /// Which program. The rules of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and
+    /// `.claude/settings.json`; a workflow of fsm-agent-flow is in FILE.
     #[arg(value_enum, value_name = "PROGRAM")]
     program: Program,
-    /// Write them to `.portolan/guidelines.yaml` and `.portolan/merge-policy.yaml`.
+    /// The workflow, as fsm-agent-flow writes it.
+    #[arg(value_name = "FILE", required_if_eq("program", "fsm-agent-flow"))]
+    file: Option<PathBuf>,
+    /// Write rules to `.portolan/guidelines.yaml` and `.portolan/merge-policy.yaml`, a workflow to `.flow/workflows`.
     #[arg(long)]
     write: bool,
 }
@@ -39,6 +44,8 @@ pub(super) struct Import {
 enum Program {
     /// xCoder.
     Xcoder,
+    /// fsm-agent-flow, version 2.0 of its JSON.
+    FsmAgentFlow,
 }
 
 const GUIDELINES: &str = ".xcoder/guidelines.yaml";
@@ -49,7 +56,20 @@ const OUR_POLICY: &str = ".portolan/merge-policy.yaml";
 pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let Program::Xcoder = args.program;
+    match (args.program, &args.file) {
+        (Program::FsmAgentFlow, Some(file)) => return states::run(output, &project, file, args.write),
+        (Program::Xcoder, Some(file)) => {
+            let message =
+                format!("`{}` is not looked at: the rules of xCoder are where xCoder has them", file.display());
+            return Err(ServiceError::refused(
+                "usage",
+                message,
+                "leave the file out, and name the project with `--project`",
+            )
+            .into());
+        }
+        (_, None) => {}
+    }
     let (guidelines, settings) = (source(&project, GUIDELINES)?, source(&project, SETTINGS)?);
     let policy = source(&project, POLICY)?;
     if guidelines.is_none() && settings.is_none() && policy.is_none() {
