@@ -19,13 +19,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_core::chat::{Message, Request, Role, Settings};
+use portolan_core::chat::{Answer, Finish, Message, Request, Role, Settings, Usage};
 use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_core::source::Source;
 use portolan_runtime::definition::{Bundle, Definition, Parsed};
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::models::{Question, Setup, open};
+use portolan_runtime::models::{Answering, Model, Question, Setup, Sink, open};
 use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
 use portolan_runtime::states::{Cast, Workers};
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ fn main() {
     for states in [5_000, 50_000].map(scale) {
         let took = durable(&runtime, states);
         row(&format!("{states} states with their history, each on disk"), took, states);
+    }
+    for kept in [false, true] {
+        in_process(&runtime, scale(20_000), kept);
     }
     models(&runtime, scale(2_000));
     start(if testing { 1 } else { 31 });
@@ -97,15 +100,56 @@ fn definition(text: &str) -> Arc<Definition> {
     Arc::new(Definition::new(Bundle::of(&parsed, &|_| None), workflow))
 }
 
+/// A model that answers at once, in this process: all that is left is the engine.
+struct Instantly;
+
+impl Model for Instantly {
+    fn name(&self) -> &str {
+        "instantly"
+    }
+
+    fn ask<'a>(&'a self, _: Question<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
+        let usage = Usage { input: Some(3), output: Some(2), ..Usage::default() };
+        let message = Message::text(Role::Assistant, "fine");
+        Box::pin(
+            async move { Ok(Answer { message, finish: Finish::Stop, usage, model: None, cost_microdollars: None }) },
+        )
+    }
+}
+
+/// What a request costs besides the model: a state begun, its model asked, a check of what it said, the way on.
+fn in_process(runtime: &tokio::runtime::Runtime, calls: u64, kept: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = if kept { StoreAt::File(folder.path().join("runs.db")) } else { StoreAt::Memory };
+    let service = Service::new(Options { store, ..Options::of(folder.path()) }).expect("a service");
+    let mut took = Vec::new();
+    for _ in 0..5 {
+        let cast = Cast::default().usually(Some("instantly".to_owned())).with("instantly", Arc::new(Instantly));
+        let how = How { workers: Workers { cast, ..Workers::default() }, ..How::default() };
+        let call = FunctionCall { definition: asking(calls), input: json!("x"), by: Actor::Engine, how, kept };
+        let began = Instant::now();
+        let finished = runtime.block_on(service.call_function(call)).expect("it runs");
+        took.push(began.elapsed());
+        assert!(matches!(finished.outcome, Outcome::Waiting { .. }), "{:?}", finished.outcome);
+    }
+    took.sort();
+    let place = if kept { "on disk" } else { "in memory" };
+    row(&format!("{calls} instant models with a check, {place}, median of 5"), took[2], calls);
+}
+
+/// One state that is begun again and again, until its model has been asked as often.
+fn asking(calls: u64) -> Arc<Definition> {
+    definition(&format!(
+        r#"{{"objective": "o", "limits": {{"model_calls": {calls}, "steps": 10000000}}, "states": {{"a": {{"objective": "a", "key_results":
+        [{{"name": "n", "description": "d", "check": "len(output) > 1"}}]}}}}, "transitions": {{"a": {{"end": null, "default": "a"}}}}}}"#
+    ))
+}
+
 /// What the engine adds to each request: the same requests to the same server, with states and without, in turns.
 fn models(runtime: &tokio::runtime::Runtime, calls: u64) {
     let provider = FakeProvider::new([Turn::Says(Said::text("fine"))]);
     let name = format!("openai:m@{}/v1", provider.origin);
-    let text = format!(
-        r#"{{"objective": "o", "limits": {{"model_calls": {calls}}}, "states": {{"a": {{"objective": "a", "key_results":
-        [{{"name": "n", "description": "d", "check": "len(output) > 1"}}]}}}}, "transitions": {{"a": {{"end": null, "default": "a"}}}}}}"#
-    );
-    let definition = definition(&text);
+    let definition = asking(calls);
     let folder = tempfile::tempdir().expect("a folder");
     let service = Service::new(Options { store: StoreAt::Memory, ..Options::of(folder.path()) }).expect("a service");
     let model = open(&name, &Setup::of(folder.path())).expect("a model");

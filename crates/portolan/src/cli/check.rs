@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
+use portolan_core::chat::script::answers;
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::gates::merge::Policy;
 use portolan_core::gates::plugins::Plugins;
 use portolan_core::gates::{guidelines, merge};
-use portolan_core::source::{Location, Source};
+use portolan_core::source::{Location, Source, TreeKind, parse};
 use portolan_runtime::definition::Findings;
 use portolan_runtime::gates::rules;
 use portolan_runtime::library::{Found, Library, Reviewed, read_definition, workflow_files};
@@ -95,6 +96,12 @@ pub(super) fn is_graph(path: &Path) -> bool {
     path.is_file() && graphs::holds_functions(path).unwrap_or(false)
 }
 
+/// Whether a file holds the answers of a model, written down: no definition is a list.
+fn is_answers(path: &Path) -> bool {
+    let tree = read_definition(path).ok().and_then(|source| parse(&source).0);
+    tree.is_some_and(|tree| matches!(tree.kind, TreeKind::Array(_)))
+}
+
 /// The findings of a file of functions, with those in files that it names; the file itself also when it has none.
 fn reviewed(name: &str, findings: Findings) -> Vec<Reviewed> {
     let mut reviews = vec![Reviewed { source: Source::new(name, ""), faults: Vec::new() }];
@@ -162,6 +169,10 @@ fn gather(paths: &[PathBuf]) -> Gathered {
             Vec::new()
         });
         for file in files {
+            if is_answers(&file.path) {
+                gathered.settings.push((file.path, |source| answers(source).1));
+                continue;
+            }
             if is_graph(&file.path) {
                 gathered.graphs.extend(Some(file.path).filter(|path| !gathered.graphs.contains(path)));
                 continue;

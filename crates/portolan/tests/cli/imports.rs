@@ -93,19 +93,8 @@ fn a_workflow_of_the_original_is_taken_over_with_what_is_something_else_here() {
     let back = back.split("\nstderr:").next().expect("a text");
     let values = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(values(back), values(SAVED));
-    expect![[r#"
-        stderr: error: `.flow/workflows/article.yaml` is there already
-        stderr: help: move it away first, or give the file another name
-        exit: 2
-    "#]]
-    .assert_eq(
-        &project
-            .says("import fsm-agent-flow article.json --write")
-            .split("\nstderr: error")
-            .last()
-            .unwrap_or_default()
-            .to_owned(),
-    );
+    let again = project.says("import fsm-agent-flow article.json --write");
+    assert!(again.contains("error: `.flow/workflows/article.yaml` is there already") && again.ends_with("exit: 2\n"));
 }
 
 #[test]

@@ -264,6 +264,11 @@ fn the_examples_are_sound_and_the_one_with_answers_runs() {
         }
     }
     let research = examples.join("research");
+    let said = project.says(&format!("check {}", research.display()));
+    assert!(said.contains("2 files checked: 0 errors"), "answers are checked as such: {said}");
+    project.write("answers.yaml", "- {txt: hi}\n");
+    let said = project.says("check answers.yaml");
+    assert!(said.contains("`txt`") && said.ends_with("exit: 3\n"), "{said}");
     let (file, answers) = (research.join("workflow.yaml"), research.join("answers.yaml"));
     let said = project.says(&format!("run {} topic=charts --model scripted:{}", file.display(), answers.display()));
     assert!(said.starts_with("\"# Portolan charts"), "{said}");
