@@ -13,6 +13,8 @@ use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
 use crate::service::{ErrorKind, Finished, FunctionCall, How, Service, ServiceError};
 
+/// The name under which the catalogue has it.
+pub const ID: &str = "ooda";
 /// The line of the shipped workflow that has the tools.
 const NO_TOOLS: &str = "    tools: []\n";
 
@@ -40,11 +42,8 @@ impl Ooda {
     /// # Errors
     /// A tool has a name that none can have.
     pub fn definition(&self) -> Result<Arc<Definition>, ServiceError> {
-        let entry = catalog::workflow("ooda").expect("the catalogue has it");
-        // JSON is YAML, whatever the names are.
-        let text = entry.text.replacen(NO_TOOLS, &format!("    tools: {}\n", json!(self.tools)), 1);
-        let source = Source::new("ooda.yaml", text);
-        let parsed = Parsed::read(source, Strictness::Strict).map_err(|faults| faulty(&faults[0].message))?;
+        let parsed =
+            Parsed::read(source(&self.tools), Strictness::Strict).map_err(|faults| faulty(&faults[0].message))?;
         let (workflow, faults) = parsed.check(&|_| None, Strictness::Strict);
         let first = || faults.iter().find(|fault| fault.is_error()).map_or("it cannot be read", |fault| &fault.message);
         let workflow = workflow.ok_or_else(|| faulty(first()))?;
@@ -58,6 +57,14 @@ impl Ooda {
         input.extend((!self.known.is_null()).then(|| ("known", self.known.clone())));
         json!(input)
     }
+}
+
+/// The workflow of the catalogue, with the tools that it acts by.
+pub fn source(tools: &[String]) -> Source {
+    let entry = catalog::workflow(ID).expect("the catalogue has it");
+    // JSON is YAML, whatever the names are.
+    let text = entry.text.replacen(NO_TOOLS, &format!("    tools: {}\n", json!(tools)), 1);
+    Source::new(format!("{ID}.yaml"), text)
 }
 
 fn faulty(why: &str) -> ServiceError {

@@ -209,6 +209,22 @@ fn the_loop_of_the_catalogue_goes_round_until_the_task_is_done_or_no_cycle_is_le
 }
 
 #[test]
+fn the_loop_acts_by_the_tools_that_it_is_given() {
+    let project = Project::new();
+    project.write("note.txt", "The door creaks");
+    project.write("mcp.json", r#"{"mcpServers": {"files": {"builtin": "filesystem", "root": "."}}}"#);
+    let read = "- {for: act, tool_calls: [{name: files_read_text_file, arguments: {path: note.txt}}]}\n";
+    let done = "- {for: The door creaks, json: {done: true, result: It is read}}\n- {for: act, json: {done: true, result: It is read}}\n";
+    project.write("answers.yaml", format!("{CYCLE}{read}{done}"));
+    let ooda = "run ooda task=Read --mcp mcp.json --model scripted:answers.yaml";
+    let said = project.says(&format!("{ooda} --tools files/read_text_file,shared_get"));
+    assert!(said.starts_with("{\"answer\":\"It is read\",\"cycles\":1}\n"), "{said}");
+    assert!(said.contains("→ files_read_text_file {\"path\":\"note.txt\"}") && !said.contains("✗ files"), "{said}");
+    let said = project.says("run mcp.json --tools files/x");
+    assert!(said.contains("`--tools` is for `ooda`") && said.ends_with("exit: 2\n"), "{said}");
+}
+
+#[test]
 fn another_workflow_runs_the_loop_by_its_name() {
     let project = Project::new();
     project.write(

@@ -22,6 +22,7 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError, own_servers};
 use portolan_runtime::library::is_plain;
 use portolan_runtime::models::{self, OpenError as OpenModelError, Setup, prices};
+use portolan_runtime::ooda;
 use portolan_runtime::script::{self, SuiteError};
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
@@ -70,6 +71,10 @@ pub(super) struct Run {
     /// `scripted:answers.yaml`.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
+    /// What `ooda` of the catalogue may act by, with commas between: `server/tool`, with the servers of `--mcp`, or
+    /// `run:workflow`.
+    #[arg(long, value_delimiter = ',', value_name = "TOOL")]
+    tools: Vec<String>,
     /// Show every node with its time afterwards.
     #[arg(long)]
     trace: bool,
@@ -158,8 +163,17 @@ fn opened(args: &Run, service: &Service, strictness: Strictness) -> Result<Arc<L
     let library = service.library();
     let name = args.file.to_str().filter(|name| is_plain(name) && !args.file.exists());
     let shipped = name.filter(|name| library.path(name).is_none()).and_then(catalog::workflow);
+    if !args.tools.is_empty() && shipped.is_none_or(|entry| entry.id != ooda::ID) {
+        let message = format!(
+            "`--tools` is for `{}` of the catalogue, and `{}` is another workflow",
+            ooda::ID,
+            args.file.display()
+        );
+        let help = "name the tools in its file, under `tools` of the states that may use them";
+        return Err(OpenError::Failed(ServiceError::refused("usage", message, help)));
+    }
     if let Some(entry) = shipped {
-        let source = entry.source();
+        let source = if entry.id == ooda::ID { ooda::source(&args.tools) } else { entry.source() };
         let servers = args.mcp.as_deref().map(own_servers).transpose().map_err(OpenError::Failed)?.unwrap_or_default();
         let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
         let file = PathBuf::from(&*source.name);
