@@ -71,10 +71,12 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             text.line(format!("{}.", talk::sentence(talk)));
             text.line("A person decides how it goes on: `portolan runs resume` shows what can be said.");
         }
-        Place::Passing { node }
-        | Place::Calling { node, .. }
-        | Place::Conversing { node, .. }
-        | Place::Each { node, .. } => {
+        Place::Conversing { node, .. } => {
+            text.line(format!("## {node}"));
+            text.line("A model works on this step where the run is driven with one. There is nothing to do but wait;");
+            text.line("where nothing goes on, a person drives it with `portolan runs resume --model`.");
+        }
+        Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => {
             text.line(format!("## {node}"));
             text.line("The engine executes this step. There is nothing to do but wait.");
         }

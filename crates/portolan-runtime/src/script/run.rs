@@ -158,7 +158,13 @@ impl Tester {
                 Outcome::Done(output) => Came::To(output.as_deref().cloned().unwrap_or(Value::Null)),
                 Outcome::Failed(fault) => Came::Failed(fault),
                 Outcome::Cancelled => failed("cancelled", "the run ended as cancelled".to_owned()),
-                Outcome::Waiting { node, .. } => failed(
+                Outcome::Waiting { node, why: Some(why) } => failed(
+                    "waiting",
+                    format!(
+                        "the run stopped at `{node}`: {why}; a test has no models, and `portolan run --model scripted:…` has"
+                    ),
+                ),
+                Outcome::Waiting { node, why: None } => failed(
                     "waiting",
                     format!("the run waits for an agent or a person at `{node}`, whom a test has not"),
                 ),

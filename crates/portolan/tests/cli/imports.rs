@@ -106,6 +106,7 @@ fn what_is_no_workflow_of_the_original_is_refused() {
     project.write("bad.json", r#"{"objective": "o", "states": {"a": {"objective": "o"}}, "transitions": {"a": "b"}}"#);
     let said = project.says("import fsm-agent-flow bad.json --write --format json");
     assert!(said.contains("`b`, which is no state") && said.ends_with("exit: 3\n"), "{said}");
+    assert!(project.says("import fsm-agent-flow bad.json --write").contains("nothing was written: mend the errors"));
     assert!(!project.path().join(".flow").exists());
     project.write("out.yaml", "id: ../../out\nobjective: o\nstates: { a: { objective: o, is_final: true } }\n");
     let said = project.says("import fsm-agent-flow out.yaml --write");

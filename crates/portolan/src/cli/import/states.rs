@@ -50,6 +50,9 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     };
     let written = place.as_deref().map(|place| begin(project, place, &text)).transpose()?;
     tell(output, &source, (&text, written), &faults)?;
+    if write && is_faulty && !output.is_json() {
+        output.remark("nothing was written: mend the errors in the file, and import it again");
+    }
     Ok(if is_faulty { Exit::InvalidDefinition } else { Exit::Done })
 }
 

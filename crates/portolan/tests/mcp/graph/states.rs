@@ -47,3 +47,19 @@ fn where_nobody_says_which_model_works_the_call_says_so() {
     assert!(text.contains("nobody says which model works on `greet`; name one with `--model`"), "{text}");
     assert_eq!(failed["structuredContent"]["error"]["code"], "waiting");
 }
+
+#[test]
+fn an_agent_that_comes_to_a_state_is_told_who_works_on_it() {
+    let project = Project::new();
+    project.write(
+        ".flow/workflows/greeting.yaml",
+        "objective: o\nstates: { greet: { objective: Greet, is_final: true } }\n",
+    );
+    let mut wire = Wire::hearing(project.command(&["serve", "--toolset", "tasks"]));
+    wire.shake_hands("2025-11-25", &json!({}));
+    let begun = call(&mut wire, "Init", json!({ "workflowType": "greeting", "description": "d" }));
+    let run = begun["structuredContent"]["run"].clone();
+    let now = call(&mut wire, "Start", json!({ "run": run }));
+    let told = now["structuredContent"]["instructions"].as_str().expect("a text");
+    assert!(told.starts_with("## greet") && told.contains("`portolan runs resume --model`"), "{told}");
+}

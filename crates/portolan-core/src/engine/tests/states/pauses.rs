@@ -309,3 +309,24 @@ fn a_definition_has_runs_stop_after_tools() {
         "#]],
     );
 }
+
+#[test]
+fn a_tool_that_both_breaks_and_waits_breaks() {
+    story(
+        "a: tools pay | breaking pay | waiting pay\na -> end",
+        "asks pay {}\ndone 1\ngo\nsays all",
+        expect![[r#"
+        portolan went on → executed `start`, `a`
+        portolan went on → work on `a`, attempt 1
+            ask model in 2 messages: the input
+        portolan heard the model (10 tokens in, 5 out), who asks for `pay`
+            use pay {} (call-0-0)
+        portolan used the tool of `call-0-0` → waits: a tool has stopped the run
+        portolan let it go on
+            ask model in 4 messages: 1
+        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+        portolan went on → executed `end`, ended at `end`: success
+        success with "all" (1 attempts, 2 model calls, 1 tools)
+    "#]],
+    );
+}
