@@ -300,7 +300,7 @@ fn as_json(review: &Reviewed) -> Vec<Value> {
     told.collect()
 }
 
-fn fault_json(fault: &Diagnostic, lines: &Lines<'_>) -> Value {
+pub(super) fn fault_json(fault: &Diagnostic, lines: &Lines<'_>) -> Value {
     let at = fault.span.map(|span| (lines.location(span.start), lines.location(span.end)));
     json!({
         "code": fault.code,
@@ -320,7 +320,7 @@ fn unread_json((path, error): &(PathBuf, ServiceError)) -> Value {
 }
 
 /// The lines of a text, counted once: looking each place up from the beginning takes the square of the file.
-struct Lines<'t> {
+pub(super) struct Lines<'t> {
     source: &'t Source,
     text: &'t str,
     starts: Vec<usize>,
@@ -331,7 +331,7 @@ struct Lines<'t> {
 const STRIDE: usize = 256;
 
 impl<'t> Lines<'t> {
-    fn of(source: &'t Source) -> Lines<'t> {
+    pub(super) fn of(source: &'t Source) -> Lines<'t> {
         let text: &str = &source.text;
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let characters = text.char_indices().map(|(at, _)| at).step_by(STRIDE).collect();

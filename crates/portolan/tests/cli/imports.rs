@@ -111,6 +111,12 @@ fn what_is_no_workflow_of_the_original_is_refused() {
     project.write("out.yaml", "id: ../../out\nobjective: o\nstates: { a: { objective: o, is_final: true } }\n");
     let said = project.says("import fsm-agent-flow out.yaml --write");
     assert!(said.contains("`../../out` cannot be the name of a file") && said.ends_with("exit: 2\n"), "{said}");
+    let (linked, outside) = (Project::new(), Project::new());
+    linked.write("a.yaml", "objective: o\nstates: { a: { objective: o, is_final: true } }\n");
+    std::os::unix::fs::symlink(outside.path(), linked.path().join(".flow")).expect("a link");
+    let said = linked.says("import fsm-agent-flow a.yaml --write");
+    assert!(said.contains("lies outside the project") && said.ends_with("exit: 2\n"), "{said}");
+    assert!(!outside.path().join("workflows").exists());
     assert!(project.says("import fsm-agent-flow").ends_with("exit: 2\n"));
     assert!(project.says("import xcoder article.json").contains("is not looked at"));
 }

@@ -99,6 +99,12 @@ tools:
       - { id: exit, type: exit }
 """
 
+FAILING = """
+objective: It fails
+states:
+  work: { transform: "$error('too short')", is_final: true }
+"""
+
 CONFIG = {"configurable": {"thread_id": "1"}, "recursion_limit": 200}
 
 
@@ -188,6 +194,9 @@ def tool_graph(world):
         steps = [next(iter(step)) for step in graph.stream({"input": {"n": given}}, CONFIG, stream_mode="updates")]
         assert way in steps and ({"twice", "keep"} - {way}).isdisjoint(steps), steps
         assert graph.invoke({"input": {"n": given}}, CONFIG)["output"] == {"n": output}
+    # What failed says why.
+    failed = world.built(world.export("failing.yaml", FAILING)).invoke({"input": {}}, CONFIG)
+    assert failed["result"] == "failed" and "too short" in failed["output"]["message"], failed
     try:
         graph.invoke({"input": {"n": "four"}}, CONFIG)
     except module.PortolanError as error:

@@ -228,7 +228,7 @@ def visit(asks, node, work):
         asked, shown = asks.waiting(run)
         if asked is None:
             result = shown.get("outcome") or shown["metadata"].get("currentStep")
-            return Command(update={"result": result, "output": shown.get("output", shown.get("fault"))}, goto=END)
+            return Command(update={"result": result, "output": shown.get("output", shown.get("error"))}, goto=END)
         if state.get("refused"):
             asked["refused"] = state["refused"]
         answer = work(asked) if work else interrupt(asked)

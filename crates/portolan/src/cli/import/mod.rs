@@ -3,7 +3,7 @@
 mod states;
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -114,18 +114,21 @@ fn policy_exists() -> ServiceError {
 
 /// Writes the merge policy of a project that has none yet.
 fn begin_policy(project: &Path, text: &str) -> Result<(), ServiceError> {
-    let place = project.join(OUR_POLICY);
-    let written = place.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
-        let mut file = File::options().write(true).create_new(true).open(&place)?;
-        file.write_all(text.as_bytes())
-    });
-    written.map_err(|error| match error.kind() {
+    begin(&project.join(OUR_POLICY), text).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => policy_exists(),
-        _ => {
-            let message = format!("`{OUR_POLICY}` cannot be written ({error})");
-            ServiceError::failed("policy_unwritable", message, "check the permissions of the project")
-        }
+        _ => unwritable("policy_unwritable", OUR_POLICY, &error),
     })
+}
+
+/// Writes a file that is not there yet.
+fn begin(path: &Path, text: &str) -> io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn unwritable(code: &'static str, place: &str, error: &io::Error) -> ServiceError {
+    let message = format!("`{place}` cannot be written ({error})");
+    ServiceError::failed(code, message, "check the permissions of the project")
 }
 
 fn tell(output: Output, text: &str, policy: Option<&str>, imported: &xcoder::Imported) -> anyhow::Result<()> {

@@ -1,18 +1,18 @@
 //! A workflow of fsm-agent-flow becomes one of the project: the same definition in YAML, and what is something else here.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::{self, Strictness, unlike_original};
 use portolan_core::source::{Source, Spelling, convert, parse};
 use portolan_core::validate;
+use portolan_runtime::copy::inside;
 use portolan_runtime::library::{is_plain, read_definition};
 use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
-use crate::cli::check::drawn;
+use crate::cli::check::{Lines, drawn, fault_json};
 use crate::cli::output::safe;
 use crate::cli::{Exit, Output};
 
@@ -35,44 +35,34 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     faults.extend(tree.iter().flat_map(unlike_original));
     let text = convert(&source, Spelling::Yaml).unwrap_or_default();
     let is_faulty = faults.iter().any(Diagnostic::is_error) || text.is_empty();
-    let place = match graph.filter(|_| write && !is_faulty) {
-        Some(graph) if is_plain(&graph.id.value) => Some(format!("{WORKFLOWS}/{}.yaml", graph.id.value)),
+    let written = match graph.filter(|_| write && !is_faulty) {
+        Some(graph) if is_plain(&graph.id.value) => Some(begin(project, &graph.id.value, &text)?),
         Some(graph) => {
             let message = format!("`{}` cannot be the name of a file in `{WORKFLOWS}`", clip(&graph.id.value));
-            return Err(ServiceError::refused(
-                "bad_id",
-                message,
-                "give the workflow an `id` of letters, digits and `-`",
-            )
-            .into());
+            let help = "give the workflow an `id` of letters, digits and `-`";
+            return Err(ServiceError::refused("bad_id", message, help).into());
         }
         None => None,
     };
-    let written = place.as_deref().map(|place| begin(project, place, &text)).transpose()?;
-    tell(output, &source, (&text, written), &faults)?;
+    tell(output, &source, (&text, written.as_deref()), &faults)?;
     if write && is_faulty && !output.is_json() {
         output.remark("nothing was written: mend the errors in the file, and import it again");
     }
     Ok(if is_faulty { Exit::InvalidDefinition } else { Exit::Done })
 }
 
-/// Writes a workflow that is not there yet; where.
-fn begin<'p>(project: &Path, place: &'p str, text: &str) -> Result<&'p str, ServiceError> {
-    let path = project.join(place);
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
-        let mut file = File::options().write(true).create_new(true).open(&path)?;
-        file.write_all(text.as_bytes())
-    });
-    written.map(|()| place).map_err(|error| match error.kind() {
+/// Writes a workflow that is not there yet, inside the project, wherever links lead.
+fn begin(project: &Path, id: &str, text: &str) -> Result<String, ServiceError> {
+    let name = format!("{id}.yaml");
+    let (path, place) = (inside(project, Path::new(WORKFLOWS))?.join(&name), format!("{WORKFLOWS}/{name}"));
+    super::begin(&path, text).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             let message = format!("`{place}` is there already");
             ServiceError::refused("workflow_exists", message, "move it away first, or give the file another name")
         }
-        _ => {
-            let message = format!("`{place}` cannot be written ({error})");
-            ServiceError::failed("workflow_unwritable", message, "check the permissions of the project")
-        }
-    })
+        _ => super::unwritable("workflow_unwritable", &place, &error),
+    })?;
+    Ok(place)
 }
 
 fn tell(
@@ -82,17 +72,9 @@ fn tell(
     faults: &[Diagnostic],
 ) -> anyhow::Result<()> {
     if output.is_json() {
-        let notes = faults.iter().map(|fault| {
-            let at = fault.span.map(|span| source.location(span.start));
-            json!({
-                "code": fault.code,
-                "line": at.map(|at| at.line),
-                "column": at.map(|at| at.column),
-                "message": fault.message,
-                "help": fault.help,
-            })
-        });
-        return output.json(&json!({ "workflow": text, "written": written, "notes": notes.collect::<Vec<_>>() }));
+        let lines = Lines::of(source);
+        let notes: Vec<_> = faults.iter().map(|fault| fault_json(fault, &lines)).collect();
+        return output.json(&json!({ "workflow": text, "written": written, "notes": notes }));
     }
     for fault in faults {
         output.remark(drawn(source, fault, output.has_error_colour()));
