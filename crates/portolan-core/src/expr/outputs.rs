@@ -139,7 +139,8 @@ impl Outputs {
 
     /// The newest output that is defined.
     pub(crate) fn newest(&self) -> Option<&Arc<Value>> {
-        self.last().or_else(|| self.newest_first().first().map(|(_, value)| *value))
+        let defined = || self.nodes.values().filter(|node| node.value.is_some()).max_by_key(|node| node.at);
+        self.last().or_else(|| defined()?.value.as_ref())
     }
 
     /// Whether all outputs are kept.

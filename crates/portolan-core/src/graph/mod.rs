@@ -195,6 +195,25 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether work can begin at it. Ends and joins are where work comes to.
+    pub fn can_begin(&self) -> bool {
+        match self {
+            Kind::Start
+            | Kind::Activity
+            | Kind::Loop(_)
+            | Kind::Checkpoint { .. }
+            | Kind::Work { .. }
+            | Kind::Fork { .. }
+            | Kind::Subflow { .. }
+            | Kind::Compute(_)
+            | Kind::Switch
+            | Kind::Call(_)
+            | Kind::Each(_)
+            | Kind::State(_) => true,
+            Kind::End { .. } | Kind::Join { .. } | Kind::Repeat { .. } => false,
+        }
+    }
+
     /// The word a definition uses for it.
     pub fn word(&self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use super::situation::{State, retries, state};
 use super::talk;
 use super::{ChildState, Redaction, Viewer};
 use crate::graph::{CheckBy, EndResult, Escalation, Kind, Node, Step, Workflow};
-use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor, moves};
+use crate::run::{BranchState, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor, moves};
 
 /// How much is shown of what a function gives to an agent's workflow.
 const MAX_GIVEN_CHARS: usize = 8_000;
@@ -19,7 +19,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
         Place::Ready { .. } | Place::Checking { .. } => None,
         Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => None,
         Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } | Place::Looping { .. } => None,
-        Place::Conversing { talk, .. } => matches!(talk.doing, Doing::Held { .. }).then_some("hitl"),
+        place @ Place::Conversing { .. } => place.held().map(|_| "hitl"),
         Place::Waiting { .. } => Some("hitl"),
         Place::Arrived { .. } => Some("join"),
         Place::Ended { result: EndResult::Success, .. } => Some("success"),
@@ -66,15 +66,16 @@ pub fn instructions(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, 
             text.line(format!("## {node}"));
             text.line("→ Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
         }
-        Place::Conversing { node, talk } if matches!(talk.doing, Doing::Held { .. }) => {
+        Place::Conversing { node, talk } if frame.place.held().is_some() => {
             text.line(format!("## {node}"));
             text.line(format!("{}.", talk::sentence(talk)));
             text.line("A person decides how it goes on: `portolan runs resume` shows what can be said.");
         }
         Place::Conversing { node, .. } => {
             text.line(format!("## {node}"));
-            text.line("A model works on this step where the run is driven with one. There is nothing to do but wait;");
-            text.line("where nothing goes on, a person drives it with `portolan runs resume --model`.");
+            text.line(
+                "A model works on this step where the run is driven with one. There is nothing to do but wait; where nothing goes on, a person drives it with `portolan runs resume --model`.",
+            );
         }
         Place::Passing { node } | Place::Calling { node, .. } | Place::Each { node, .. } => {
             text.line(format!("## {node}"));

@@ -60,5 +60,5 @@ fn at(workflow: &Workflow, run: &Run) -> Option<NodeId> {
         place => place.node(),
     };
     let step = workflow.root().steps.get(node)?;
-    (!State::is_chooser(&step.node)).then(|| node.clone())
+    (step.node.kind.can_begin() && !State::is_chooser(&step.node)).then(|| node.clone())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Verdict;
+use super::{Place, Verdict};
 use crate::chat::{Answer, Message, Unanswered};
 use crate::value::{CheckId, Timestamp};
 
@@ -332,6 +332,17 @@ pub enum Said {
     },
     /// The variables are what they were before the attempt.
     Undone,
+}
+
+impl Place {
+    /// Why the state that is worked on here waits for somebody; nothing where none does.
+    pub fn held(&self) -> Option<&Hold> {
+        let Place::Conversing { talk, .. } = self else { return None };
+        match &talk.doing {
+            Doing::Held { why, .. } => Some(why),
+            _ => None,
+        }
+    }
 }
 
 impl Talk {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::engine::{self, Effect, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
-use portolan_core::run::{Actor, Change, Doing, Event, EventKind, Fault, FramePath, Place, Reply, Run, Spend};
+use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Hold, Place, Reply, Run, Spend};
 use portolan_core::value::NodeId;
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
@@ -90,14 +90,7 @@ impl Outcome {
     /// It waits at the first of its positions.
     fn waits(run: &Run) -> Outcome {
         let place = &run.positions()[0].1.place;
-        let why = match place {
-            Place::Conversing { talk, .. } => match &talk.doing {
-                Doing::Held { why, .. } => Some(why.text()),
-                _ => None,
-            },
-            _ => None,
-        };
-        Outcome::Waiting { node: place.node().to_string(), why }
+        Outcome::Waiting { node: place.node().to_string(), why: place.held().map(Hold::text) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, Effect};
-use portolan_core::run::{Actor, Doing, Done, EventKind, Fault, Frame, FramePath, Place, Reply, Resume, Run, Spend};
+use portolan_core::run::{Actor, Done, EventKind, Fault, FramePath, Reply, Resume, Run, Spend};
 
 use super::{ErrorKind, ServiceError};
 use crate::definition::Definition;
@@ -34,29 +34,30 @@ pub struct Resumed {
 /// # Errors
 /// Several wait and none is named, or the one that is named does not wait.
 pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKind, ServiceError> {
-    let waits = |frame: &Frame| matches!(&frame.place, Place::Conversing { talk, .. } if matches!(talk.doing, Doing::Held { .. }));
-    let waiting = run.positions().into_iter().filter(|(_, frame)| waits(frame)).map(|(path, _)| path);
     let Resumed { with, branch, .. } = resumed;
-    let all: Vec<FramePath> = waiting.collect();
-    let names: Vec<String> = all.iter().map(FramePath::text).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let named = branch.as_ref().map(|branch| all.iter().find(|path| path.text() == *branch));
-    let frame = match (named, all.as_slice()) {
-        (Some(Some(path)), _) | (None, [path]) => path.clone(),
-        (None, []) => FramePath::default(),
-        (Some(None), _) => {
-            let message = format!("no branch `{}` waits", clip(&branch.unwrap_or_default()));
+    let held = run.positions().into_iter().filter(|(_, frame)| frame.place.held().is_some());
+    let held: Vec<FramePath> = held.map(|(path, _)| path).collect();
+    let frame = match (branch, held.as_slice()) {
+        (Some(branch), held) => held.iter().find(|path| path.text() == branch).cloned().ok_or_else(|| {
             let help =
-                if all.is_empty() { "nothing waits here".to_owned() } else { format!("those are {}", list(&names)) };
-            return Err(ServiceError::refused("unknown_branch", message, help));
-        }
-        (None, several) => {
-            let message = format!("{} branches wait", several.len());
-            let help = format!("say which with `--branch`: {}", list(&names));
-            return Err(ServiceError::refused("ambiguous_branch", message, help));
-        }
+                if held.is_empty() { "nothing waits here".to_owned() } else { format!("those are {}", named(held)) };
+            ServiceError::refused("unknown_branch", format!("no branch `{}` waits", clip(&branch)), help)
+        })?,
+        (None, []) => FramePath::default(),
+        (None, [path]) => path.clone(),
+        (None, several) => return Err(ambiguous(format!("{} branches wait", several.len()), several)),
     };
     Ok(EventKind::Resumed { frame, revision: None, with, seed })
+}
+
+/// A call that means one of several branches, and does not say which.
+pub(super) fn ambiguous(message: String, among: &[FramePath]) -> ServiceError {
+    ServiceError::refused("ambiguous_branch", message, format!("say which with `--branch`: {}", named(among)))
+}
+
+fn named(paths: &[FramePath]) -> String {
+    let names: Vec<String> = paths.iter().map(FramePath::text).collect();
+    list(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// What the engine is told of the tools that were called when the run was left.

@@ -7,6 +7,7 @@ use portolan_core::run::{Change, FramePath, Place};
 use serde::Serialize;
 
 use super::hold::store_error;
+use super::interrupted::ambiguous;
 use super::view::View;
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
@@ -168,14 +169,8 @@ impl Service {
                 Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
             }
             several => {
-                let names: Vec<String> = several.iter().map(FramePath::text).collect();
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 let message = format!("{} branches of `{address}` wait for a person", several.len());
-                Err(ServiceError::refused(
-                    "ambiguous_branch",
-                    message,
-                    format!("say which with `--branch`: {}", portolan_core::diagnostic::list(&names)),
-                ))
+                Err(ambiguous(message, several))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Redaction, saved, trace, way};
-use portolan_core::run::{Doing, EventKind, Fault, Frame, FramePath, Hold, Place, Run};
+use portolan_core::run::{EventKind, Fault, Hold, Place, Run};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
@@ -47,7 +47,8 @@ enum End {
 
 impl Kept {
     /// The run of a graph; nothing where the run is an agent's, or waits for one.
-    pub(super) async fn of(service: &Service, address: &Address) -> Result<Option<Kept>, ServiceError> {
+    /// With all that `--format json` tells where `whole`.
+    pub(super) async fn of(service: &Service, address: &Address, whole: bool) -> Result<Option<Kept>, ServiceError> {
         let Address::Stored(id) = address else { return Ok(None) };
         let (definition, _) = service.function_of(id).await?;
         if definition.workflow.root().program.is_none() {
@@ -55,7 +56,9 @@ impl Kept {
         }
         let records = service.records(address).await?;
         let hidden = service.hidden(address, &records).await?;
-        Ok(Kept::told(id, &definition, &records, &hidden))
+        let told = Kept::told(id, &definition, &records, &hidden);
+        let saved = || context(&definition, &records).map(|context| hidden.value(&context));
+        Ok(told.map(|told| Kept { saved: whole.then(saved).flatten(), ..told }))
     }
 
     fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<Kept> {
@@ -71,7 +74,7 @@ impl Kept {
             began: first.event.at,
             last: last.event.at,
             end: end(&run, last, hidden),
-            saved: context(definition, records).map(|context| hidden.value(&context)),
+            saved: None,
             run,
         })
     }
@@ -200,14 +203,8 @@ fn waits(all: &[(String, Hold)]) -> Value {
 
 /// In which branches states wait, and why.
 fn held(run: &Run) -> Vec<(String, Hold)> {
-    let held = |(path, frame): (FramePath, &Frame)| match &frame.place {
-        Place::Conversing { talk, .. } => match &talk.doing {
-            Doing::Held { why, .. } => Some((path.text(), why.clone())),
-            _ => None,
-        },
-        _ => None,
-    };
-    run.positions().into_iter().filter_map(held).collect()
+    let held = run.positions().into_iter().filter_map(|(path, frame)| Some((path.text(), frame.place.held()?.clone())));
+    held.collect()
 }
 
 fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {

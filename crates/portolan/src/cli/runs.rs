@@ -201,7 +201,7 @@ async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<E
     }
     let address = address(run)?;
     let view = service.current(&address, None, &person()).await.map_err(at_a_shell)?;
-    if let Some(kept) = Kept::of(service, &address).await? {
+    if let Some(kept) = Kept::of(service, &address, output.is_json()).await? {
         return kept.show(*output, as_json(&view));
     }
     print_view(output, &view)?;

@@ -50,6 +50,8 @@ fn a_run_is_shown_as_the_original_saves_one_and_goes_on_elsewhere() {
     let said = other.says("run w.yaml --context saved.json --model scripted:answers.yaml");
     assert!(said.starts_with("\"yes\"\n"), "{said}");
     let saved = context(&other);
+    // For people none of it is told.
+    assert!(!other.says(&format!("runs show {}", newest(&other))).contains("key_results_met"));
     assert_eq!((&saved["shared"], &saved["state"]), (&json!({ "plan": "maps", "told": "maps, yes" }), &json!(null)));
     let met: Vec<&Value> =
         saved["history"].as_array().expect("a list").iter().map(|came| &came["key_results_met"]).collect();

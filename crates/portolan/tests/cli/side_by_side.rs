@@ -1,7 +1,10 @@
 //! States beside one another, and beside the nodes of a graph of tool calls.
 
+use std::process::{Command, Stdio};
+
 use expect_test::expect;
 
+use crate::provider::{FakeProvider, Turn};
 use crate::states::{newest, told};
 use crate::support::Project;
 
@@ -27,7 +30,7 @@ transitions: { plan: both, facts: together, pictures: together, together: write 
 const PLANNED: &str = "- {for: plan, text: Maps}\n- {for: facts, text: Old}\n- {for: facts, text: \"Old\\nFlat\"}\n";
 
 #[test]
-fn branches_are_worked_on_at_the_same_time_and_joined() {
+fn branches_begin_with_what_came_before_and_are_joined() {
     let project = Project::new();
     project.write("w.yaml", ARTICLE);
     let set = "- {for: pictures, tool_calls: [{name: shared_set, arguments: {name: n, value: 3}}]}\n";
@@ -44,9 +47,29 @@ fn branches_are_worked_on_at_the_same_time_and_joined() {
 }
 
 #[test]
-fn a_branch_that_waits_is_gone_on_with_by_its_name() {
+fn the_models_of_all_branches_are_asked_before_any_has_answered() {
     let project = Project::new();
-    project.write("w.yaml", ARTICLE.replace("two, description", "two, required: true, description"));
+    project.write("w.yaml", ARTICLE.replace("parallel: [facts", "is_initial: true, parallel: [facts"));
+    let provider = FakeProvider::new([Turn::Silence]);
+    let mut process = Command::new(env!("CARGO_BIN_EXE_portolan"))
+        .args(["run", "w.yaml", "--model", &format!("openai:m@{}/v1", provider.origin)])
+        .current_dir(project.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    while provider.seen().len() < 2 {
+        assert!(process.try_wait().expect("it can be asked").is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    process.kill().expect("it runs");
+    process.wait().expect("it ends");
+}
+
+#[test]
+fn a_branch_that_waits_goes_on_where_no_other_does() {
+    let project = Project::new();
+    project.write("w.yaml", ARTICLE);
     project.write("answers.yaml", format!("{PLANNED}- {{for: pictures, text: one}}\n"));
     let said = project.says("run w.yaml --model scripted:answers.yaml");
     assert!(said.ends_with("exit: 4\n"), "{said}");

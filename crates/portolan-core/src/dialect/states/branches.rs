@@ -7,13 +7,10 @@ use super::lower::{Drawing, node_id};
 use super::nodes::{Node, NodeKind, Reader};
 use super::ways::{Transition, Ways};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::toolgraph;
+use crate::dialect::toolgraph::{MAX_BRANCHES, MAX_COUNT};
 use crate::graph::{Kind, Strategy, Trigger};
-use crate::source::{Span, Spanned};
+use crate::source::Spanned;
 use crate::value::{NodeId, Outcome};
-
-/// The most branches of one state.
-const MAX_BRANCHES: usize = 1_000;
 
 /// What opens branches.
 pub(super) struct Fork {
@@ -30,7 +27,7 @@ impl Reader<'_, '_> {
         let before = self.faults.0.len();
         let branches = self.fields.strings("parallel", self.faults);
         let join = self.fields.required_string("join", self.faults);
-        let most = self.fields.count("max_concurrency", 1..=toolgraph::MAX_COUNT, self.faults);
+        let most = self.fields.count("max_concurrency", 1..=MAX_COUNT, self.faults);
         if branches.len() > MAX_BRANCHES {
             let message =
                 format!("{} opens {} branches, more than the {MAX_BRANCHES} that are read", self.named, branches.len());
@@ -90,12 +87,15 @@ impl Drawing<'_> {
     }
 
     /// A state that opens branches goes on at its join, whatever else is said.
-    pub(super) fn goes_on_at_its_join(&mut self, id: &Spanned<String>, said: Option<Span>) {
+    pub(super) fn at_its_join(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
+        let leads = transition.filter(|transition| !matches!(transition.kind, Ways::Lost));
+        let said = leads.map(|transition| transition.of).or_else(|| read.is_final.then_some(read.id.span));
         if let Some(span) = said {
-            let message = format!("where `{}` leads is never asked: it goes on at its join", clip(&id.value));
+            let message = format!("where `{}` leads is never asked: it goes on at its join", clip(&read.id.value));
             let fault = Diagnostic::warning("inert-transition", message).at(span);
             self.faults.push(fault.help("write the transition for the join, and end the run there or later"));
         }
+        Ways::End(read.id.span)
     }
 
     /// What leaves the state that opens branches when one fails, leaves its join: that is where they are collected.
@@ -107,10 +107,4 @@ impl Drawing<'_> {
         };
         self.to(&from, to, Trigger::Outcome(Spanned { value: Outcome::failed(), span: to.span }));
     }
-}
-
-/// Where something is said that a state with branches does not ask.
-pub(super) fn said(read: &Node, transition: Option<&Transition>) -> Option<Span> {
-    let leads = transition.filter(|transition| !matches!(transition.kind, Ways::Lost)).map(|transition| transition.of);
-    leads.or_else(|| read.is_final.then_some(read.id.span))
 }

@@ -112,10 +112,10 @@ impl<'d> Drawing<'d> {
     fn node(&mut self, read: Node, transition: Option<Transition>) {
         let id = node_id(&read.id);
         self.failing(&read);
-        if matches!(read.kind, NodeKind::Fork(_)) {
-            self.goes_on_at_its_join(&read.id, branches::said(&read, transition.as_ref()));
-        }
-        let ways = self.ways(&read, transition);
+        let ways = match read.kind {
+            NodeKind::Fork(_) => self.at_its_join(&read, transition),
+            _ => self.ways(&read, transition),
+        };
         let kind = match (read.kind, ways) {
             // Where it leads is not known: then nothing can be said of what comes after it.
             (_, Ways::Lost) => {
@@ -139,9 +139,6 @@ impl<'d> Drawing<'d> {
     /// Where it leads; a final state ends the run whatever is said.
     fn ways(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
         let name = clip(&read.id.value);
-        if matches!(read.kind, NodeKind::Fork(_)) {
-            return Ways::End(read.id.span);
-        }
         match transition {
             Some(transition) if read.is_final => {
                 if !matches!(transition.kind, Ways::End(_)) {

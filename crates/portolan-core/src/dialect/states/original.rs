@@ -1,4 +1,4 @@
-//! What of a file fsm-agent-flow itself would not read as it is meant: it passes over fields that it does not know.
+//! What of a file fsm-agent-flow itself would not read as it is meant, and what of its own files is something else here.
 
 use std::collections::BTreeSet;
 
@@ -93,8 +93,7 @@ impl Found {
         if state.get("objective").is_none() {
             self.warn(format!("the state `{}` has no objective, which it needs", clip(name)), state);
         }
-        let Some(TreeKind::Array(results)) = state.get("key_results").map(|results| &results.kind) else { return };
-        for result in results {
+        for result in items(state, "key_results") {
             self.fields(result, &KEY_RESULT);
             let of = result.get("name").and_then(Tree::as_str).unwrap_or_default();
             if result.get("description").is_none() {

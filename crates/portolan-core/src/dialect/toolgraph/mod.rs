@@ -17,7 +17,7 @@ mod syntax;
 
 pub(super) use expressions::{Dollar, Template, jsonata, rule, wrapped};
 pub(super) use lints::pointers;
-pub(super) use nodes::{MAX_COUNT, MAX_MS, is_id, retry};
+pub(super) use nodes::{MAX_BRANCHES, MAX_COUNT, MAX_MS, is_id, retry};
 pub(super) use syntax::{SCHEMA_HELP, at_pointer};
 
 use crate::diagnostic::Diagnostic;

@@ -18,7 +18,7 @@ const MAX_ID_BYTES: usize = 200;
 /// The most nodes of a tool, and of a file where they stand beside the tools.
 const MAX_NODES: usize = 10_000;
 /// The most branches of a `parallel`.
-const MAX_BRANCHES: usize = 1_000;
+pub(in crate::dialect) const MAX_BRANCHES: usize = 1_000;
 /// The longest time that is waited for anything, in milliseconds: a day.
 pub(in crate::dialect) const MAX_MS: u64 = 86_400_000;
 /// The most retries, and the most branches and items at once.

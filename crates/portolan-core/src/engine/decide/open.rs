@@ -8,7 +8,7 @@ use super::walk::Draft;
 use super::{activities, functions};
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
-use crate::graph::{Kind, Step, Workflow};
+use crate::graph::{Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
 use crate::value::{NodeId, Outcome};
 
@@ -78,11 +78,11 @@ fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value
 fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
     let what = match workflow.root().steps.get(at) {
         Some(step) if !workflow.root().loops(&step.node.id).is_empty() => "is part of a loop".to_owned(),
-        Some(step) if can_begin_at(&step.node.kind) => return Ok(()),
+        Some(step) if step.node.kind.can_begin() => return Ok(()),
         Some(step) => format!("is one of the {}s", step.node.kind.word()),
         None => "is not a step".to_owned(),
     };
-    let is_open = |id: &NodeId, step: &Step| can_begin_at(&step.node.kind) && workflow.root().loops(id).is_empty();
+    let is_open = |id: &NodeId, step: &Step| step.node.kind.can_begin() && workflow.root().loops(id).is_empty();
     let steps = workflow.root().steps.iter().filter(|(id, step)| is_open(id, step));
     let steps: Vec<&str> = steps.map(|(id, _)| id.as_str()).collect();
     Err(Rejection::new(
@@ -90,23 +90,4 @@ fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
         format!("`{}` {what} of the workflow `{}`", clip(at.as_str()), workflow.id()),
         format!("begin at one of {}", list(&steps)),
     ))
-}
-
-/// Ends and joins are where work comes to, not where it begins.
-fn can_begin_at(kind: &Kind) -> bool {
-    match kind {
-        Kind::Start
-        | Kind::Activity
-        | Kind::Loop(_)
-        | Kind::Checkpoint { .. }
-        | Kind::Work { .. }
-        | Kind::Fork { .. }
-        | Kind::Subflow { .. }
-        | Kind::Compute(_)
-        | Kind::Switch
-        | Kind::Call(_)
-        | Kind::Each(_)
-        | Kind::State(_) => true,
-        Kind::End { .. } | Kind::Join { .. } | Kind::Repeat { .. } => false,
-    }
 }

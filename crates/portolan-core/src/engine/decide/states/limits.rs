@@ -32,17 +32,13 @@ impl Working<'_, '_> {
     }
 
     fn over(&self, of: &[&str]) -> Option<Hold> {
-        let program = self.draft.workflow.root().program.as_deref();
-        let of_run = program.map(|program| program.bounds).unwrap_or_default();
+        let of_run = of_run(self.draft.workflow, self.draft.before);
         let since = self.draft.before.opening.since.unwrap_or(self.talk.since);
         let elapsed = |since: Timestamp| u64::try_from(self.now.at.0.saturating_sub(since.0)).unwrap_or(0);
         let (run, state) = self.tallies();
-        let lent = self.draft.before.opening.bounds.unwrap_or_default();
-        let state_since = elapsed(self.talk.since);
-        let looks = [(of_run, &run, elapsed(since), true), (lent, &run, elapsed(since), true)];
-        let looks = looks.into_iter().chain([(self.state.limits, &state, state_since, false)]);
+        let looks = [(of_run, run, elapsed(since), true), (self.state.limits, state, elapsed(self.talk.since), false)];
         looks.into_iter().find_map(|(bounds, tally, elapsed, of_run)| {
-            let (name, used, limit) = reached(&bounds, tally, elapsed, of)?;
+            let (name, used, limit) = reached(&bounds, &tally, elapsed, of)?;
             Some(Hold::Limit { of: name.to_owned(), used, limit, of_run })
         })
     }
@@ -79,16 +75,19 @@ impl Working<'_, '_> {
 pub fn left(workflow: &Workflow, run: &Run, path: &FramePath, now: Timestamp) -> Bounds {
     let since = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
     let tallies = run.tallies.as_deref();
-    let of_run = tallies.map(|tallies| tallies.run.clone()).unwrap_or_default();
-    let elapsed = run.opening.since.map_or(0, since);
-    let program = workflow.root().program.as_deref();
-    let mut left = of_what_is_left(&program.map(|program| program.bounds).unwrap_or_default(), &of_run, elapsed);
-    left = left.least(of_what_is_left(&run.opening.bounds.unwrap_or_default(), &of_run, elapsed));
+    let tally = tallies.map(|tallies| tallies.run.clone()).unwrap_or_default();
+    let left = of_what_is_left(&of_run(workflow, run), &tally, run.opening.since.map_or(0, since));
     let Some(frame) = run.frame(path) else { return left };
     let (Place::Conversing { node, talk }, flow) = (&frame.place, workflow.flow(&frame.flow)) else { return left };
     let Kind::State(state) = &flow.step(node).node.kind else { return left };
     let tally = tallies.and_then(|known| known.states.get(&Tallies::key(&frame.flow, node))).cloned();
     left.least(of_what_is_left(&state.limits, &tally.unwrap_or_default(), since(talk.since)))
+}
+
+/// What the run may use up: as its definition says, and no more than it was lent. Only the former is ever granted again.
+fn of_run(workflow: &Workflow, run: &Run) -> Bounds {
+    let own = workflow.root().program.as_deref().map(|program| program.bounds).unwrap_or_default();
+    own.least(run.opening.bounds.unwrap_or_default())
 }
 
 fn of_what_is_left(bounds: &Bounds, tally: &Tally, elapsed: u64) -> Bounds {
