@@ -55,12 +55,12 @@ class Portolan:
         self.options = [part for flag, value in (("--model", model), ("--mcp", mcp)) if value for part in (flag, str(value))]
 
     def asked(self, *words, accepted=(0, 4), **given):
-        """What the program prints, as JSON."""
+        """What the program prints, as JSON: of a run that failed it stands on standard error."""
         argv = [self.program, "--project", self.project, "--format", "json", *map(str, words)]
         done = subprocess.run(argv, capture_output=True, text=True, cwd=self.project, **given)
         if done.returncode not in accepted:
             raise PortolanError(said(done.stderr) or f"{argv} ended with {done.returncode}")
-        return json.loads(done.stdout or "null")
+        return json.loads(done.stdout.strip() or (done.stderr.strip().splitlines() or ["null"])[-1])
 
     def call(self, tool, arguments):
         """One call of a navigation tool over MCP."""
