@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::expr::Expr;
 use crate::source::{Span, Spanned};
-use crate::value::{NodeId, Outcome};
+use crate::value::{NodeId, Outcome, SKIPPED};
 
 pub use activity::{
     Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Keeper, Loop, LoopKind, Question, Seat, Told, Variable,
@@ -111,6 +111,15 @@ pub struct Node {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brief {
     /// One sentence on what it is for.
+impl Node {
+    /// Whether the node is left by `outcome` only when its checks hold. A failure claims nothing. `skipped` claims nothing
+    /// where a step may be skipped, which only steps of activities may be: anywhere else it is an outcome like others.
+    pub fn is_checked_on(&self, outcome: &Outcome) -> bool {
+        let is_skip = self.seat.is_some() && outcome.as_str() == SKIPPED;
+        !self.accept.is_empty() && !outcome.is_failed() && !is_skip
+    }
+}
+
     pub description: Option<String>,
     /// What to do, what done means, what to hand on.
     pub instructions: Option<String>,

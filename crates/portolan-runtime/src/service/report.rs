@@ -51,7 +51,9 @@ impl Service {
     /// Refuses a report that claims what only commands can show, when these may not be run.
     pub(super) fn may_be_checked(&self, held: &Held, path: &FramePath, report: &Report) -> Result<(), ServiceError> {
         let Some(frame) = held.run.frame(path) else { return Ok(()) };
-        let claims = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. }) && !report.outcome.is_failed();
+        let node = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node;
+        let at_work = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. });
+        let claims = at_work && node.is_checked_on(&report.outcome);
         if !claims || !runs_commands(&held.definition, frame) {
             return Ok(());
         }

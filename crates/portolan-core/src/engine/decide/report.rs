@@ -6,7 +6,7 @@ use super::{Rejection, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
 use crate::graph::{Flow, Keeper, Kind, Node};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
-use crate::value::{NodeId, Outcome, SKIPPED};
+use crate::value::{NodeId, Outcome};
 use serde_json::Value;
 
 /// What is claimed, and by whom.
@@ -172,8 +172,7 @@ fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
 
 fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Claim<'_>) {
     let note = claim.note.map(str::to_owned);
-    let claims_work = !claim.outcome.is_failed() && claim.outcome.as_str() != SKIPPED;
-    if !node.accept.is_empty() && claims_work {
+    if node.is_checked_on(claim.outcome) {
         let (node, outcome) = (node.id.clone(), claim.outcome.clone());
         let place = Place::Checking { node, outcome, settled: Vec::new(), note };
         draft.emit(Change::Moved { frame: path.clone(), place, feedback: None });

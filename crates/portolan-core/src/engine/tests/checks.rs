@@ -74,6 +74,38 @@ fn every_outcome_but_a_failure_is_checked() {
 }
 
 #[test]
+fn an_outcome_called_skipped_is_checked_like_others() {
+    story(
+        "start > test > verify(gate checks tests outputs passed,skipped); verify -passed-> deploy; verify -skipped-> deploy; deploy > done",
+        "passed skipped tests=broken skipped tests=held passed",
+        expect![[r#"
+                          test
+            passed        verify
+            skipped       verify checking skipped
+            tests=broken  verify <- tests: exit status 1  verify retry 1 of 3
+            skipped       verify checking skipped
+            tests=held    deploy
+            passed        done = success
+        "#]],
+    );
+}
+
+#[test]
+fn a_step_that_may_be_skipped_is_skipped_without_its_checks() {
+    story(
+        "start > a(activity) > maybe(optional phase checks tests) > must > done; a -skipped-> done; maybe -skipped-> must",
+        "passed tests=broken skipped passed",
+        expect![[r#"
+                          maybe
+            passed        maybe checking passed
+            tests=broken  maybe <- tests: exit status 1
+            skipped       must
+            passed        done = success
+        "#]],
+    );
+}
+
+#[test]
 fn a_check_is_settled_once() {
     story(
         "start > work(checks tests,lint) > done",
