@@ -148,6 +148,11 @@ impl Exits {
         self.on.iter().find(|(on, _)| on.as_str() == PASSED).map(|(_, to)| to)
     }
 
+    /// The outcome that is the success of the node: `passed`, else the one that is declared first.
+    pub fn success(&self) -> Option<&Outcome> {
+        self.on.first().map(|(on, _)| on)
+    }
+
     /// Where work is attempted again when a person has removed what was in its way: where a retry begins, else `node`.
     pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         match &self.failing {

@@ -254,7 +254,9 @@ impl<'l> Model<'l> {
 
     fn leave(&self, spot: &mut Spot, node: &str, word: &str) -> Over {
         if word != "failed" {
-            spot.used.remove(node);
+            if word == self.success(spot, node) {
+                spot.used.remove(node);
+            }
             let to = self.library.target(&spot.flow, node, word).expect("every outcome leads somewhere");
             return self.enter(spot, &to, true);
         }
@@ -280,6 +282,14 @@ impl<'l> Model<'l> {
         spot.node = node.to_owned();
         spot.at = At::Asking { budget: true };
         None
+    }
+
+    /// The word by which a node succeeds: `passed` where it has it, else its first.
+    fn success(&self, spot: &Spot, node: &str) -> String {
+        let outputs = self.library.node(&spot.flow, node)["outputs"].as_array().cloned().unwrap_or_default();
+        let words: Vec<String> = outputs.iter().map(text).filter(|word| word != "failed").collect();
+        let passes = words.is_empty() || words.contains(&"passed".to_owned());
+        if passes { "passed".to_owned() } else { words[0].clone() }
     }
 
     fn enter(&self, spot: &mut Spot, node: &str, well: bool) -> Over {

@@ -105,8 +105,8 @@ impl<'w> Draft<'w> {
         if outcome.is_failed() {
             return self.fail(path, flow, &step.node, (&exits.failing, used), feedback);
         }
-        // Only the gate itself renews its budget: an intermediate step must not.
-        if used > 0 && step.node.phase.is_none() {
+        // Only the gate's own success renews its budget: neither an intermediate step nor an outcome that sends work back.
+        if used > 0 && step.node.phase.is_none() && exits.success() == Some(outcome) {
             self.emit(Change::Refilled { frame: path.clone(), gate: Some(node.clone()) });
         }
         if outcome.as_str() == PASSED {

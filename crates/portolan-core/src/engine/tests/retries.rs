@@ -63,6 +63,38 @@ fn passing_a_gate_refills_its_budget_and_passing_another_step_does_not() {
 }
 
 #[test]
+fn an_outcome_that_sends_work_back_does_not_refill_the_budget() {
+    story(
+        "start > fix > verify(gate retries 1 outputs passed,changes); verify -passed-> done; verify -changes-> fix; verify -failed-> fix | dead!failure",
+        "passed failed passed changes passed failed",
+        expect![[r#"
+                     fix
+            passed   verify
+            failed   fix  verify retry 1 of 1
+            passed   verify
+            changes  fix
+            passed   verify
+            failed   dead = failure
+        "#]],
+    );
+}
+
+#[test]
+fn the_success_of_a_gate_without_passed_is_its_first_outcome() {
+    story(
+        "start > fix > verify(gate retries 1 outputs approved,changes); verify -approved-> ship; verify -changes-> fix; verify -failed-> fix | dead!failure; ship > last(gate); last -passed-> done; last -failed-> fix | dead",
+        "passed failed passed approved",
+        expect![[r#"
+                      fix
+            passed    verify
+            failed    fix   verify retry 1 of 1
+            passed    verify
+            approved  ship  verify refilled
+        "#]],
+    );
+}
+
+#[test]
 fn each_gate_has_its_own_budget() {
     story(
         "start > fix > lint(gate retries 2); lint -passed-> review(gate retries 2); lint -failed-> fix | dead!failure; review -passed-> done; review -failed-> fix | dead",
@@ -197,18 +229,16 @@ fn max_retries_zero_asks_a_person_at_the_first_failure() {
 }
 
 #[test]
-fn another_declared_outcome_is_a_verdict_and_refills_the_budget() {
+fn another_declared_outcome_is_a_verdict_and_leaves_the_budget_as_it_is() {
     story(
         "start > draft > judge(gate retries 1 outputs passed,rework); judge -passed-> done; judge -rework-> draft; judge -failed-> draft | dead!failure",
-        "passed failed passed rework passed failed passed failed",
+        "passed failed passed rework passed failed",
         expect![[r#"
                     draft
             passed  judge
             failed  draft  judge retry 1 of 1
             passed  judge
-            rework  draft  judge refilled
-            passed  judge
-            failed  draft  judge retry 1 of 1
+            rework  draft
             passed  judge
             failed  dead = failure
         "#]],
