@@ -224,6 +224,18 @@ pub struct Loop {
     pub stop: Option<Expr>,
     /// It ends after so many passes.
     pub most: u32,
+    /// What it means that it is ended there.
+    pub at_limit: AtLimit,
+}
+
+/// What it means that a loop has made as many passes as it may, and would make another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtLimit {
+    /// The loop has failed: a person decides.
+    #[default]
+    Fails,
+    /// The work continues behind it.
+    GoesOn,
 }
 
 impl Loop {

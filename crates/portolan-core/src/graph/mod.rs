@@ -25,7 +25,7 @@ use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
 pub use activity::{
-    Activity, Choice, DEFAULT_MAX_PASSES, Fallback, Keeper, Loop, LoopKind, Question, Seat, Told, Variable,
+    Activity, AtLimit, Choice, DEFAULT_MAX_PASSES, Fallback, Keeper, Loop, LoopKind, Question, Seat, Told, Variable,
     VariableKind,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};

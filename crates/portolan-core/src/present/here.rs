@@ -117,6 +117,9 @@ impl<'r> Here<'r> {
             self.frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&self.node.id));
         match on {
             WaitingFor::Answer | WaitingFor::Raised => None,
+            WaitingFor::Budget if matches!(self.node.kind, Kind::Loop(_)) => {
+                Some(format!("`{name}` has made all the passes that it may, and is not done."))
+            }
             WaitingFor::Budget => Some(format!("`{name}` failed and its retries are spent.")),
             WaitingFor::Progress if says_why => Some(format!("The workflow does not say how to go on from `{name}`.")),
             WaitingFor::Progress => Some(format!("The workflow came back to `{name}` without any work between.")),

@@ -128,6 +128,10 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
         return phase.back.as_ref().map_or(Failing::Stays, back);
     }
     let written = node.max_retries.as_ref().map(|count| count.value);
+    // A pass too many is not made good by going through the loop again: a person decides at once.
+    if matches!(node.kind, Kind::Loop(_)) {
+        return again(node, 0);
+    }
     let is_join = matches!(node.kind, Kind::Join { .. });
     match map.failed_edges(&node.id) {
         // A join does no work that could be attempted again: it leads on, or a person decides at once.

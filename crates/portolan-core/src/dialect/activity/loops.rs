@@ -5,6 +5,7 @@ use super::reader::{Reader, flag, named};
 use super::steps::Item;
 use crate::diagnostic::Diagnostic;
 use crate::expr::Expr;
+use crate::graph::AtLimit;
 use crate::source::fields::Fields;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
@@ -24,6 +25,7 @@ pub(super) struct Loop {
     pub(super) condition: Option<Spanned<Expr>>,
     pub(super) break_condition: Option<Spanned<Expr>>,
     pub(super) max_iterations: Option<Spanned<u32>>,
+    pub(super) at_limit: AtLimit,
     pub(super) body: Body,
 }
 
@@ -56,6 +58,8 @@ enum Type {
 }
 
 const TYPES: &[(&str, Type)] = &[("forEach", Type::ForEach), ("while", Type::While), ("doWhile", Type::DoWhile)];
+
+const AT_LIMIT: &[(&str, AtLimit)] = &[("fail", AtLimit::Fails), ("continue", AtLimit::GoesOn)];
 
 impl Reader<'_> {
     /// A loop among the steps.
@@ -113,6 +117,7 @@ impl Reader<'_> {
         let break_condition =
             break_condition.and_then(|tree| self.condition(tree, &format!("`breakCondition` of {what}")));
         let max_iterations = fields.count("maxIterations", 1..=MAX_ITERATIONS, self.faults);
+        let at_limit = fields.choice("atLimit", AT_LIMIT, self.faults).unwrap_or_default();
         let body = self.loop_body(fields, tree, what);
         Some(Loop {
             span: tree.head(),
@@ -124,6 +129,7 @@ impl Reader<'_> {
             condition,
             break_condition,
             max_iterations,
+            at_limit,
             body: body?,
         })
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::walk::Draft;
 use crate::expr::{Expr, Scope};
-use crate::graph::{Choice, Flow, Keeper, Loop, LoopKind, MAX_ITEMS, Variable};
+use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
 
@@ -213,7 +213,7 @@ impl Draft<'_> {
             return;
         };
         debug_assert_eq!(node, *of, "a pass ends in the loop that it is of");
-        let crate::graph::Kind::Loop(looping) = &self.step(&flow, &node).node.kind else { return };
+        let Kind::Loop(looping) = &self.step(&flow, &node).node.kind else { return };
         let stops = match &looping.stop {
             Some(stop) => self.holds(path, stop),
             None => Ok(false),
@@ -233,23 +233,35 @@ impl Draft<'_> {
 
     fn end_loop(&mut self, path: &FramePath, node: NodeId, (passes, by): (u32, LoopEnd), feedback: Option<Feedback>) {
         self.emit(Change::Looped { frame: path.clone(), node: node.clone(), passes, by });
-        let feedback =
-            if by == LoopEnd::Limit { Some(self.cut_short(path, &node, passes, feedback)) } else { feedback };
-        self.leave(path, &node, &Outcome::passed(), feedback);
+        let (outcome, feedback) = match by {
+            LoopEnd::Limit => self.cut_short(path, &node, passes, feedback),
+            LoopEnd::Done | LoopEnd::Broken => (Outcome::passed(), feedback),
+        };
+        self.leave(path, &node, &outcome, feedback);
     }
 
-    /// That a loop was ended although it would have gone on: whoever works on is told.
-    fn cut_short(&mut self, path: &FramePath, node: &NodeId, passes: u32, before: Option<Feedback>) -> Feedback {
-        let flow = self.frame(path).map(|frame| frame.flow.clone());
-        let name = flow.map(|flow| self.step(&flow, node).node.name.clone());
-        let ended =
-            format!("\"{}\" was ended after {passes} passes, the most that it may make", name.unwrap_or_default());
+    /// A loop is ended although it would have gone on: it has not reached what it is for, unless the definition says that
+    /// the limit is a way on. Whoever continues is told.
+    fn cut_short(
+        &mut self,
+        path: &FramePath,
+        node: &NodeId,
+        passes: u32,
+        before: Option<Feedback>,
+    ) -> (Outcome, Option<Feedback>) {
+        let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return (Outcome::failed(), before) };
+        let node = &self.step(&flow, node).node;
+        let goes_on = matches!(&node.kind, Kind::Loop(looping) if looping.at_limit == AtLimit::GoesOn);
+        let ended = format!("\"{}\" was ended after {passes} passes, the most that it may make", node.name);
         let mut feedback = before.unwrap_or_default();
         feedback.note = Some(match feedback.note {
             Some(note) => format!("{note}; {ended}"),
             None => ended,
         });
-        feedback
+        if goes_on {
+            return (Outcome::passed(), Some(feedback));
+        }
+        (Outcome::failed(), Some(Feedback { from: Some(node.id.clone()), ..feedback }))
     }
 }
 
@@ -284,7 +296,7 @@ impl Draft<'_> {
     pub(super) fn take_back(&mut self, outer: &FramePath, inner: &FramePath, node: &NodeId) {
         let Some(frame) = self.frame(outer) else { return };
         let flow = frame.flow.clone();
-        let crate::graph::Kind::Subflow { context, .. } = &self.step(&flow, node).node.kind else { return };
+        let Kind::Subflow { context, .. } = &self.step(&flow, node).node.kind else { return };
         let Some(values) = self.frame(inner).and_then(|frame| frame.data.as_ref()).map(|data| data.variables.clone())
         else {
             return;

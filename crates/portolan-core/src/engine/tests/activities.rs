@@ -250,7 +250,7 @@ fn a_loop_goes_through_its_items() {
     "#]],
     );
     story(
-        &looping("forEach items most 2"),
+        &looping("forEach items most 2 continues"),
         "passed passed passed",
         expect![[r#"
                     l#1/body
@@ -317,13 +317,44 @@ fn a_loop_goes_on_while_its_condition_holds() {
     "#]],
     );
     story(
-        &looping("doWhile n<2 most 2"),
+        &looping("doWhile n<2 most 2 continues"),
         "passed passed passed",
         expect![[r#"
                     l#1/body
             passed  l#2/body
             passed  after <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
             passed  done = success
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_that_is_cut_off_at_its_limit_has_failed() {
+    for kind in ["forEach items", "while n<2", "doWhile n<2"] {
+        story(
+            &looping(&format!("{kind} most 2")),
+            "passed passed @passed passed passed @failed",
+            expect![[r#"
+                         l#1/body
+                passed   l#2/body
+                passed   l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+                @passed  l#1/body
+                passed   l#2/body
+                passed   l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+                @failed  l = failure
+            "#]],
+        );
+    }
+    story(
+        &looping("doWhile n<2 most 2"),
+        r#"passed passed @passed passed{"n":2} passed"#,
+        expect![[r#"
+                           l#1/body
+            passed         l#2/body
+            passed         l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            @passed        l#1/body
+            passed{"n":2}  after                                                                       n = 2, l Done after 1
+            passed         done = success
         "#]],
     );
 }

@@ -7,7 +7,7 @@
 //! or `!cancelled` follows the name; `!hitl` asks a person, and is a checkpoint where an edge leaves it.
 //! `var name string = "x"` declares a variable and what it holds at first. An edge `a -[n > 1]-> b` is taken when that
 //! holds. Further words in brackets: `switch`, `activity`, `optional`, `forEach items as item`, `while n<3`, `doWhile n<3`,
-//! `stop n!=0`, `most 2`, `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
+//! `stop n!=0`, `most 2`, `continues` (at that limit), `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
 //! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
@@ -22,8 +22,8 @@ use serde_json::Value;
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Activity, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph, Keeper,
-    Kind, Loop, LoopKind, Node, Phase, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
+    Activity, AtLimit, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph,
+    Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -178,7 +178,8 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         Kind::Repeat { of: spanned(of.into()) }
     } else if let Some(kind) = looping(&after) {
         let most = after("most").map_or(DEFAULT_MAX_PASSES, |most| most.parse().expect("a number of passes"));
-        Kind::Loop(Box::new(Loop { kind, stop: after("stop").map(when), most }))
+        let at_limit = if has("continues") { AtLimit::GoesOn } else { AtLimit::Fails };
+        Kind::Loop(Box::new(Loop { kind, stop: after("stop").map(when), most, at_limit }))
     } else if let Some(options) = after("ask") {
         let option = |id: &str| Choice {
             id: id.into(),

@@ -33,7 +33,7 @@ impl<'f> Lowering<'f, '_> {
         looping.break_condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
         let stop = looping.break_condition.as_ref().map(|condition| condition.value.clone());
         let most = looping.max_iterations.as_ref().map_or(DEFAULT_MAX_PASSES, |most| most.value);
-        let kind = Kind::Loop(Box::new(graph::Loop { kind, stop, most }));
+        let kind = Kind::Loop(Box::new(graph::Loop { kind, stop, most, at_limit: looping.at_limit }));
         let node = self.chain.add(&id, looping.id.span, kind, Some(seat.seat(&looping.id.value, None)));
         node.name = name(looping).to_owned();
         node.brief.description = looping.description.as_ref().map(|text| text.value.clone());
