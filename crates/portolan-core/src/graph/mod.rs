@@ -41,6 +41,10 @@ pub use workflow::{Exits, Failing, Flow, Step, Workflow};
 /// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
 pub const DEFAULT_RETRIES: u32 = 3;
 
+/// How deep loops, branches, items and workflows may stand in one another. A run has a frame for each of them and is kept
+/// as JSON, whose readers allow 128 levels; a branch takes six of them.
+pub const MAX_DEPTH: usize = 16;
+
 /// A definition as written, with the places it came from.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -107,10 +111,6 @@ pub struct Node {
     pub tools: Option<Box<ToolRules>>,
 }
 
-/// What is told about a node. All of it is text for readers; none of it steers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brief {
-    /// One sentence on what it is for.
 impl Node {
     /// Whether the node is left by `outcome` only when its checks hold. A failure claims nothing. `skipped` claims nothing
     /// where a step may be skipped, which only steps of activities may be: anywhere else it is an outcome like others.
@@ -120,6 +120,10 @@ impl Node {
     }
 }
 
+/// What is told about a node. All of it is text for readers; none of it steers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brief {
+    /// One sentence on what it is for.
     pub description: Option<String>,
     /// What to do, what done means, what to hand on.
     pub instructions: Option<String>,

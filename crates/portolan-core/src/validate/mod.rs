@@ -61,6 +61,8 @@ pub fn validate<'g>(
         }
     }
     rules::subflows::check(graph, library, strictness, &mut faults);
+    rules::inputs::check(graph, library, &mut faults);
+    rules::depth::check(graph, library, &mut faults);
     if strictness == Strictness::Lenient {
         faults = faults.into_iter().map(Diagnostic::lenient).collect();
     }

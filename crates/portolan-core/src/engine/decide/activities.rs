@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::walk::Draft;
+use crate::diagnostic::list;
 use crate::expr::{Expr, Scope};
 use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
@@ -129,7 +130,7 @@ impl Draft<'_> {
     }
 
     /// The definition does not say how to go on: a person decides.
-    fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
+    pub(super) fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
         let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
         self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
     }
@@ -278,18 +279,29 @@ impl Draft<'_> {
         Some(Value::Object(handed))
     }
 
-    /// What the variables of a workflow that is begun hold. What does not fit is left out: a run has no way to mend it.
-    pub(super) fn seed(&self, workflow: &WorkflowId, frame: &mut Frame) {
+    /// The frame in which a workflow begins that another one runs and that an agent is led through: its variables hold
+    /// what it is given, as far as that fits. Whoever is led through it is shown what it is given.
+    ///
+    /// # Errors
+    /// A variable that it requires has no value: what is guarded by that variable would be passed over.
+    pub(super) fn agents_frame(&self, workflow: &WorkflowId, input: Option<Value>) -> Result<Frame, String> {
         let flow = self.workflow.flow(workflow);
-        if flow.variables.is_empty() {
-            return;
+        let place = Place::Ready { node: flow.start.clone() };
+        let given = |variable: &Variable| {
+            let value = input.as_ref().and_then(|input| input.get(&variable.name.value));
+            value.filter(|value| variable.kind.takes(value))
+        };
+        let lacks = |variable: &&Variable| variable.required && variable.default.is_none() && given(variable).is_none();
+        let lacking: Vec<&str> = flow.variables.iter().filter(lacks).map(|it| it.name.value.as_str()).collect();
+        if !lacking.is_empty() {
+            return Err(format!("`{workflow}` requires {}, and is given no value of its type", list(&lacking)));
         }
-        let mut data = frame.data.take().unwrap_or_default();
-        let fitting =
-            |variable: &Variable| data.input.get(&variable.name.value).filter(|value| variable.kind.takes(value));
-        let variables = at_first(flow, &fitting);
-        data.variables = variables;
-        frame.data = Some(data);
+        let variables = at_first(flow, &given);
+        let data = (input.is_some() || !variables.is_empty()).then(|| {
+            let input = input.map(Arc::new).unwrap_or_default();
+            Box::new(Data { input, variables, ..Data::default() })
+        });
+        Ok(Frame { data, ..Frame::at(workflow.clone(), place) })
     }
 
     /// A workflow has succeeded: what it was handed is taken back, as far as it fits.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::functions::too_deep;
-use super::scope::{At, Now};
-use super::walk::{Draft, MAX_DEPTH, agents_frame};
-use crate::graph::{Each, MAX_ITEMS};
+use super::scope::{At, Now, fault};
+use super::walk::Draft;
+use crate::graph::{Each, MAX_DEPTH, MAX_ITEMS};
 use crate::run::{Change, Fault, Frame, FramePath, Place};
 use crate::value::{NodeId, WorkflowId};
 
@@ -64,8 +64,8 @@ fn frame(draft: &Draft<'_>, each: &Each, input: &Value) -> Result<Frame, Fault> 
     if draft.is_function(&workflow) {
         return draft.function_frame(&workflow, Some(input.clone()));
     }
-    let start = draft.workflow.flow(&workflow).start.clone();
-    Ok(agents_frame(workflow, start, Some(input.clone())))
+    let began = draft.agents_frame(&workflow, Some(input.clone()));
+    began.map_err(|why| fault(&NodeId::from(workflow.as_str()), "bad-input", why, ""))
 }
 
 impl Draft<'_> {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::scope::{At, Evaluated, Now, fault};
 use super::states::STEPS;
-use super::walk::{Draft, MAX_DEPTH};
+use super::walk::{self, Draft};
 use crate::expr::Outputs;
-use crate::graph::{Call, EndResult, Failing, Flow, Kind, Limits};
+use crate::graph::{Call, EndResult, Failing, Flow, Kind, Limits, MAX_DEPTH};
 use crate::run::{Change, Data, Fault, Frame, FramePath, Place, Reply, WaitingFor};
 use crate::schema::SchemaFault;
 use crate::value::{NodeId, Outcome, Timestamp, WorkflowId};
@@ -306,7 +306,10 @@ impl Draft<'_> {
             return self.broke(at.path, at.node(), too_deep(at.node()));
         }
         if !self.is_function(workflow) {
-            return match given {
+            let unfit = |why| at.fault("bad-input", why, "");
+            let begun =
+                given.and_then(|input| self.agents_frame(workflow, input.clone()).map(|_| input).map_err(unfit));
+            return match begun {
                 Ok(input) => self.descend(at.path, at.node(), workflow.clone(), (None, input)),
                 Err(fault) => self.broke(at.path, at.node(), fault),
             };
@@ -340,6 +343,5 @@ impl Draft<'_> {
 }
 
 pub(super) fn too_deep(node: &NodeId) -> Fault {
-    let message = format!("branches, items and workflows stand more than {MAX_DEPTH} deep in one another");
-    fault(node, "too-deep", message, "")
+    fault(node, "too-deep", walk::too_deep(), "")
 }

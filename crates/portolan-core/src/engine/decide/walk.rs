@@ -1,22 +1,15 @@
 //! The walk along the graph that every decision ends in: leave a node with an outcome, enter the next, and go on
 //! through the nodes that need nobody. Forks and joins are walked in `branches`.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
-use crate::graph::{EndResult, Failing, Kind, Node, Step, Workflow};
-use crate::run::{Change, Data, Feedback, Frame, FramePath, Place, Run, WaitingFor};
+use crate::graph::{EndResult, Failing, Kind, MAX_DEPTH, Node, Step, Workflow};
+use crate::run::{Change, Feedback, Frame, FramePath, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, PASSED, Timestamp, WorkflowId};
 
 /// How many nodes that need nobody are passed in one decision before a person is asked. Only a leniently read
 /// workflow can come near it.
 const MAX_AUTOMATIC_MOVES: u32 = 1_000;
-
-/// How many frames may stand in one another before a person is asked. A run is kept as JSON, whose readers allow 128
-/// levels; a branch takes six of them. Strictly read workflows stay below: a branch in each of
-/// [`MAX_SUBFLOW_DEPTH`](crate::validate::MAX_SUBFLOW_DEPTH) flows, and a subflow in all but the innermost.
-pub(super) const MAX_DEPTH: usize = 16;
 
 /// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
 pub(super) struct Draft<'w> {
@@ -173,13 +166,16 @@ impl<'w> Draft<'w> {
             return;
         }
         let kind = &self.step(flow, &node).node.kind;
-        let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. });
-        if self.fuel == 0 || (deepens && path.0.len() >= MAX_DEPTH) {
+        if self.fuel == 0 {
             return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, feedback);
         }
         self.fuel -= 1;
         if self.is_function(flow) && !matches!(kind, Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. }) {
             return self.moved(path, Place::Passing { node }, None);
+        }
+        let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. } | Kind::Loop(_));
+        if deepens && path.0.len() >= MAX_DEPTH {
+            return self.stuck(path, node, too_deep());
         }
         match kind {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
@@ -276,21 +272,22 @@ impl<'w> Draft<'w> {
                 }
             };
         }
-        let mut inner = agents_frame(workflow.clone(), start.clone(), input);
-        self.seed(&workflow, &mut inner);
-        self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
-        self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
+        match self.agents_frame(&workflow, input) {
+            Ok(inner) => {
+                self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
+                self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
+            }
+            Err(why) => self.stuck(path, node.clone(), why),
+        }
     }
+}
+
+/// Why nothing more is begun inside of a position.
+pub(super) fn too_deep() -> String {
+    format!("loops, branches, items and workflows stand more than {MAX_DEPTH} deep in one another")
 }
 
 /// Where the retries of a node are counted: phases may share them.
 fn counted_at(node: &Node) -> &NodeId {
     node.phase.as_ref().map_or(&node.id, |phase| &phase.counted_at)
-}
-
-/// The frame in which an agent's workflow begins that a function runs. It has no use for the input itself: whoever is
-/// led through it is shown it.
-pub(super) fn agents_frame(workflow: WorkflowId, start: NodeId, input: Option<Value>) -> Frame {
-    let data = input.map(|input| Box::new(Data { input: Arc::new(input), ..Data::default() }));
-    Frame { data, ..Frame::at(workflow, Place::Ready { node: start }) }
 }

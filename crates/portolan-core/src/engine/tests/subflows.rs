@@ -187,3 +187,73 @@ fn a_circle_that_needs_nobody_ends_with_a_person() {
         "#]],
     );
 }
+
+#[test]
+fn a_workflow_that_lacks_what_it_requires_does_not_begin() {
+    let workflow = r#"
+        lenient: var issue string; var ready boolean = false
+        start > a(activity) > sub(runs child passes issue) > done; a -skipped-> done
+        where child: var issue string required
+        start > c(activity) > look(switch) > work > fin; c -skipped-> fin; look -[issue == urgent]-> strict(gate checks tests); strict > fin
+    "#;
+    story(
+        workflow,
+        "@passed @failed",
+        expect![[r#"
+                 sub? no progress <- `child` requires `issue`, and is given no value of its type
+        @passed  sub? no progress <- `child` requires `issue`, and is given no value of its type
+        @failed  sub = failure
+    "#]],
+    );
+    story(
+        workflow,
+        r#"[with {"issue":"urgent"}] passed"#,
+        expect![[r#"
+                    sub/strict
+            passed  sub/strict checking passed
+        "#]],
+    );
+}
+
+#[test]
+fn what_stands_too_deep_waits_for_a_person_who_is_told_so() {
+    let loops = |prefix: &str, inner: &str| {
+        let names: Vec<String> = (0..7).map(|nth| format!("{prefix}{nth}")).collect();
+        let chain: Vec<String> = (0..7)
+            .map(|nth| {
+                let around = if nth == 0 { String::new() } else { format!(" in {}", names[..nth].join("/")) };
+                format!("{0}(doWhile n<0{around})", names[nth])
+            })
+            .collect();
+        let mut text = format!("start > {prefix}(activity) > {}; {prefix} -skipped-> {prefix}end\n", chain[0]);
+        for nth in 1..7 {
+            text += &format!("{} -pass-> {}\n", names[nth - 1], chain[nth]);
+        }
+        text += &format!("{} -pass-> {inner} in {})\n", names[6], names.join("/"));
+        let mut from = inner.split('(').next().unwrap_or_default().to_owned();
+        for nth in (0..7).rev() {
+            text += &format!(
+                "{from} > {prefix}r{nth}(repeat {} in {}) > {}\n",
+                names[nth],
+                names[..=nth].join("/"),
+                names[nth]
+            );
+            from = names[nth].clone();
+        }
+        text + &format!("{} > {prefix}end\n", names[0])
+    };
+    let workflow = format!(
+        "lenient: var n number = 0; {}\nwhere one: var n number = 0; {}\nwhere two: var n number = 0; {}",
+        loops("x", "go(runs one"),
+        loops("y", "go(runs two"),
+        loops("z", "work(gate")
+    );
+    story(
+        &workflow,
+        "@failed",
+        expect![[r#"
+                 x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows stand more than 16 deep in one another
+        @failed  x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows stand more than 16 deep in one another  go retry 1 of 3
+    "#]],
+    );
+}

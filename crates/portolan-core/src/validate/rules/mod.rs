@@ -1,9 +1,11 @@
 //! The table of rules. Adding one is a file and a line here; `docs/diagnostics.md` is generated from it.
 
 mod branches;
+pub(super) mod depth;
 mod edges;
 mod ends;
 mod forks;
+pub(super) mod inputs;
 mod outputs;
 mod reach;
 mod reads;
@@ -47,7 +49,8 @@ pub const RULES: &[Rule] = &[
 /// Every code that a definition can be reported with, in alphabetical order.
 pub fn codes() -> Vec<&'static Code> {
     let rules = RULES.iter().flat_map(|rule| rule.codes);
-    let mut codes: Vec<&Code> = rules.chain(subflows::CODES).chain(super::servers::CODES).chain(FORMAT_CODES).collect();
+    let linked = [subflows::CODES, inputs::CODES, depth::CODES, super::servers::CODES, FORMAT_CODES];
+    let mut codes: Vec<&Code> = rules.chain(linked.into_iter().flatten()).collect();
     codes.sort_by_key(|code| code.code);
     codes
 }

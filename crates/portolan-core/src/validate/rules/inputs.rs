@@ -1,0 +1,48 @@
+//! A workflow that another one runs is handed what it requires.
+
+use super::Code;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::graph::{Graph, Kind, Node, Variable};
+use crate::validate::Library;
+
+pub(super) const CODES: &[Code] = &[Code {
+    code: "missing-input",
+    what: "A workflow is run that requires a variable, and it is not handed one of that type: it could not begin.",
+    fix: "Name the variable in `passContext`, with the type that the workflow takes; or give it a default there.",
+}];
+
+pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, faults: &mut Vec<Diagnostic>) {
+    for node in &graph.nodes {
+        let Kind::Subflow { workflow, args: None, context } = &node.kind else { continue };
+        let Some(other) = library(&workflow.value).filter(|other| other.program.is_none()) else { continue };
+        let required = other.variables.iter().filter(|variable| variable.required && variable.default.is_none());
+        faults.extend(required.filter_map(|wanted| missing(graph, node, other, wanted, context)));
+    }
+}
+
+fn missing(graph: &Graph, node: &Node, other: &Graph, wanted: &Variable, context: &[String]) -> Option<Diagnostic> {
+    let (id, name) = (clip(&other.id.value), wanted.name.value.as_str());
+    let handed = context.iter().any(|handed| handed == name);
+    let own = graph.variables.iter().find(|variable| variable.name.value == name).filter(|_| handed);
+    let (message, help) = match own {
+        // What is handed over without being declared is a fault that the dialect names.
+        None if handed => return None,
+        None => (
+            format!("`{}` runs `{id}`, which requires `{}`, and does not hand it over", node.id, clip(name)),
+            format!("name `{}` in `passContext`, or give it a default in `{id}`", clip(name)),
+        ),
+        Some(own) if own.kind == wanted.kind => return None,
+        Some(own) => (
+            format!(
+                "`{}` runs `{id}`, which takes `{}` as {}, and here it is {}",
+                node.id,
+                clip(name),
+                wanted.kind.described(),
+                own.kind.described()
+            ),
+            "declare it with the same type in both".to_owned(),
+        ),
+    };
+    let fault = Diagnostic::error("missing-input", message).at(node.span).help(help);
+    Some(fault.repaired("a run that comes there waits for a person"))
+}
