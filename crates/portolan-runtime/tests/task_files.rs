@@ -319,7 +319,7 @@ fn files_of_navigator_are_taken_up_at_every_kind_of_node_and_written_in_the_new_
           required Next(passed)
           optional Next(failed)
           optional Next(cancelled)
-           then deep working
+           then fork working
         at ask: ask (hitl) waiting
           required Next(passed)
           optional Next(cancelled)

@@ -130,10 +130,19 @@ impl<'g> Map<'g> {
 
     /// Everything that can be reached from `from`, itself included.
     pub(crate) fn reach(&self, from: &'g NodeId) -> BTreeSet<&'g NodeId> {
+        self.reach_where(from, |_| true)
+    }
+
+    /// Everything that can be reached from `from` without coming to `without`.
+    pub(crate) fn reach_without(&self, from: &'g NodeId, without: &NodeId) -> BTreeSet<&'g NodeId> {
+        self.reach_where(from, |id| id != without)
+    }
+
+    fn reach_where(&self, from: &'g NodeId, counts: impl Fn(&NodeId) -> bool) -> BTreeSet<&'g NodeId> {
         let mut reached = BTreeSet::new();
         let mut waiting = vec![from];
         while let Some(id) = waiting.pop() {
-            let Some(node) = self.node(id) else { continue };
+            let Some(node) = self.node(id).filter(|node| counts(&node.id)) else { continue };
             if reached.insert(&node.id) {
                 waiting.extend(self.next(node));
             }

@@ -3,7 +3,7 @@
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why, raise};
-use crate::graph::{Exits, Kind};
+use crate::graph::{Exits, Failing, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId, Outcome};
 
@@ -84,7 +84,12 @@ fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
 /// The person removed what was in the way: the work is attempted again, with a full budget.
 fn try_again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId, claim: &Claim<'_>) {
     refill(draft, path, frame);
-    let again = draft.step(&frame.flow, node).exits.again(node);
+    let step = draft.step(&frame.flow, node);
+    let again = match (&step.node.kind, &step.exits.failing) {
+        // A join does no work: what is attempted again is its branches.
+        (Kind::Join { fork, .. }, Failing::Leads(_) | Failing::Stays) => &fork.value,
+        _ => step.exits.again(node),
+    };
     draft.enter(path, frame.flow.clone(), again, claim.outcome, feedback(node, claim));
 }
 

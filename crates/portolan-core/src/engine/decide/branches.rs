@@ -8,7 +8,7 @@ use super::scope::fault;
 use super::walk::{Draft, Next};
 use crate::expr::Outputs;
 use crate::graph::{Kind, Strategy, Workflow};
-use crate::run::{Branch, BranchState, Branches, Change, Data, Feedback, Frame, FramePath, Place};
+use crate::run::{Branch, BranchState, Branches, Change, Data, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, WorkflowId};
 
 impl Draft<'_> {
@@ -55,7 +55,8 @@ impl Draft<'_> {
         self.next.push(Next::Fill { path, fork });
     }
 
-    /// A join is reached: by a branch, which is done with that, or by a run that a person led here.
+    /// A join is reached: by a branch, which is done with that, or by a run that a person's answer has led here past
+    /// branches that failed. Nothing else says what the branches came to, and then a person decides.
     pub(super) fn arrive(&mut self, path: &FramePath, join: &NodeId, by: &Outcome, feedback: Option<Feedback>) {
         let outcome = if by.is_failed() { Outcome::failed() } else { Outcome::passed() };
         let parent = path.split().and_then(|(parent, _)| self.frame(&parent).map(|frame| &frame.place));
@@ -63,9 +64,28 @@ impl Draft<'_> {
         if in_branch || (path.0.is_empty() && self.before.opening.rules.is_branch) {
             self.moved(path, Place::Arrived { node: join.clone(), outcome: outcome.clone() }, feedback);
             self.tell_parent(path, &outcome, outcome.as_str());
-        } else {
+        } else if self.is_answered(path) {
             self.leave(path, join, &outcome, feedback);
+        } else {
+            self.come_alone(path, join);
         }
+    }
+
+    /// Whether the decision is what follows from a person's answer to a question of the workflow.
+    fn is_answered(&self, path: &FramePath) -> bool {
+        let place = self.before.frame(path).map(|frame| &frame.place);
+        matches!(place, Some(Place::Waiting { on: WaitingFor::Answer, .. }))
+    }
+
+    /// A join is reached by a run that has opened no branches. Only a workflow that is read leniently leads there.
+    fn come_alone(&mut self, path: &FramePath, join: &NodeId) {
+        let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return };
+        let Kind::Join { fork, .. } = &self.step(&flow, join).node.kind else { return };
+        let why = format!("it collects the branches of `{}`, and none of them is under way", fork.value);
+        if self.is_function(&flow) {
+            return self.broke(path, join, fault(join, "branches-failed", why, ""));
+        }
+        self.stuck(path, join.clone(), why);
     }
 
     /// A branch has come to an outcome: the join may know its own by that, and else the next branch may open.

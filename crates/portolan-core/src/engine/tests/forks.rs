@@ -208,9 +208,50 @@ fn a_person_may_lead_a_run_past_a_join_that_failed() {
 }
 
 #[test]
+fn a_join_that_is_reached_without_its_branches_asks_a_person() {
+    let workflow = "lenient: start > pick(outputs passed,alone); pick -passed-> split; pick -alone-> a; split => a | b => meet; a > meet; b > meet; meet > done";
+    story(
+        workflow,
+        "alone passed @passed a:passed b:passed",
+        expect![[r#"
+                      pick
+            alone     a
+            passed    meet? no progress <- it collects the branches of `split`, and none of them is under way
+            @passed   split {a: a, b: b}      a opened, b opened
+            a:passed  split {a passed, b: b}  a passed
+            b:passed  done = success          b passed
+        "#]],
+    );
+    story(
+        workflow,
+        "alone passed @failed",
+        expect![[r#"
+                 pick
+        alone    a
+        passed   meet? no progress <- it collects the branches of `split`, and none of them is under way
+        @failed  meet = failure
+    "#]],
+    );
+}
+
+#[test]
+fn a_join_that_leads_out_when_it_fails_is_tried_again_by_its_fork() {
+    story(
+        "lenient: start > pick(outputs passed,alone); pick -passed-> split; pick -alone-> meet; split => a => meet; a > meet; meet -passed-> done; meet -failed-> dead!failure",
+        "alone @passed a:passed",
+        expect![[r#"
+                      pick
+            alone     meet? no progress <- it collects the branches of `split`, and none of them is under way
+            @passed   split {a: a}    a opened
+            a:passed  done = success  a passed
+        "#]],
+    );
+}
+
+#[test]
 fn a_branch_has_budgets_of_its_own() {
     story(
-        "start > split; split => a | b => meet; a > check(gate retries 1); b > check; check -passed-> meet; check -failed-> again | stuck!hitl; again > check; stuck -passed-> meet; meet > done",
+        "lenient: start > split; split => a | b => meet; a > check(gate retries 1); b > check; check -passed-> meet; check -failed-> again | stuck!hitl; again > check; stuck -passed-> meet; meet > done",
         "a:passed b:passed a:failed b:failed a:passed a:failed b:passed b:passed",
         expect![[r#"
                       split {a: a, b: b}

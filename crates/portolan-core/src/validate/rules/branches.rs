@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use super::forks::is_pair;
 use super::{Code, Rule};
 use crate::diagnostic::Diagnostic;
-use crate::graph::{Kind, Node};
+use crate::graph::{Edge, Kind, Node};
 use crate::validate::map::Map;
 use crate::value::NodeId;
 
@@ -26,21 +26,44 @@ pub(super) const RULE: Rule = Rule {
             what: "A branch can end, or come to another join, or run into a branch of another fork, without coming to the join of its fork, which would wait for it forever.",
             fix: "Lead every way through the branch to the join; `failed` may lead there too.",
         },
+        Code {
+            code: "edge-into-branch",
+            what: "An edge leads from outside to a step of a branch, or to the join: a run that takes it comes to the join without the other branches.",
+            fix: "Lead the edge to the fork. Only a person's answer may lead to the join from outside, when the join has failed.",
+        },
+        Code {
+            code: "branches-meet",
+            what: "Two branches of a fork come to the same step before their join, which is then done once in each of them.",
+            fix: "Give each branch a step of its own, or put the step behind the join.",
+        },
     ],
     check,
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let mut owners = BTreeMap::new();
+    let mut entering: Option<Entering<'_>> = None;
     for fork in map.nodes() {
         // A fork without its join is reported as that; where its branches should lead is not known.
         if let Kind::Fork { join, .. } = &fork.kind
             && let Some(join) = map.node(&join.value)
             && is_pair(fork, join)
         {
-            Region::of(map, fork, join, &mut owners).check(map, faults);
+            let region = Region::of(map, fork, join, &mut owners);
+            region.check(map, entering.get_or_insert_with(|| self::entering(map)), faults);
         }
     }
+}
+
+/// The edges that enter each node.
+type Entering<'g> = BTreeMap<&'g NodeId, Vec<&'g Edge>>;
+
+fn entering<'g>(map: &Map<'g>) -> Entering<'g> {
+    let mut entering = Entering::new();
+    for edge in map.nodes().flat_map(|node| map.leaving(&node.id)) {
+        entering.entry(&edge.to.value).or_default().push(edge);
+    }
+    entering
 }
 
 /// The steps that the branches of a fork may come to before its join.
@@ -53,6 +76,8 @@ struct Region<'g> {
     before: BTreeMap<&'g NodeId, Vec<&'g NodeId>>,
     /// Steps that belong to a branch of an earlier fork, with that fork.
     foreign: BTreeMap<&'g NodeId, &'g NodeId>,
+    /// Steps that a second branch comes to, with that branch and the one that was there first.
+    shared: IndexMap<&'g NodeId, (&'g Node, &'g Node)>,
 }
 
 impl<'g> Region<'g> {
@@ -70,6 +95,7 @@ impl<'g> Region<'g> {
             steps: IndexMap::new(),
             before: BTreeMap::new(),
             foreign: BTreeMap::new(),
+            shared: IndexMap::new(),
             entries: entries.clone(),
         };
         for entry in entries {
@@ -81,7 +107,13 @@ impl<'g> Region<'g> {
     fn walk(&mut self, map: &Map<'g>, entry: &'g Node, owners: &mut BTreeMap<&'g NodeId, &'g NodeId>) {
         let mut waiting = vec![entry];
         while let Some(node) = waiting.pop() {
-            if self.steps.contains_key(&node.id) {
+            if let Some((_, first)) = self.steps.get(&node.id) {
+                // A question is asked in each branch that has it.
+                let is_done_twice =
+                    !matches!(node.kind, Kind::Join { .. } | Kind::End { .. } | Kind::Checkpoint { .. });
+                if first.id != entry.id && is_done_twice {
+                    self.shared.entry(&node.id).or_insert((entry, first));
+                }
                 continue;
             }
             self.steps.insert(&node.id, (node, entry));
@@ -112,7 +144,7 @@ impl<'g> Region<'g> {
         join.filter(|_| map.graph.program.is_some())
     }
 
-    fn check(&self, map: &Map<'g>, faults: &mut Vec<Diagnostic>) {
+    fn check(&self, map: &Map<'g>, entering: &Entering<'g>, faults: &mut Vec<Diagnostic>) {
         let is_closed = |node: &'g Node| matches!(node.kind, Kind::Fork { .. }) && self.inner_join(map, node).is_none();
         for (node, entry) in self.steps.values().filter(|(node, _)| is_closed(node)) {
             faults.push(self.nested(node, entry));
@@ -129,6 +161,43 @@ impl<'g> Region<'g> {
                 faults.push(self.astray(entry));
             }
         }
+        faults.extend(self.shared.iter().map(|(at, (second, first))| self.met(map, at, second, first)));
+        // Where a branch runs out into the rest of the workflow, nobody knows what is inside.
+        if missing.is_empty() {
+            let edges = self.steps.keys().filter_map(|id| entering.get(*id)).flatten();
+            faults.extend(edges.filter(|edge| self.leads_in(map, edge)).map(|edge| self.entered(map, edge)));
+        }
+    }
+
+    /// Whether an edge leads from outside of the branches to one of their steps, or to the join.
+    fn leads_in(&self, map: &Map<'g>, edge: &Edge) -> bool {
+        let (from, to) = (&edge.from.value, &edge.to.value);
+        let is_inside = |id: &NodeId| self.steps.contains_key(id) && *id != self.join.id;
+        let collects = |id: &NodeId| {
+            let Some(Kind::Join { fork, .. }) = map.node(id).map(|node| &node.kind) else { return false };
+            is_inside(&fork.value)
+        };
+        if *from == self.fork.id || is_inside(from) || collects(from) {
+            return false;
+        }
+        match *to == self.join.id {
+            true => !self.is_led_past(map, from),
+            false => is_inside(to) && !(*from == self.join.id && self.only_leads_past(map, to)),
+        }
+    }
+
+    /// Whether a question that the branches have may be asked for the join too, when that has failed: its answers must
+    /// not lead back into a branch.
+    fn only_leads_past(&self, map: &Map<'g>, asks: &NodeId) -> bool {
+        let is_question = map.node(asks).is_some_and(|node| matches!(node.kind, Kind::Checkpoint { .. }));
+        let leads_past = |to: &NodeId| *to == self.join.id || !self.steps.contains_key(to);
+        is_question && map.leaving(asks).iter().all(|edge| leads_past(&edge.to.value))
+    }
+
+    /// Whether a person's answer leads past the join: only where the branches have come to it before.
+    fn is_led_past(&self, map: &Map<'g>, from: &NodeId) -> bool {
+        let asks = map.node(from).is_some_and(|node| matches!(node.kind, Kind::Checkpoint { .. }));
+        asks && map.start().is_some_and(|start| !map.reach_without(&start.id, &self.join.id).contains(from))
     }
 
     fn misses(&self, node: &Node) -> bool {
@@ -179,6 +248,33 @@ impl<'g> Region<'g> {
             .repaired(
                 "a branch counts as done at the end or join that it comes to, and as failed unless that is a success",
             )
+    }
+
+    fn met(&self, map: &Map<'g>, at: &NodeId, second: &Node, first: &Node) -> Diagnostic {
+        let (fork, join) = (&self.fork.id, &self.join.id);
+        let message = format!(
+            "the branches `{}` and `{}` of `{fork}` meet at `{at}` before they come to `{join}`",
+            first.id, second.id
+        );
+        let span = map.node(at).map_or(second.span, |node| node.span);
+        Diagnostic::error("branches-meet", message)
+            .at(span)
+            .help(format!("give each branch a step of its own, or put `{at}` behind `{join}`"))
+            .repaired("it is done once in each of the branches")
+    }
+
+    fn entered(&self, map: &Map<'g>, edge: &Edge) -> Diagnostic {
+        let (from, to, fork, join) = (&edge.from.value, &edge.to.value, &self.fork.id, &self.join.id);
+        let message = match to == join {
+            true => format!("an edge leads from `{from}` to `{join}`, which collects the branches of `{fork}`"),
+            false => format!("an edge leads from `{from}` into a branch of `{fork}`, at `{to}`"),
+        };
+        let repair = match map.graph.program {
+            Some(_) => "a run that comes to the join that way fails",
+            None => "a run that comes to the join that way waits for a person",
+        };
+        let fault = Diagnostic::error("edge-into-branch", message).at(edge.to.span);
+        fault.help(format!("lead it to `{fork}`, or behind `{join}`")).repaired(repair)
     }
 
     fn astray(&self, entry: &Node) -> Diagnostic {
