@@ -103,7 +103,7 @@ fn deed(now: &Bearing) -> Deed {
     match &now.guidance.checkpoint {
         Some(asked) => {
             let option = Some(Outcome::from(asked.options[0].id.as_str()));
-            Deed::Answer { checkpoint: asked.id.clone(), option, note: None }
+            Deed::Answer { checkpoint: asked.id.clone(), option, note: None, outputs: None }
         }
         None => Deed::Complete {
             step: text("step_id").expect("a step"),

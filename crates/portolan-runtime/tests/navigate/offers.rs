@@ -35,6 +35,7 @@ fn conceivable(now: &Bearing, ids: &BTreeSet<String>) -> Vec<Deed> {
         checkpoint: checkpoint.to_owned(),
         option: Some(option.into()),
         note: None,
+        outputs: None,
     };
     let mut deeds: Vec<Deed> = ids.iter().flat_map(|id| [complete(id, "passed"), answer(id, "yes")]).collect();
     if let Some(step) = &now.guidance.position.step {

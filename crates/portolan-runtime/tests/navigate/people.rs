@@ -25,7 +25,7 @@ fn asked(world: &World) -> Bearing {
 }
 
 fn answer(checkpoint: &str, option: &str) -> Deed {
-    Deed::Answer { checkpoint: checkpoint.to_owned(), option: Some(option.into()), note: None }
+    Deed::Answer { checkpoint: checkpoint.to_owned(), option: Some(option.into()), note: None, outputs: None }
 }
 
 /// Who is on record for each answer.

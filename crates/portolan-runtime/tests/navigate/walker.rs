@@ -61,7 +61,7 @@ pub(crate) fn call(action: &Action, option: Option<&str>) -> (Course, Deed) {
         },
         "respond_to_checkpoint" => {
             let option = action.fill.contains(&"option_id").then(|| Outcome::from(option.expect("an option")));
-            Deed::Answer { checkpoint: text("checkpoint_id").expect("a checkpoint"), option, note: None }
+            Deed::Answer { checkpoint: text("checkpoint_id").expect("a checkpoint"), option, note: None, outputs: None }
         }
         "raise_checkpoint" => {
             let options = vec!["this".into(), "that".into()];

@@ -41,7 +41,7 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
     if service.state_asks_a_person(&course, &runs::person()).await? {
         person::confirmed(service, ANSWERS)?;
     }
-    let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note };
+    let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
     let after = navigate(service, &now.state, &deed).await?;
     print(output, &after)?;
     output.remark("give the agent this state: it is the one to go on with");

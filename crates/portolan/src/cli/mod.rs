@@ -1,5 +1,6 @@
 //! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
 
+mod assignment;
 mod autopilot;
 mod builtin;
 mod carried;

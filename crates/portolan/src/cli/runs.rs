@@ -1,6 +1,7 @@
 //! `portolan runs`: what runs there are, where they are, what happened; and a person's answers.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::{clip, list};
@@ -11,8 +12,9 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, StoreAt, View};
 use portolan_runtime::store::Record;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::assignment::assignment;
 use super::carried;
 use super::kept::{Kept, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
@@ -77,6 +79,9 @@ enum Verb {
         /// What the agent should know.
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
+        /// A variable whose value was in the way, and its value: JSON, or else text. Only where the run could not go on.
+        #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+        set: Vec<(String, Value)>,
     },
     /// Call a run off.
     ///
@@ -104,8 +109,9 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
             Verb::Show { run, trace: false } => show(&output, &service, run).await,
             Verb::Resume(args) => resume(output, &service, args).await,
             Verb::Events { run } => events(&output, &service, run).await,
-            Verb::Answer { run, answer, branch, note } => {
-                let given = Given { run, answer: answer.as_deref(), branch: branch.as_deref(), note: note.as_deref() };
+            Verb::Answer { run, answer, branch, note, set } => {
+                let (answer, branch, note) = (answer.as_deref(), branch.as_deref(), note.as_deref());
+                let given = Given { run, answer, branch, note, set };
                 self::answer(&output, &service, &given).await
             }
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
@@ -302,6 +308,15 @@ pub(super) struct Given<'a> {
     pub(super) answer: Option<&'a str>,
     pub(super) branch: Option<&'a str>,
     pub(super) note: Option<&'a str>,
+    set: &'a [(String, Value)],
+}
+
+impl Given<'_> {
+    /// The variables that are given values; nothing where none is.
+    pub(super) fn outputs(&self) -> Option<Arc<Value>> {
+        let set: Map<String, Value> = self.set.iter().cloned().collect();
+        (!set.is_empty()).then(|| Arc::new(Value::Object(set)))
+    }
 }
 
 async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
@@ -325,7 +340,7 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
         revision: Some(view.situation.position.revision),
         outcome: Outcome::from(answer),
         note: given.note.map(str::to_owned),
-        outputs: None,
+        outputs: given.outputs(),
     };
     let view = service.next(&wanted, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;

@@ -189,6 +189,90 @@ fn a_person_who_is_asked_answers_and_the_agent_goes_on() {
     .assert_eq(&project.says(&format!("runs events {run}")));
 }
 
+/// A loop over items that the agent was to find, and did not report.
+const ITEMS: &str = r#"
+id: items
+version: 1.0.0
+title: Items
+variables: [{ name: items, type: array }, { name: label, type: string }]
+activities:
+  - id: all
+    name: All
+    steps:
+      - { id: find, kind: step, name: Find the items, outputs: [items, label] }
+      - id: each
+        kind: loop
+        loopType: forEach
+        over: items
+        steps: [{ id: see, kind: step, name: "See to {item}" }]
+"#;
+
+#[test]
+fn a_person_gives_the_value_that_was_in_the_way() {
+    let mut project = Project::new();
+    project.write(".flow/workflows/items.yaml", ITEMS);
+    let run = project.run("items", "passed");
+    expect![[r#"
+        <run1> · items · all.each · waiting for a person
+
+        ## HITL
+
+        The workflow does not say how to go on from `each`.
+
+        Note from `all.each`: `items` has no value, and the loop goes by its items
+
+        A person must decide. Stop, show them this, and relay their answer.
+        → Call Next(passed|failed|cancelled) with what the person says.
+
+        answer  the person removed the obstacle: try `each` again  portolan runs answer <run1> passed
+        answer  the person gives `each` up                         portolan runs answer <run1> failed
+        answer  the person calls the run off                       portolan runs answer <run1> cancelled
+        exit: 4
+    "#]].assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r#"
+        stderr: error: the values are none of the variables: `items` is an array, and not a string
+        stderr: help: give each as its type says
+        exit: 2
+    "#]].assert_eq(&project.says(&format!("runs answer {run} passed --set items=bolts")));
+    expect![[r#"
+        stderr: error: this answer at `all.each` gives no variable a value
+        stderr: help: answer without values
+        exit: 2
+    "#]].assert_eq(&project.says(&format!("runs answer {run} failed --set items=[]")));
+    expect![[r#"
+        stderr: error: invalid value 'items' for '--set <NAME=VALUE>': write `field=value`, such as `branch=feat/login`
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]].assert_eq(&project.says(&format!("runs answer {run} passed --set items")));
+    expect![[r#"
+        <run1> · items · all.see · working
+
+        ## See to bolts
+
+        → Call Next(passed) when complete.
+
+        required  report `See to bolts` passed  Next {"run":"<run1>","result":"passed","revision":8}
+        exit: 0
+    "#]].assert_eq(&project.says_to(&[
+        "runs",
+        "answer",
+        &run,
+        "passed",
+        "--set",
+        r#"items=["bolts"]"#,
+        "--set",
+        "label=spare",
+    ]));
+    expect![[r#"
+           1  <time>  agent tester opened `items`
+           2  <time>  agent tester began → `all.find`
+           3  <time>  agent tester reported passed → `all.each` waits for a person: no progress
+           4  <time>  person ada (command line) reported passed → set `items`, set `label`, pass 1 of `all.each`, `all.see` in `all.each`
+        exit: 0
+    "#]].assert_eq(&project.says(&format!("runs events {run}")));
+}
+
 #[test]
 fn an_ended_run_stays_on_the_record() {
     let mut project = Project::small();

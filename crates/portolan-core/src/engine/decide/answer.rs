@@ -1,5 +1,8 @@
 //! A person's answer, given or relayed.
 
+use serde_json::Value;
+
+use super::activities::misfits;
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, Why, raise};
@@ -23,19 +26,71 @@ pub(super) fn decide(
     }
     let exits = &draft.step(&frame.flow, node).exits;
     if calls_off(exits, on, claim) {
+        no_values(node, claim)?;
         draft.cancel();
         return Ok(());
     }
     match on {
         WaitingFor::Answer => {
+            no_values(node, claim)?;
             refill(draft, path, frame);
             leave(draft, (path, frame), node, claim.outcome, feedback(node, claim));
         }
-        WaitingFor::Raised => raise::answered(draft, path, frame, claim),
-        WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => draft.give_up(path, node),
-        WaitingFor::Budget | WaitingFor::Progress => try_again(draft, (path, frame), node, claim),
+        WaitingFor::Raised => {
+            no_values(node, claim)?;
+            raise::answered(draft, path, frame, claim);
+        }
+        WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => {
+            no_values(node, claim)?;
+            draft.give_up(path, node);
+        }
+        WaitingFor::Budget | WaitingFor::Progress => {
+            give_values(draft, path, claim)?;
+            try_again(draft, (path, frame), node, claim);
+        }
     }
     Ok(())
+}
+
+/// Refuses values with an answer that has no use for them.
+fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
+    match values(claim) {
+        None => Ok(()),
+        Some(_) => Err(Rejection::new(
+            Why::BadOutputs,
+            format!("this answer at `{node}` gives no variable a value"),
+            "answer without values",
+        )),
+    }
+}
+
+/// What was in the way may be that a variable has no value, or a wrong one: the person who removes that gives it one.
+fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
+    let Some(values) = values(claim) else { return Ok(()) };
+    let refused = |message: String, help: &str| Err(Rejection::new(Why::BadOutputs, message, help));
+    if !is_first_hand(claim.by) {
+        let help = "answer without values; the person gives them with `portolan runs answer`";
+        return refused("only a person gives variables their values here".to_owned(), help);
+    }
+    let Some(values) = values.as_object() else {
+        return refused("what is given is no object of variables and their values".to_owned(), "name each variable");
+    };
+    let owner = draft.before.owner(path);
+    let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
+    let faults = misfits(draft.workflow.flow(&frame.flow), values);
+    if !faults.is_empty() {
+        let message = format!("the values are none of the variables: {}", faults.join("; "));
+        return refused(message, "give each as its type says");
+    }
+    for (name, value) in values {
+        draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
+    }
+    Ok(())
+}
+
+/// The values that come with an answer, if any.
+fn values<'c>(claim: &Claim<'c>) -> Option<&'c Value> {
+    claim.outputs.filter(|values| values.as_object().is_none_or(|values| !values.is_empty()))
 }
 
 /// What the answer does, and where it leads.

@@ -5,6 +5,44 @@ use expect_test::expect;
 use super::story;
 
 #[test]
+fn a_person_gives_the_value_that_was_in_the_way() {
+    let workflow = r#"
+        lenient: var rows array; var n number = 0
+        start > a(activity) > l(forEach rows as row) > done; a -skipped-> done
+        l -pass-> body(in l); body > end(repeat l in l) > l
+    "#;
+    story(
+        workflow,
+        r#"passed{"rows":["x"]} @passed{"rows":7} @passed{"other":1} @failed{"rows":[]} @cancelled{"rows":[]} @passed{"rows":["x"]} passed"#,
+        expect![[r#"
+                                   l? no progress <- `rows` has no value, and the loop goes by its items
+            passed{"rows":["x"]}   l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: only a person gives variables their values here; answer without values; the person gives them with `portolan runs answer`
+            @passed{"rows":7}      l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: `rows` is an array, and not a number; give each as its type says
+            @passed{"other":1}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: there is no variable `other`; give each as its type says
+            @failed{"rows":[]}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: this answer at `l` gives no variable a value; answer without values
+            @cancelled{"rows":[]}  l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: this answer at `l` gives no variable a value; answer without values
+            @passed{"rows":["x"]}  l#1/body                                                               rows = ["x"]
+            passed                 done = success                                                         l Done after 1
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_of_the_workflow_gives_no_values() {
+    let workflow =
+        "var n number = 0; start > a(activity) > ok(ask yes,no); a -skipped-> done; ok -yes-> done; ok -no-> done";
+    story(
+        workflow,
+        r#"@yes{"n":1} @yes"#,
+        expect![[r#"
+                         ok?
+            @yes{"n":1}  ok?  refused bad_outputs: this answer at `ok` gives no variable a value; answer without values
+            @yes         done = success
+        "#]],
+    );
+}
+
+#[test]
 fn an_end_for_a_person_with_a_way_on_waits_for_the_answer() {
     story(
         "start > fix > verify(gate retries 1); verify -passed-> done; verify -failed-> fix | stuck!hitl; stuck -passed-> fix",

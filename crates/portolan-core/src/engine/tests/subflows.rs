@@ -198,12 +198,15 @@ fn a_workflow_that_lacks_what_it_requires_does_not_begin() {
     "#;
     story(
         workflow,
-        "@passed @failed",
+        r#"@passed @passed{"issue":"urgent"} passed passed tests=held"#,
         expect![[r#"
-                 sub? no progress <- `child` requires `issue`, and is given no value of its type
-        @passed  sub? no progress <- `child` requires `issue`, and is given no value of its type
-        @failed  sub = failure
-    "#]],
+                                       sub? no progress <- `child` requires `issue`, and is given no value of its type
+            @passed                    sub? no progress <- `child` requires `issue`, and is given no value of its type
+            @passed{"issue":"urgent"}  sub/strict                  issue = "urgent", look → strict
+            passed                     sub/strict checking passed
+            passed                     sub/strict checking passed  nothing new
+            tests=held                 done = success              issue = "urgent"
+        "#]],
     );
     story(
         workflow,

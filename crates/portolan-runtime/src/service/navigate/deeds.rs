@@ -48,7 +48,7 @@ impl Service {
                 self.may_be_checked(held, &path, &report)?;
                 self.reported(held, path.clone(), &report, caller)
             }
-            Deed::Answer { checkpoint, option, note } => {
+            Deed::Answer { checkpoint, option, note, outputs } => {
                 bounded(note.as_deref())?;
                 let asked = is_asked(checkpoint, asked.as_ref())?;
                 let by_person = held.run.opening.rules.human == Human::Verified;
@@ -56,7 +56,7 @@ impl Service {
                     return Err(ask_the_person(asked));
                 }
                 let outcome = chosen(asked, option.as_ref())?;
-                let report = Report { outcome, note: note.clone(), outputs: None, revision };
+                let report = Report { outcome, note: note.clone(), outputs: outputs.clone(), revision };
                 self.reported(held, path.clone(), &report, caller)
             }
             Deed::Raise(question) => {

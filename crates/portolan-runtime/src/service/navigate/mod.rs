@@ -98,6 +98,8 @@ pub enum Deed {
         option: Option<Outcome>,
         /// What the person said besides.
         note: Option<String>,
+        /// Values of variables that were in the way: an object.
+        outputs: Option<Arc<Value>>,
     },
     /// Something is asked that the workflow does not ask.
     Raise(Raised),

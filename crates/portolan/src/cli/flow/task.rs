@@ -10,6 +10,7 @@ use portolan_runtime::people::Standing;
 use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, ServiceError, Start, Status, Tick};
 use serde_json::{Map, Value};
 
+use super::super::assignment::assignment;
 use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
 use super::super::person::{self, at_terminal};
 use super::super::{Common, Exit, block_on};
@@ -244,15 +245,6 @@ fn status(status: Status) -> &'static str {
         Status::Done => "done",
         Status::Failed => "called off",
     }
-}
-
-fn assignment(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("write `field=value`, such as `branch=feat/login`")?;
-    if name.is_empty() {
-        return Err("write the name of a field before `=`".to_owned());
-    }
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.to_owned(), value))
 }
 
 /// Milliseconds.

@@ -64,6 +64,7 @@ pub(super) fn answer(mut arguments: Arguments) -> Call {
         checkpoint: arguments.required("checkpoint_id"),
         option: arguments.string("option_id").map(Outcome::from),
         note: arguments.text("note"),
+        outputs: None,
     };
     arguments.finish()?;
     Ok((course, deed))

@@ -110,7 +110,7 @@ impl Server {
         };
         match asking {
             Asking::Answered(Said { word, note, caller }) => {
-                let answer = Deed::Answer { checkpoint: checkpoint.clone(), option: Some(word), note };
+                let answer = Deed::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
                 Ok(answers::led(&self.service.navigate(course, &answer, &caller).await?).into())
             }
             Asking::Declined => Err(Astray { error: ask::unanswered(&refused.error), ..refused }),
