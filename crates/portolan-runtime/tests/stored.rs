@@ -408,9 +408,14 @@ fn what_a_caller_may_say_is_bounded() {
 fn a_run_may_begin_at_a_step_that_work_can_begin_at() {
     let world = World::new();
     let at = |step: &str| Init { workflow: Some("bug-fix".into()), step: Some(step.into()), ..Init::default() };
-    let view = world.init(&at("write_fix")).expect("it begins there");
+    let view = world.init(&at("write_fix")).expect("nothing before it is checked");
     assert_eq!(view.current_step, "write_fix");
     assert!(world.history(&view.address).contains("past the steps before it"));
+    let error = refusal(world.init(&at("commit")));
+    assert_eq!((error.code, error.kind), ("needs_person", ErrorKind::NeedsPerson));
+    assert!(error.message.contains("would pass over `lint_format`"), "{error:?}");
+    let view = wait(world.service().init(&at("commit"), &person())).expect("a person has it begin there");
+    assert_eq!(view.current_step, "commit");
     for step in ["nowhere", "constructor", "commit2", "end_success", ""] {
         assert_eq!(refusal(world.init(&at(step))).code, "unknown_step", "{step}");
     }

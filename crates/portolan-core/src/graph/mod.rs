@@ -6,6 +6,7 @@
 mod activity;
 mod call;
 mod check;
+mod order;
 mod phase;
 mod program;
 mod server;

@@ -161,6 +161,18 @@ impl Exits {
         }
     }
 
+    /// Everywhere that a way leads, each as often as one does.
+    pub fn targets(&self) -> impl Iterator<Item = &NodeId> {
+        let failing: [Option<&NodeId>; 2] = match &self.failing {
+            Failing::Stays => [None, None],
+            Failing::Leads(to) => [Some(to), None],
+            Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
+        };
+        let on = self.on.iter().map(|(_, to)| to);
+        let guarded = self.guards.iter().map(|(_, to)| to);
+        on.chain(guarded).chain(&self.branches).chain(failing.into_iter().flatten())
+    }
+
     /// Every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
         self.on.iter().map(|(on, _)| on.clone()).chain((self.failing != Failing::Stays).then(Outcome::failed))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::engine;
-use portolan_core::run::{Actor, Branches, Change, Event, EventKind, Human, Opening, Rules, Run};
+use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, Human, Opening, Rules, Run};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
@@ -59,8 +59,8 @@ impl Service {
     async fn init_stored(&self, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
         let definition = self.library.definition(workflow_of(wanted)?)?;
         let rules = Rules { human: self.options.human, branches: Branches::Inside, is_branch: false };
-        self.may_place(wanted, &definition, false)?;
         let (run, event, changes) = self.open(&definition, wanted, rules, caller)?;
+        self.may_place(wanted, &definition, false, caller)?;
         let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
         let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
         let mut view = self.view(&held, None, caller)?;
@@ -88,11 +88,11 @@ impl Service {
             None => (self.library.definition(name)?, None),
         };
         let is_branch = task.get("metadata").and_then(Value::as_object).is_some_and(is_child);
-        self.may_place(wanted, &definition, parent.is_some())?;
         let description = wanted.description.clone().or_else(|| known_description(&task));
         let wanted = Init { description, ..wanted.clone() };
         let rules = Rules { human: self.options.human, branches: Branches::Outside, is_branch };
         let (run, event, changes) = self.open(&definition, &wanted, rules, caller)?;
+        self.may_place(&wanted, &definition, parent.is_some(), caller)?;
         let id = Some(RunId::random().to_string());
         let written = Written {
             definition: &definition,
@@ -170,20 +170,34 @@ impl Service {
         Ok(Lineage { branch_of: Some((parent.definition, visit)), note: None })
     }
 
-    /// Where a person's word is verified, an agent may not begin past steps that nobody has done.
-    fn may_place(&self, wanted: &Init, definition: &Definition, is_branch: bool) -> Result<(), ServiceError> {
-        let Some(step) = wanted.step.as_deref().filter(|step| *step != definition.workflow.root().start.as_str())
-        else {
+    /// A run that begins further on passes over what comes before: only a person may have it pass over what is checked,
+    /// judged or asked.
+    fn may_place(
+        &self,
+        wanted: &Init,
+        definition: &Definition,
+        is_branch: bool,
+        caller: &Caller,
+    ) -> Result<(), ServiceError> {
+        let workflow = &definition.workflow;
+        let Some(step) = wanted.step.as_deref().filter(|step| *step != workflow.root().start.as_str()) else {
             return Ok(());
         };
-        if self.options.human == Human::Attested || (is_branch && tasks::is_branch_entry(&definition.workflow, step)) {
+        let is_person = matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. });
+        if is_person || (is_branch && tasks::is_branch_entry(workflow, step)) {
             return Ok(());
         }
+        let over = workflow.passed_over(&NodeId::from(step));
+        let over = match (over, self.options.human) {
+            (Some(over), _) => format!("`{over}`"),
+            (None, Human::Attested) => return Ok(()),
+            (None, Human::Verified) => "the steps before it".to_owned(),
+        };
         Err(ServiceError::of(
             super::ErrorKind::NeedsPerson,
             "needs_person",
-            format!("beginning at `{step}` would pass over the steps before it, which an agent may not decide here"),
-            "begin without `stepId`; a person can place a task where the server runs without `--human verified`",
+            format!("a run that begins at `{}` would pass over {over}, which only a person may decide", clip(step)),
+            "begin without `stepId`; or the person begins the run there with `portolan runs start`",
         ))
     }
 

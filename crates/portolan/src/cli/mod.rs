@@ -27,6 +27,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod start;
 mod supervisor;
 mod test;
 mod trust;

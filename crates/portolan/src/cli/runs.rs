@@ -20,6 +20,7 @@ use super::kept::{Kept, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::person;
 use super::resume::{Resume, handle, resume};
+use super::start::{Start, start};
 use super::{Common, Exit, block_on};
 
 /// Look at runs, and answer the questions that only a person may.
@@ -44,6 +45,10 @@ enum Verb {
         #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         limit: u32,
     },
+    /// Begin a run, for an agent to be led through it.
+    ///
+    /// Example: portolan runs start bug-fix --at write_fix --description "the login fails"
+    Start(Start),
     /// Show where a run is and what would be accepted. Exit code 4 while it waits for a person.
     ///
     /// Example: portolan runs show k7m2qx4p
@@ -105,6 +110,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     block_on(async {
         match &args.verb {
             Verb::List { all, limit } => list_runs(&output, &service, *all, *limit as usize).await,
+            Verb::Start(args) => start(&output, &service, args).await,
             Verb::Show { run, trace: true } => show_trace(output, &service, handle(run)?).await,
             Verb::Show { run, trace: false } => show(&output, &service, run).await,
             Verb::Resume(args) => resume(output, &service, args).await,
@@ -219,7 +225,7 @@ fn asks(situation: &Situation) -> bool {
     situation.state == State::Waiting || situation.position.branches.iter().any(|branch| branch.state == "waiting")
 }
 
-fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
+pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
     if output.is_json() {
         return output.json(&as_json(view));
     }

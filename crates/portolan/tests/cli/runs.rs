@@ -228,23 +228,27 @@ fn a_person_gives_the_value_that_was_in_the_way() {
         answer  the person gives `each` up                         portolan runs answer <run1> failed
         answer  the person calls the run off                       portolan runs answer <run1> cancelled
         exit: 4
-    "#]].assert_eq(&project.says(&format!("runs show {run}")));
+    "#]]
+    .assert_eq(&project.says(&format!("runs show {run}")));
     expect![[r#"
         stderr: error: the values are none of the variables: `items` is an array, and not a string
         stderr: help: give each as its type says
         exit: 2
-    "#]].assert_eq(&project.says(&format!("runs answer {run} passed --set items=bolts")));
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} passed --set items=bolts")));
     expect![[r#"
         stderr: error: this answer at `all.each` gives no variable a value
         stderr: help: answer without values
         exit: 2
-    "#]].assert_eq(&project.says(&format!("runs answer {run} failed --set items=[]")));
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} failed --set items=[]")));
     expect![[r#"
         stderr: error: invalid value 'items' for '--set <NAME=VALUE>': write `field=value`, such as `branch=feat/login`
         stderr: 
         stderr: For more information, try '--help'.
         exit: 2
-    "#]].assert_eq(&project.says(&format!("runs answer {run} passed --set items")));
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} passed --set items")));
     expect![[r#"
         <run1> · items · all.see · working
 
@@ -254,7 +258,8 @@ fn a_person_gives_the_value_that_was_in_the_way() {
 
         required  report `See to bolts` passed  Next {"run":"<run1>","result":"passed","revision":8}
         exit: 0
-    "#]].assert_eq(&project.says_to(&[
+    "#]]
+    .assert_eq(&project.says_to(&[
         "runs",
         "answer",
         &run,
@@ -271,6 +276,57 @@ fn a_person_gives_the_value_that_was_in_the_way() {
            4  <time>  person ada (command line) reported passed → set `items`, set `label`, pass 1 of `all.each`, `all.see` in `all.each`
         exit: 0
     "#]].assert_eq(&project.says(&format!("runs events {run}")));
+}
+
+#[test]
+fn a_person_has_a_run_begin_further_on() {
+    let project = Project::small();
+    let says = |line: &str| {
+        let told = project.says(line);
+        // The handle is new each time.
+        let handle = told.split_whitespace().next().unwrap_or_default().to_owned();
+        if handle.len() == 8 { told.replace(&handle, "<run>") } else { told }
+    };
+    expect![[r#"
+        <run> · small · start · working
+
+        ## Queued
+
+        → Call Start() to begin work.
+
+        required  begin the work  Start {"run":"<run>","revision":1}
+        exit: 0
+    "#]].assert_eq(&says("runs start small"));
+    expect![[r#"
+        <run> · small · work · working
+
+        ## work
+
+        Do it.
+
+        → Call Next(passed|failed) when complete.
+
+        required  report `work` passed       Next {"run":"<run>","result":"passed","revision":2}
+        optional  report that `work` failed  Next {"run":"<run>","result":"failed","revision":2}
+        exit: 0
+    "#]].assert_eq(&says("runs start small --at work --description carefully"));
+    expect![[r#"
+        stderr: error: `done` is one of the ends of the workflow `small`
+        stderr: help: begin at one of `start`, `work`, `verify` and `stuck`
+        exit: 2
+    "#]].assert_eq(&says("runs start small --at done"));
+    expect![[r#"
+        stderr: error: workflow `nowhere` is not known
+        stderr: help: the list of workflows has them all; a file belongs into `.flow/workflows`
+        exit: 2
+    "#]].assert_eq(&says("runs start nowhere"));
+    let mut from_an_agent = project.command(&["runs", "start", "small", "--at", "stuck"]);
+    let output = from_an_agent.env("CLAUDECODE", "1").output().expect("the binary starts");
+    expect![[r#"
+        stderr: error: only a person may have a run begin further on, and `CLAUDECODE` is set, as Claude Code sets it for its agent
+        stderr: help: a person runs the command in a terminal that no agent's program has opened
+        exit: 2
+    "#]].assert_eq(&project.told(&output));
 }
 
 #[test]

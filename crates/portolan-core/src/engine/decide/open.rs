@@ -12,7 +12,8 @@ use crate::graph::{Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
 use crate::value::{NodeId, Outcome};
 
-/// Decides what opening a run makes true.
+/// Decides what opening a run makes true. Whether a run may begin at `opening.at` is its caller's to decide: see
+/// [`Workflow::passed_over`].
 ///
 /// # Errors
 /// [`Why::UnknownStep`] when `opening.at` is no step that work can begin at.
@@ -20,7 +21,7 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
     let mut opened = begin(workflow, opening)?;
     let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
     let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(opened) };
-    check_step(workflow, at)?;
+    check_step(workflow, at, opening.rules.is_branch)?;
     let mut draft = Draft::of(workflow, &run, opening.since.unwrap_or_default());
     draft.enter(&Default::default(), workflow.id().clone(), at, &Outcome::passed(), None);
     opened.extend(draft.finish());
@@ -75,15 +76,24 @@ fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value
     })
 }
 
-fn check_step(workflow: &Workflow, at: &NodeId) -> Result<(), Rejection> {
-    let what = match workflow.root().steps.get(at) {
-        Some(step) if !workflow.root().loops(&step.node.id).is_empty() => "is part of a loop".to_owned(),
+fn check_step(workflow: &Workflow, at: &NodeId, is_branch: bool) -> Result<(), Rejection> {
+    let flow = workflow.root();
+    // The join would be reached without the other branches.
+    if let Some(fork) = flow.fork_around(at).filter(|_| !is_branch) {
+        return Err(Rejection::new(
+            Why::UnknownStep,
+            format!("`{at}` stands in a branch of `{fork}`, and the run would come to the join without the others"),
+            format!("begin at `{fork}`, or before it"),
+        ));
+    }
+    let what = match flow.steps.get(at) {
+        Some(step) if !flow.loops(&step.node.id).is_empty() => "is part of a loop".to_owned(),
         Some(step) if step.node.kind.can_begin() => return Ok(()),
         Some(step) => format!("is one of the {}s", step.node.kind.word()),
         None => "is not a step".to_owned(),
     };
-    let is_open = |id: &NodeId, step: &Step| step.node.kind.can_begin() && workflow.root().loops(id).is_empty();
-    let steps = workflow.root().steps.iter().filter(|(id, step)| is_open(id, step));
+    let is_open = |id: &NodeId, step: &Step| step.node.kind.can_begin() && flow.loops(id).is_empty();
+    let steps = flow.steps.iter().filter(|(id, step)| is_open(id, step));
     let steps: Vec<&str> = steps.map(|(id, _)| id.as_str()).collect();
     Err(Rejection::new(
         Why::UnknownStep,

@@ -60,6 +60,33 @@ fn opened_at_a_fork_it_opens_the_branches() {
 }
 
 #[test]
+fn a_run_does_not_begin_inside_of_a_branch() {
+    let workflow = "start > split; split => a | b => meet; a > more > meet; b > meet; meet -passed-> done; meet -failed-> stuck!hitl; stuck -passed-> split";
+    story(
+        workflow,
+        "[at more]",
+        expect![[r#"
+        refused unknown_step: `more` stands in a branch of `split`, and the run would come to the join without the others; begin at `split`, or before it
+    "#]],
+    );
+    story(
+        workflow,
+        "[at b]",
+        expect![[r#"
+        refused unknown_step: `b` stands in a branch of `split`, and the run would come to the join without the others; begin at `split`, or before it
+    "#]],
+    );
+    story(
+        workflow,
+        "[at stuck] @passed",
+        expect![[r#"
+                 stuck?
+        @passed  split {a: a, b: b}  a opened, b opened
+    "#]],
+    );
+}
+
+#[test]
 fn opened_at_a_subflow_it_runs_it() {
     story(
         "start > audit(runs inner) > done where inner: start > look > ok",

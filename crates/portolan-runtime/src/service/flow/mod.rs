@@ -500,7 +500,7 @@ fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeI
         return Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))));
     }
     let left: Vec<NodeId> = phases.into_iter().take_while(|id| id.as_str() != at).cloned().collect();
-    match left.iter().find(|id| !flow.step(id).node.accept.is_empty()) {
+    match workflow.passed_over(&NodeId::from(at)) {
         None => Ok(left),
         Some(id) => {
             let message = format!("`{at}` cannot be begun at: `{id}`, which comes before it, has checks");

@@ -33,7 +33,7 @@ fn init() -> Tool {
                 "taskFilePath": text("The task's JSON file; it is created if it is not there. Leave it out for a run that the server stores: the answer then has its handle as `run`."),
                 "workflowType": text("The id of the workflow, as ListWorkflows gives it. Required for a new run."),
                 "description": text("What the user wants done, in the user's words."),
-                "stepId": text("Begin at this step instead of the start: the entry step of a branch, or recovery of work that was done before. It is recorded."),
+                "stepId": text("Begin at this step instead of the start: the entry step of a branch, or recovery of work that was done before. Only a person may pass over checks, gates and questions. It is recorded."),
                 "parentTaskId": text("For a branch: the id of the task whose fork it belongs to."),
             }),
             &[],

@@ -1,0 +1,44 @@
+//! `portolan runs start`: a person begins a run for an agent, and may have it begin further on.
+
+use clap::Args;
+use portolan_runtime::service::{Init, Service};
+
+use super::output::Output;
+use super::runs::{person, print_view};
+use super::{Exit, person};
+
+/// How a run begins.
+#[derive(Args)]
+pub(super) struct Start {
+    /// The workflow.
+    workflow: String,
+    /// Begin at this step: what comes before it is passed over, checks and questions too. It is recorded.
+    #[arg(long, value_name = "STEP")]
+    at: Option<String>,
+    /// The task file that the run lives in; otherwise it lives in the store.
+    #[arg(long, value_name = "FILE")]
+    task: Option<String>,
+    /// What is to be done, for the agent.
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+pub(super) async fn start(output: &Output, service: &Service, args: &Start) -> anyhow::Result<Exit> {
+    let caller = match args.at {
+        Some(_) => person::confirmed(service, "may have a run begin further on")?,
+        None => person(),
+    };
+    let wanted = Init {
+        task_file: args.task.clone(),
+        workflow: Some(args.workflow.clone()),
+        description: args.description.clone(),
+        step: args.at.clone(),
+        parent: None,
+    };
+    let view = service.init(&wanted, &caller).await?;
+    for note in &view.notes {
+        output.remark(note);
+    }
+    print_view(output, &view)?;
+    Ok(Exit::Done)
+}
