@@ -86,7 +86,9 @@ impl<'w> Walk<'w> {
     fn moved(&self, path: &FramePath, offer: &Move, revision: Option<u64>, random: &mut Rng) -> EventKind {
         let Some(outcome) = offer.outcome().cloned() else { return EventKind::Begun { revision } };
         let note = random.bool().then(|| "said so".to_owned());
-        let outputs = random.bool().then(|| self.outputs(random)).filter(|outputs| outputs != &json!({}));
+        // An answer has no values.
+        let gives = matches!(offer, Move::Report(_)) && random.bool();
+        let outputs = gives.then(|| self.outputs(random)).filter(|outputs| outputs != &json!({}));
         EventKind::Reported { frame: path.clone(), outcome, revision, note, outputs: outputs.map(Arc::new) }
     }
 
