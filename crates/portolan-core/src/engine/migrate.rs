@@ -3,6 +3,7 @@
 use std::mem::discriminant;
 
 use super::fits;
+use super::weakened::unchanged_so_far;
 use crate::graph::{Kind, Variable, Workflow};
 use crate::run::{Frame, Place, Run};
 
@@ -10,11 +11,12 @@ use crate::run::{Frame, Place, Run};
 /// defaults; nothing else of the run changes.
 ///
 /// # Errors
-/// Why it cannot be carried over: a node that it is at is gone or is something else, or a variable takes its value no
-/// more.
+/// Why it cannot be carried over: a node that it is at is gone or is something else, a variable takes its value no more,
+/// or a check, a gate or a question on the way so far was added, changed or taken away.
 pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String> {
     fits(now, run)
         .map_err(|misfit| format!("there is no such place as `{}` in `{}` any more", misfit.node, misfit.flow))?;
+    unchanged_so_far(then, now, &run.root)?;
     let mut run = run.clone();
     carry(then, now, &mut run.root, true)?;
     Ok(run)

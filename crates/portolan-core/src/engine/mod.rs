@@ -14,6 +14,7 @@ mod rejection;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod weakened;
 
 pub use decide::{decide, left, open};
 pub use effect::{AfterCrash, Effect, FunctionUse, ModelUse, ToolCall, ToolUsed, Work};

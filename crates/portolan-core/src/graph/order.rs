@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Flow, Kind, Node, Workflow};
+use super::{Flow, Kind, Node, Step, Workflow};
 use crate::value::NodeId;
 
 impl Flow {
@@ -32,12 +32,19 @@ impl Flow {
     /// The fork in whose branches a step stands; nothing for one that stands in none. An end that a branch may come to
     /// stands in none.
     pub fn fork_around<'f>(&'f self, id: &NodeId) -> Option<&'f NodeId> {
-        self.steps.iter().find_map(|(fork, step)| {
-            let Kind::Fork { join, .. } = &step.node.kind else { return None };
-            let is_branch = |entry: &'f NodeId| self.reached(entry, |id| *id != join.value).contains(id);
-            let ends = matches!(self.steps.get(id)?.node.kind, Kind::End { .. });
-            (!ends && step.exits.branches.iter().any(is_branch)).then_some(fork)
-        })
+        let ends = matches!(self.steps.get(id)?.node.kind, Kind::End { .. });
+        let is_around = |fork: &NodeId, step: &'f Step| {
+            step.exits.branches.iter().any(|entry| self.branch(fork, entry).contains(id))
+        };
+        self.steps.iter().find_map(|(fork, step)| (!ends && is_around(fork, step)).then_some(fork))
+    }
+
+    /// The steps that a branch of a fork may come to before the join.
+    pub fn branch<'f>(&'f self, fork: &NodeId, entry: &'f NodeId) -> BTreeSet<&'f NodeId> {
+        match self.steps.get(fork).map(|step| &step.node.kind) {
+            Some(Kind::Fork { join, .. }) => self.reached(entry, |id| *id != join.value),
+            _ => BTreeSet::new(),
+        }
     }
 
     /// Everything that is reached from `from`, itself included, over steps that `counts` names.

@@ -29,8 +29,8 @@ pub(super) enum Carrier {
         id: RunId,
         /// What the library knows the workflow by.
         workflow: String,
-        /// Whether the holder knows that the definition has changed, and goes on with the one that the run began with.
-        pinned: bool,
+        /// Whether the run is held to a definition that is no longer the present one.
+        behind: bool,
     },
     /// A task that is locked, or, when it is only looked at, not.
     Task {

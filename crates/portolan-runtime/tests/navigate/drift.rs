@@ -1,9 +1,10 @@
-//! The definition changes while a run is under way. Never is gone on with another one silently.
+//! The definition changes while a run is under way. The run is held to the one that it began with; a person may have it
+//! continue with another.
 
 use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, States};
 use serde_json::json;
 
-use crate::common::{World, agent, wait};
+use crate::common::{World, agent, person, wait};
 use crate::walker::{begin, headline, look, obey, send, world};
 
 const ID: &str = "change";
@@ -33,32 +34,38 @@ fn go_on(world: &World, state: &str, drift: Drift) -> Result<Bearing, Astray> {
     wait(world.service().navigate(&course, &Deed::Look, &agent()))
 }
 
+/// The run, carried over by a person.
+fn carry_over(world: &World, state: &str) -> Result<Bearing, Astray> {
+    let course = Course { state: state.to_owned(), drift: Some(Drift::Migrate), ..Course::default() };
+    wait(world.service().navigate(&course, &Deed::Look, &person()))
+}
+
 fn change(world: &World, text: &str) {
     world.write(&format!(".flow/workflows/{ID}.yaml"), text);
 }
 
 #[test]
-fn a_token_of_another_version_is_refused_with_the_ways_on() {
+fn a_token_is_held_to_the_version_that_it_began_with() {
     let (world, now) = begun(States::Tokens);
     change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
-    let astray = look(&world, &now.state).expect_err("it has changed");
-    assert_eq!(astray.error.code, "definition_changed");
-    assert!(astray.error.message.contains("version `1.0.0`") && astray.error.message.contains("version `1.1.0`"));
-    let bearing = astray.bearing.expect("where it is");
-    assert_eq!(headline(&bearing), "Work · step 2: The build");
-    let ways = &bearing.guidance.available_actions;
-    let way = |action: &portolan_core::present::Action| format!("{} {}", action.tool, action.arguments["definition"]);
-    assert_eq!(ways.required.iter().map(way).collect::<Vec<_>>(), [r#"get_position "pinned""#]);
-    assert_eq!(ways.optional.iter().map(way).collect::<Vec<_>>(), [r#"get_position "migrate""#]);
-
-    // As it was: once said, it is not asked again, and the new step never comes.
-    let pinned = go_on(&world, &now.state, Drift::Pinned).expect("a copy is kept");
-    assert_ne!(pinned.state, now.state, "the token says so");
-    let (told, _) = obey(&world, pinned);
+    let after = look(&world, &now.state).expect("it continues");
+    assert!(after.guidance.message.contains("has changed since this run began"), "{}", after.guidance.message);
+    assert_eq!(go_on(&world, &now.state, Drift::Pinned).expect("it is the same").state, after.state);
+    let (told, _) = obey(&world, now.clone());
     assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
+    std::fs::remove_file(world.path(&format!(".flow/workflows/{ID}.yaml"))).expect("it was there");
+    look(&world, &now.state).expect("nor does it matter that the file is gone");
+}
 
-    // As it is: the new step comes.
-    let migrated = go_on(&world, &now.state, Drift::Migrate).expect("its step is still there");
+#[test]
+fn only_a_person_carries_a_run_over() {
+    let (world, now) = begun(States::Tokens);
+    change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
+    let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("an agent does not");
+    assert_eq!(astray.error.code, "needs_person");
+    let ways = astray.bearing.expect("where it is").guidance.available_actions;
+    assert_eq!(ways.required[0].tool, "complete_step", "what is offered is to continue as it was");
+    let migrated = carry_over(&world, &now.state).expect("its step is still there");
     let (told, _) = obey(&world, migrated);
     assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The review", "Work · step 4: The test"]);
 }
@@ -74,14 +81,56 @@ fn a_run_is_carried_over_only_where_all_that_it_names_is_still_there() {
     for (changed, why) in [(gone, "no such place"), (other, ""), (typed, "`risk` is a number now"), (faulty, "fault")] {
         let (world, now) = begun(States::Tokens);
         change(&world, &changed);
-        let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it cannot be carried over");
+        let astray = carry_over(&world, &now.state).expect_err("it cannot be carried over");
         assert_eq!(astray.error.code, "definition_changed");
         let told = format!("{} {}", astray.error.message, astray.error.help);
         assert!(told.contains(why), "{told}");
-        let ways = astray.bearing.expect("where it is").guidance.available_actions;
-        assert_eq!((ways.required.len(), ways.optional.len()), (1, 0), "{told}");
         go_on(&world, &now.state, Drift::Pinned).expect("it can go on as it was");
     }
+}
+
+/// A run with a check before it, at a step that has one.
+#[test]
+fn a_run_is_carried_over_to_nothing_that_asks_for_less_so_far() {
+    let checked = |name: &str, file: &str| {
+        format!("      - {{ id: {name}, kind: step, name: The {name}, accept: [{{ id: there, file: {file} }}] }}\n")
+    };
+    let plain = |name: &str| steps(&[name]);
+    let begun = checked("plan", "plan.md") + &checked("build", "build.md") + &plain("test");
+    for (changed, why) in [
+        (
+            plain("plan") + &checked("build", "build.md") + &plain("test"),
+            "the check `there` of `work.plan` was changed or taken away",
+        ),
+        (
+            checked("plan", "plan.md") + &plain("build") + &plain("test"),
+            "the check `there` of `work.build` was changed",
+        ),
+        (
+            checked("plan", "plan.md") + &checked("build", "other.md") + &plain("test"),
+            "the check `there` of `work.build` was changed",
+        ),
+        (
+            checked("plan", "plan.md") + &checked("more", "more.md") + &checked("build", "build.md"),
+            "`work.more` is on the way so far now",
+        ),
+        (checked("build", "build.md") + &plain("test"), "`work.plan`, which is on the way so far, is gone"),
+    ] {
+        let world = world(ID, &text("1.0.0", &begun), States::Tokens);
+        let now = begin(&world, ID, json!({}));
+        world.write("plan.md", "a plan");
+        let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+        assert_eq!(headline(&now), "Work · step 2: The build");
+        change(&world, &text("1.1.0", &changed));
+        let astray = carry_over(&world, &now.state).expect_err("it would ask for less");
+        assert_eq!(astray.error.code, "definition_changed");
+        assert!(astray.error.help.contains(why), "{}", astray.error.help);
+    }
+    // What comes later is what a person may change.
+    let world = world(ID, &text("1.0.0", &begun), States::Tokens);
+    let now = begin(&world, ID, json!({}));
+    change(&world, &text("1.1.0", &(checked("plan", "plan.md") + &plain("build") + &checked("review", "r.md"))));
+    carry_over(&world, &now.state).expect("nothing of it was come by");
 }
 
 #[test]
@@ -145,15 +194,15 @@ fn a_pass_of_a_loop_stays_one() {
     let typed = looping("loopType: while\n        condition: items exists", make, tell);
     for changed in [outside, typed] {
         change(&world, &version("1.1.0", &changed));
-        let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it is another loop");
+        let astray = carry_over(&world, &now.state).expect_err("it is another loop");
         assert_eq!(astray.error.code, "definition_changed");
     }
     let required = version("1.1.0", &looping(over, make, tell))
         .replace("activities:", "  - { name: owner, type: string, required: true }\nactivities:");
     change(&world, &required);
-    let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("it lacks a variable");
+    let astray = carry_over(&world, &now.state).expect_err("it lacks a variable");
     assert!(astray.error.help.contains("`owner` is required now"), "{}", astray.error.help);
     change(&world, &version("1.1.0", &looping(over, make, &tell.replace("Tell", "Tell them"))));
-    let (told, _) = obey(&world, go_on(&world, &now.state, Drift::Migrate).expect("the loop is the same"));
+    let (told, _) = obey(&world, carry_over(&world, &now.state).expect("the loop is the same"));
     assert_eq!(told.last().map(String::as_str), Some("Work · step 2: Tell them"));
 }

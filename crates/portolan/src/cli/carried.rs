@@ -2,7 +2,7 @@
 
 use portolan_core::present::Asked;
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Astray, Bearing, Course, Deed, Service, ServiceError};
+use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, Service, ServiceError};
 use serde_json::json;
 
 use super::output::{Output, Paint, command_line, one_line, safe, table};
@@ -44,6 +44,21 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
     let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
     let after = navigate(service, &now.state, &deed).await?;
     print(output, &after)?;
+    output.remark("give the agent this state: it is the one to go on with");
+    Ok(Exit::Done)
+}
+
+/// Has the run continue with its workflow as it is now.
+pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
+    if !is_token(token) {
+        let help =
+            "a run that is kept continues with the workflow that it began with; begin a new one for the new workflow";
+        return Err(ServiceError::refused("bad_input", "only the run of a token is carried over", help).into());
+    }
+    let caller = person::confirmed(service, "may carry a run over to a changed workflow")?;
+    let course = Course { state: token.to_owned(), drift: Some(Drift::Migrate), ..Course::default() };
+    let now = service.navigate(&course, &Deed::Look, &caller).await.map_err(|Astray { error, .. }| error)?;
+    print(output, &now)?;
     output.remark("give the agent this state: it is the one to go on with");
     Ok(Exit::Done)
 }

@@ -88,6 +88,16 @@ enum Verb {
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, Value)>,
     },
+    /// Have the run of a token continue with its workflow as it is now. Prints the token to continue with.
+    ///
+    /// A run continues with the workflow that it began with. This is refused where a check, a gate or a question that the
+    /// run has come by was added, changed or taken away.
+    ///
+    /// Example: portolan runs migrate "$STATE"
+    Migrate {
+        /// The token.
+        state: String,
+    },
     /// Call a run off.
     ///
     /// Example: portolan runs cancel k7m2qx4p --reason "not needed any more"
@@ -120,6 +130,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 let given = Given { run, answer, branch, note, set };
                 self::answer(&output, &service, &given).await
             }
+            Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
         }
     })?

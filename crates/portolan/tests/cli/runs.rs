@@ -296,7 +296,8 @@ fn a_person_has_a_run_begin_further_on() {
 
         required  begin the work  Start {"run":"<run>","revision":1}
         exit: 0
-    "#]].assert_eq(&says("runs start small"));
+    "#]]
+    .assert_eq(&says("runs start small"));
     expect![[r#"
         <run> · small · work · working
 
@@ -309,17 +310,20 @@ fn a_person_has_a_run_begin_further_on() {
         required  report `work` passed       Next {"run":"<run>","result":"passed","revision":2}
         optional  report that `work` failed  Next {"run":"<run>","result":"failed","revision":2}
         exit: 0
-    "#]].assert_eq(&says("runs start small --at work --description carefully"));
+    "#]]
+    .assert_eq(&says("runs start small --at work --description carefully"));
     expect![[r#"
         stderr: error: `done` is one of the ends of the workflow `small`
         stderr: help: begin at one of `start`, `work`, `verify` and `stuck`
         exit: 2
-    "#]].assert_eq(&says("runs start small --at done"));
+    "#]]
+    .assert_eq(&says("runs start small --at done"));
     expect![[r#"
         stderr: error: workflow `nowhere` is not known
         stderr: help: the list of workflows has them all; a file belongs into `.flow/workflows`
         exit: 2
-    "#]].assert_eq(&says("runs start nowhere"));
+    "#]]
+    .assert_eq(&says("runs start nowhere"));
     let mut from_an_agent = project.command(&["runs", "start", "small", "--at", "stuck"]);
     let output = from_an_agent.env("CLAUDECODE", "1").output().expect("the binary starts");
     expect![[r#"

@@ -23,15 +23,6 @@ use portolan_core::run::Run;
 
 use words::Words;
 
-/// What a token says of where a run stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Carried {
-    /// The run.
-    pub(crate) run: Run,
-    /// Whether its holder has agreed to go on with the definition that it began with, though the file has changed.
-    pub(crate) pinned: bool,
-}
-
 /// Why a state cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
@@ -49,7 +40,7 @@ const PRESENT: u8 = 1;
 
 struct Layout {
     number: u8,
-    read: fn(&Workflow, u64, &[u8]) -> Result<Carried, Unreadable>,
+    read: fn(&Workflow, u64, &[u8]) -> Result<Run, Unreadable>,
 }
 
 const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
@@ -57,27 +48,27 @@ const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
 /// The state of a run of this workflow, without its revision. The same run gives the same bytes.
 ///
 /// Nothing when it is too large or nested too deeply for any token: what is written here can be read.
-pub(crate) fn write(workflow: &Workflow, carried: &Carried) -> Option<Vec<u8>> {
+pub(crate) fn write(workflow: &Workflow, run: &Run) -> Option<Vec<u8>> {
     let words = Words::of(workflow);
     let mut bytes = vec![PRESENT];
     bytes.extend_from_slice(&words.check(workflow));
-    bytes.extend(writer::state(workflow, &words, carried));
+    bytes.extend(writer::state(workflow, &words, run));
     // The limits of reading are known to the reader alone, and a run that cannot come back must not be given away.
-    let again = read(workflow, carried.run.revision, &bytes).ok()?;
-    (again == *carried).then_some(bytes)
+    let again = read(workflow, run.revision, &bytes).ok()?;
+    (again == *run).then_some(bytes)
 }
 
 /// What a state says of a run of this workflow, at this revision.
 ///
 /// # Errors
 /// Why it says nothing. Whatever the bytes are, reading them ends soon and takes a bounded amount of memory.
-pub(crate) fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Carried, Unreadable> {
+pub(crate) fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
     let (number, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
     let layout = LAYOUTS.iter().find(|layout| layout.number == *number).ok_or(Unreadable::Layout(*number))?;
     (layout.read)(workflow, revision, rest)
 }
 
-fn read_1(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Carried, Unreadable> {
+fn read_1(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
     let words = Words::of(workflow);
     let (check, rest) = bytes.split_first_chunk().ok_or(Unreadable::Damaged)?;
     if *check != words.check(workflow) {

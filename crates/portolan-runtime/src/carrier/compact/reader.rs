@@ -11,17 +11,16 @@ use portolan_core::run::{
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use serde_json::{Map, Value};
 
-use super::Carried;
 use super::bytes::{In, flags};
 use super::changes::{self, CHANGE_BITS};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
 /// What stands behind the check.
-pub(super) fn state(workflow: &Workflow, words: &Words<'_>, revision: u64, bytes: &[u8]) -> Option<Carried> {
+pub(super) fn state(workflow: &Workflow, words: &Words<'_>, revision: u64, bytes: &[u8]) -> Option<Run> {
     let mut reader = Reader { workflow, revision, from: In::new(words, bytes) };
-    let carried = reader.carried()?;
-    reader.from.is_at_end().then_some(carried)
+    let run = reader.run()?;
+    reader.from.is_at_end().then_some(run)
 }
 
 struct Reader<'w> {
@@ -36,8 +35,10 @@ impl<'w> Reader<'w> {
         if flag { read(&mut self.from).map(Some) } else { Some(None) }
     }
 
-    fn carried(&mut self) -> Option<Carried> {
-        let [pinned, has_rules, description, input, at, is_other, executed, since, folder, effectivities, tallies] =
+    fn run(&mut self) -> Option<Run> {
+        // Earlier releases set the first flag where the holder had agreed to a definition that is no longer the present
+        // one. That needs nobody's word.
+        let [_, has_rules, description, input, at, is_other, executed, since, folder, effectivities, tallies] =
             self.from.flags()?;
         let rules = self.when(has_rules, rules)?.unwrap_or_default();
         let description = self.when(description, In::own)?;
@@ -66,7 +67,7 @@ impl<'w> Reader<'w> {
             bounds: None,
             remembered: None,
         };
-        Some(Carried { run: Run { revision: self.revision, opening, executed, tallies, root }, pinned })
+        Some(Run { revision: self.revision, opening, executed, tallies, root })
     }
 
     fn frame(&mut self, usual: &WorkflowId, origin: Origin<'_>) -> Option<Box<Frame>> {

@@ -11,7 +11,6 @@ use portolan_core::value::WorkflowId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Carried;
 use super::bytes::{Out, bits};
 use super::changes::{CHANGE_BITS, Changes};
 use super::expected::{self, Origin, PLACE_BITS};
@@ -23,9 +22,9 @@ fn as_value(what: &impl Serialize) -> Value {
 }
 
 /// What stands behind the check.
-pub(super) fn state(workflow: &Workflow, words: &Words<'_>, carried: &Carried) -> Vec<u8> {
-    let mut writer = Writer { workflow, revision: carried.run.revision, out: Out::new(words) };
-    writer.carried(carried);
+pub(super) fn state(workflow: &Workflow, words: &Words<'_>, run: &Run) -> Vec<u8> {
+    let mut writer = Writer { workflow, revision: run.revision, out: Out::new(words) };
+    writer.run(run);
     writer.out.bytes()
 }
 
@@ -36,14 +35,14 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn carried(&mut self, Carried { run, pinned }: &Carried) {
+    fn run(&mut self, run: &Run) {
         let Run { revision: _, opening, executed, tallies, root } = run;
         // Only a run that another one uses has bounds, and only a function remembers: neither is carried.
         let Opening { workflow, description, at, rules, input, since, folder, effectivities, bounds: _, remembered: _ } =
             opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
-            *pinned,
+            false,
             *rules != Rules::default(),
             description.is_some(),
             input.is_some(),

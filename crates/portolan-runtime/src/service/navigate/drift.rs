@@ -1,18 +1,16 @@
-//! The run of a token and the definition that it is held to, which may have changed since the run began. Never is gone on
-//! with another one silently: the holder chooses.
+//! The run of a token and the definition that it is held to, which may have changed since the run began. The run continues
+//! with the one that it began with; only a person has it continue with another.
 
 use std::sync::Arc;
 
 use portolan_core::engine::migrate;
-use portolan_core::present::{Action, Actions};
-use portolan_core::run::Human;
-use serde_json::{Map, json};
+use portolan_core::run::{Actor, Channel, Human};
 
 use super::super::hold::{Carrier, Held};
 use super::super::{Caller, ErrorKind, Service, ServiceError};
 use super::state::{Grip, token_error};
 use super::{Astray, Course, Drift};
-use crate::carrier::compact::{self, Carried, Unreadable};
+use crate::carrier::compact::{self, Unreadable};
 use crate::carrier::token::Claims;
 use crate::definition::Definition;
 
@@ -20,112 +18,95 @@ impl Service {
     /// The run that a token carries.
     ///
     /// # Errors
-    /// Its definition has changed, and the caller has not said how to go on; or it cannot be read.
+    /// The definition that it began with is neither the present one nor kept; the run cannot be read; or it is to be
+    /// carried over to the present definition by somebody who may not decide that, or past what was changed in it.
     pub(super) fn carried(&self, claims: &Claims, course: &Course, caller: &Caller) -> Result<Held, Astray> {
-        let now = self.library.definition(&claims.workflow);
-        let (now, changed) = match now {
+        let (now, changed) = match self.library.definition(&claims.workflow) {
             Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
                 Ok(()) => return Ok(held(claims, now, false, self.options.human)?),
                 Err(fault) => (Ok(now), token_error(fault)),
             },
             Err(error) if error.kind == ErrorKind::Failed => return Err(error.into()),
-            Err(error) => (Err(error.message.clone()), error),
+            Err(error) => (Err(error.message.clone()), gone(&error)),
         };
         let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else { return Err(changed.into()) };
         let held = held(claims, then, true, self.options.human)?;
-        match course.drift {
-            Some(Drift::Pinned) => return Ok(Held { carrier: carrier(claims, true), ..held }),
-            None if matches!(&held.carrier, Carrier::Token { pinned: true, .. }) => return Ok(held),
-            None | Some(Drift::Migrate) => {}
+        if course.drift != Some(Drift::Migrate) {
+            return Ok(held);
         }
-        let changed = match &now {
-            Ok(_) => changed,
-            Err(why) => {
-                let message = format!("the definition that the run began with is not there any more: {why}");
-                ServiceError::refused("definition_changed", message, "")
+        match may_migrate(caller).and_then(|()| carry_over(&held, now, &changed)) {
+            Ok((definition, run)) => Ok(Held { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
+            Err(error) => {
+                let grip = Grip { held, known: Some(claims.revision), as_token: true };
+                Err(self.astray(error, &grip, course.effectivities.as_deref(), caller))
             }
-        };
-        let migrated = now.and_then(|now| {
-            let run = migrate(&held.definition.workflow, &now.workflow, &held.run)?;
-            Ok(Held { definition: now, run, seq: held.seq, carrier: carrier(claims, false) })
-        });
-        match migrated {
-            Ok(migrated) if course.drift.is_some() => Ok(migrated),
-            migrated => Err(self.changed(changed, claims, held, course, caller, migrated.err().as_deref())),
         }
     }
 
-    /// That a run of the store is held to a definition that is no longer the present one.
+    /// That a run is held to a definition that is no longer the present one.
     pub(super) fn behind(&self, held: &Held) -> Option<String> {
-        let Carrier::Stored(_) = &held.carrier else { return None };
-        let now = self.library.definition(held.run.opening.workflow.as_str()).ok()?;
-        (now.digest != held.definition.digest)
-            .then(|| "the workflow has changed since this run began; the run is held to it as it was".to_owned())
-    }
-
-    /// The refusal that names both versions and the ways on.
-    fn changed(
-        &self,
-        mut error: ServiceError,
-        claims: &Claims,
-        held: Held,
-        course: &Course,
-        caller: &Caller,
-        no_migration: Option<&str>,
-    ) -> Astray {
-        error.help = match no_migration {
-            None => {
-                "go on with the definition as it was (`pinned`) or as it is (`migrate`), or begin a new run".to_owned()
+        let behind = match &held.carrier {
+            Carrier::Stored(_) => {
+                let now = self.library.definition(held.run.opening.workflow.as_str()).ok()?;
+                now.digest != held.definition.digest
             }
-            Some(why) => format!(
-                "go on with the definition as it was (`pinned`), or begin a new run; the run cannot be carried over: {why}"
-            ),
+            Carrier::Token { behind, .. } => *behind,
+            Carrier::Task { .. } => false,
         };
-        let held = Held { carrier: carrier(claims, false), ..held };
-        let grip = Grip { held, known: Some(claims.revision), as_token: true };
-        let mut astray = self.astray(error, &grip, course.effectivities.as_deref(), caller);
-        if let Some(bearing) = &mut astray.bearing {
-            bearing.guidance.available_actions = ways_on(claims, &bearing.state, no_migration.is_none());
-        }
-        astray
+        behind.then(|| "the workflow has changed since this run began; the run is held to it as it was".to_owned())
     }
 }
 
-/// The calls by which the holder says how to go on.
-fn ways_on(claims: &Claims, state: &str, may_migrate: bool) -> Actions {
-    let way = |definition: &str, title: &str| Action {
-        tool: "get_position",
-        arguments: Map::from_iter([
-            ("workflow_id".to_owned(), json!(claims.workflow)),
-            ("state".to_owned(), json!(state)),
-            ("definition".to_owned(), json!(definition)),
-        ]),
-        title: title.to_owned(),
-        fill: Vec::new(),
-        delegate: Vec::new(),
-    };
-    let migrate = may_migrate.then(|| way("migrate", "go on with the definition as it is now"));
-    Actions {
-        required: vec![way("pinned", "go on with the definition that the run began with")],
-        optional: migrate.into_iter().collect(),
-        blocked: Vec::new(),
+/// Refuses whoever is no person: a changed definition may ask for less than the one that the run is held to.
+fn may_migrate(caller: &Caller) -> Result<(), ServiceError> {
+    if matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. }) {
+        return Ok(());
     }
+    Err(ServiceError::of(
+        ErrorKind::NeedsPerson,
+        "needs_person",
+        "only a person has a run continue with a definition that it did not begin with",
+        "continue without `definition`: the run is held to the workflow as it was; or the person runs `portolan runs migrate`",
+    ))
 }
 
-fn carrier(claims: &Claims, pinned: bool) -> Carrier {
-    Carrier::Token { id: claims.run.clone(), workflow: claims.workflow.clone(), pinned }
+/// The run, carried over to the present definition.
+fn carry_over(
+    held: &Held,
+    now: Result<Arc<Definition>, String>,
+    changed: &ServiceError,
+) -> Result<(Arc<Definition>, portolan_core::run::Run), ServiceError> {
+    let carried = now.and_then(|now| {
+        let run = migrate(&held.definition.workflow, &now.workflow, &held.run)?;
+        Ok((now, run))
+    });
+    carried.map_err(|why| ServiceError {
+        code: "definition_changed",
+        help: format!(
+            "continue with the definition as it was, or begin a new run; the run cannot be carried over: {why}"
+        ),
+        ..changed.clone()
+    })
 }
 
-/// The run of a token that is held to `definition`. `may_be_pinned`: the file has changed.
-fn held(claims: &Claims, definition: Arc<Definition>, may_be_pinned: bool, human: Human) -> Result<Held, ServiceError> {
-    let read = compact::read(&definition.workflow, claims.revision, &claims.state);
-    let Carried { mut run, pinned } = read.map_err(unreadable)?;
+fn gone(error: &ServiceError) -> ServiceError {
+    let message = format!("the definition that the run began with is not there any more: {}", error.message);
+    ServiceError::refused("definition_changed", message, "put it back, or begin a new run")
+}
+
+fn carrier(claims: &Claims, behind: bool) -> Carrier {
+    Carrier::Token { id: claims.run.clone(), workflow: claims.workflow.clone(), behind }
+}
+
+/// The run of a token that is held to `definition`. `behind`: it is not the present one.
+fn held(claims: &Claims, definition: Arc<Definition>, behind: bool, human: Human) -> Result<Held, ServiceError> {
+    let mut run = compact::read(&definition.workflow, claims.revision, &claims.state).map_err(unreadable)?;
     // A token may come from where an agent's word counts; here it is held to what counts here.
     if human == Human::Verified {
         run.opening.rules.human = human;
     }
     super::super::hold::check_fit(&definition, &run)?;
-    Ok(Held { definition, run, seq: 0, carrier: carrier(claims, pinned && may_be_pinned) })
+    Ok(Held { definition, run, seq: 0, carrier: carrier(claims, behind) })
 }
 
 fn unreadable(why: Unreadable) -> ServiceError {

@@ -68,9 +68,9 @@ pub struct Course {
 /// How to go on with a run whose definition has changed since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drift {
-    /// With the definition as it was.
+    /// With the definition as it was, as without a word.
     Pinned,
-    /// With the definition as it is.
+    /// With the definition as it is, which only a person may decide.
     Migrate,
 }
 
@@ -168,7 +168,7 @@ impl Service {
             if let Err(error) = self.pinned.keep(&definition) {
                 notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
             }
-            Carrier::Token { id: RunId::random(), workflow: wanted.workflow.clone(), pinned: false }
+            Carrier::Token { id: RunId::random(), workflow: wanted.workflow.clone(), behind: false }
         } else {
             let record = Record { seq: 1, event, changes };
             Carrier::Stored(self.create(&definition, &run, record).await?)

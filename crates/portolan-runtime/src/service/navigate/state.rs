@@ -13,7 +13,7 @@ use super::super::hold::{Carrier, Held};
 use super::super::{Caller, Service, ServiceError};
 use super::{Astray, Bearing, Course, States};
 use crate::carrier::Address;
-use crate::carrier::compact::{self, Carried};
+use crate::carrier::compact;
 use crate::carrier::token::{Claims, Fingerprint, TokenFault};
 use crate::library::bare;
 use crate::store::RunId;
@@ -134,20 +134,19 @@ impl Service {
     }
 
     fn sealed(&self, held: &Held) -> Result<String, ServiceError> {
-        let (id, workflow, pinned) = match &held.carrier {
-            Carrier::Token { id, workflow, pinned } => (id, workflow.as_str(), *pinned),
-            Carrier::Stored(id) => (id, held.run.opening.workflow.as_str(), false),
+        let (id, workflow) = match &held.carrier {
+            Carrier::Token { id, workflow, .. } => (id, workflow.as_str()),
+            Carrier::Stored(id) => (id, held.run.opening.workflow.as_str()),
             Carrier::Task { .. } => unreachable!("no state names a task file"),
         };
         let definition = &held.definition;
-        let carried = Carried { run: held.run.clone(), pinned };
         let claims = Claims {
             workflow: workflow.to_owned(),
             version: definition.workflow.root().version.clone(),
             definition: Fingerprint::of(&definition.digest),
             run: id.clone(),
             revision: held.run.revision,
-            state: compact::write(&definition.workflow, &carried).ok_or_else(too_large)?,
+            state: compact::write(&definition.workflow, &held.run).ok_or_else(too_large)?,
         };
         self.tokens.seal(&claims).map_err(token_error)
     }

@@ -71,7 +71,7 @@ fn get_position() -> Tool {
         properties(
             of_run(json!({
                 "effectivities": able(),
-                "definition": { "type": "string", "enum": ["pinned", "migrate"], "description": "After `definition_changed`: go on with the workflow as it was when the run began, or as it is now." },
+                "definition": { "type": "string", "enum": ["pinned", "migrate"], "description": "The run continues with the workflow as it was when it began (`pinned`); only a person has it continue with a changed one." },
             })),
             &["workflow_id", "state"],
         ),

@@ -312,5 +312,19 @@ fn without_a_store(project: &Project, shown: &BTreeSet<String>) {
     let path = ".flow/workflows/follow-up.yaml";
     let text = std::fs::read_to_string(project.path().join(path)).expect("it is there");
     project.write(path, &text.replace("version: 1.0.0", "version: 1.0.1"));
+    let known = json!({ "workflow_id": "follow-up", "state": token });
+    let told = serving(project, &["--stateless"]).done("get_position", &known);
+    assert!(
+        told["guidance"]["message"]
+            .as_str()
+            .or(told["message"].as_str())
+            .is_some_and(|text| text.contains("has changed since")),
+        "{told:#}"
+    );
+    let migrate = json!({ "workflow_id": "follow-up", "state": token, "definition": "migrate" });
+    let refused = serving(project, &["--stateless"]).call("get_position", &migrate).value;
+    assert_eq!(refused["error"]["code"], "needs_person", "{refused:#}");
+    assert!(shown.contains("needs_person"), "`needs_person` is not on the page");
+    std::fs::remove_dir_all(project.path().join(".portolan/definitions")).expect("copies are kept");
     look(project, &token, "definition_changed");
 }

@@ -1,5 +1,6 @@
 //! The navigation tools: what they are announced as, how they answer, and whom they ask.
 
+mod edited;
 mod examples;
 mod people;
 mod sets;

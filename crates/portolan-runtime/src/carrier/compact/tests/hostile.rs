@@ -122,7 +122,7 @@ fn what_would_unpack_to_much_is_refused() {
     let place = Place::Forked { node: "a".into(), branches: branches.collect() };
     frame = Frame { place, ..Frame::at("w".into(), Place::Ready { node: "a".into() }) };
     let run = Run { revision: 1, opening: Opening::of("w"), executed: 0, tallies: None, root: frame };
-    assert_eq!(write(&workflow, &Carried { run, pinned: false }), None);
+    assert_eq!(write(&workflow, &run), None);
 }
 
 #[test]
@@ -160,5 +160,5 @@ fn what_is_nested_as_deeply_as_can_be_comes_back() {
         Run { revision: 1, opening: Opening::of(workflow.id().clone()), executed: 0, tallies: None, root: frame }
     };
     comes_back(&workflow, &nested(MAX_DEPTH - 101));
-    assert_eq!(write(&workflow, &Carried { run: nested(MAX_DEPTH - 100), pinned: false }), None);
+    assert_eq!(write(&workflow, &nested(MAX_DEPTH - 100)), None);
 }

@@ -1,0 +1,96 @@
+//! Whether a run would stand behind something that it was never held to, if another definition counted for it.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Flow, Kind, Node, Workflow};
+use crate::run::{Frame, Place};
+use crate::value::NodeId;
+
+/// Looks for checks, gates and questions on the way so far that `now` has and `then` had not, or that ask for something
+/// else in `now`.
+///
+/// # Errors
+/// The first one, in a sentence.
+pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -> Result<(), String> {
+    let (was, is) = (then.flow(&frame.flow), now.flow(&frame.flow));
+    let passed = passed(was, frame);
+    for id in &passed {
+        match is.steps.get(*id) {
+            Some(step) => same(then, now, &was.step(id).node, &step.node)?,
+            None if then.holds_back(&was.step(id).node) => {
+                return Err(format!("`{id}`, which is on the way so far, is gone"));
+            }
+            None => {}
+        }
+    }
+    let added = self::passed(is, frame);
+    if let Some(id) = added.difference(&passed).find(|id| now.holds_back(&is.step(id).node)) {
+        return Err(format!("`{id}` is on the way so far now, and the run did not come by it"));
+    }
+    frame.inner().try_for_each(|(_, inner)| unchanged_so_far(then, now, inner))
+}
+
+/// The nodes of a flow that a frame may have come by, its own included.
+fn passed<'f>(flow: &'f Flow, frame: &Frame) -> BTreeSet<&'f NodeId> {
+    let at = frame.place.node();
+    let mut passed: BTreeSet<&NodeId> =
+        flow.before(at).into_iter().chain(flow.steps.get_key_value(at).map(|(id, _)| id)).collect();
+    match &frame.place {
+        Place::Forked { branches, .. } => {
+            let names = branches.iter().filter_map(|branch| flow.steps.get_key_value(&branch.name));
+            passed.extend(names.flat_map(|(name, _)| flow.branch(at, name)));
+        }
+        // What comes later in the loop was come by in the passes before.
+        Place::Looping { pass: 1.., .. } => {
+            passed.extend(flow.steps.keys().filter(|id| flow.loops(id).contains(at)));
+        }
+        _ => {}
+    }
+    passed
+}
+
+/// Whether a node asks for the same in both.
+fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), String> {
+    let id = &was.id;
+    let checks = |node: &Node| -> Vec<_> {
+        node.accept.iter().map(|check| (check.id.clone(), check.invariant.clone(), check.by.clone())).collect()
+    };
+    let (before, after) = (checks(was), checks(is));
+    let is_among = |all: &[_], one| all.contains(one);
+    if let Some((check, ..)) = before.iter().find(|check| !is_among(&after, *check)) {
+        return Err(format!("the check `{check}` of `{id}` was changed or taken away"));
+    }
+    if let Some((check, ..)) = after.iter().find(|check| !is_among(&before, *check)) {
+        return Err(format!("`{id}` has the check `{check}` now, which the run was not held to"));
+    }
+    let asks = |node: &Node| match &node.kind {
+        Kind::Checkpoint { .. } => Some(node.kind.clone()),
+        Kind::Work { gate: true, .. } => Some(Kind::Work { gate: true, outputs: Vec::new() }),
+        _ => None,
+    };
+    if asks(was) != asks(is) {
+        return Err(format!("`{id}` is a {} that asks for something else now", is.kind.word()));
+    }
+    same_inside(then, now, was, is)
+}
+
+/// Whether what a node runs asks for the same in both.
+fn same_inside(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), String> {
+    if !then.holds_back(was) && !now.holds_back(is) {
+        return Ok(());
+    }
+    let runs = |workflow: &Workflow, node: &Node| -> Option<Flow> {
+        let id = node.kind.runs()?;
+        workflow.flows().find(|(flow, _)| flow.as_str() == id.value).map(|(_, flow)| flow.clone())
+    };
+    let (before, after) = match (runs(then, was), runs(now, is)) {
+        (Some(before), Some(after)) => (before, after),
+        (None, None) => return Ok(()),
+        _ => return Err(format!("`{}` runs a workflow in one of the two only", was.id)),
+    };
+    let ids: BTreeSet<&NodeId> = before.steps.keys().chain(after.steps.keys()).collect();
+    ids.into_iter().try_for_each(|id| match (before.steps.get(id), after.steps.get(id)) {
+        (Some(before), Some(after)) => same(then, now, &before.node, &after.node),
+        _ => Err(format!("`{id}`, in what `{}` runs, is in one of the two only", was.id)),
+    })
+}
