@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::about::about;
 use super::fill::filled;
 use crate::graph::{self, Flow, Kind, Node, Workflow};
-use crate::run::{Frame, FramePath, Move, Place, Run, WaitingFor, moves};
+use crate::run::{Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
 use crate::value::{CANCELLED, FAILED, Outcome};
 
 /// An open question.
@@ -128,7 +128,8 @@ impl<'r> Here<'r> {
 
     /// What counts when nobody answers, and after how many milliseconds.
     pub(super) fn fallback(&self) -> Option<&'r graph::Fallback> {
-        let due = matches!(self.frame.place, Place::Waiting { due: Some(_), .. });
+        let counts = self.run.opening.rules.human == Human::Attested;
+        let due = counts && matches!(self.frame.place, Place::Waiting { due: Some(_), .. });
         match &self.node.kind {
             Kind::Checkpoint { question: Some(question), .. } if due => question.fallback.as_ref(),
             _ => None,

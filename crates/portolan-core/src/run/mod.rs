@@ -562,9 +562,11 @@ impl Run {
         seen.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
-    /// The questions that have answered themselves by `now`: where, and the revision at which each was asked.
+    /// The questions that have answered themselves by `now`: where, and the revision at which each was asked. None does
+    /// where only a person's own answer counts.
     pub fn overdue(&self, now: Timestamp) -> Vec<(FramePath, u64)> {
-        let is_due = |place: &Place| matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
+        let counts = self.opening.rules.human == Human::Attested;
+        let is_due = |place: &Place| counts && matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
         let positions = self.positions().into_iter().filter(|(_, frame)| is_due(&frame.place));
         positions.map(|(path, frame)| (path, frame.since)).collect()
     }

@@ -109,8 +109,12 @@ fn leave(
     draft.leave(path, node, answer, feedback);
 }
 
-/// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing.
+/// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing; and none
+/// does where only a person's own answer counts, however the question came to have a time.
 pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, since: u64) {
+    if draft.before.opening.rules.human == Human::Verified {
+        return;
+    }
     let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
     let Place::Waiting { node, on: WaitingFor::Answer, due: Some(due) } = &frame.place else { return };
     let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind else { return };

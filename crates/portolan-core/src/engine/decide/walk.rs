@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::graph::{EndResult, Failing, Kind, MAX_DEPTH, Node, Step, Workflow};
-use crate::run::{Change, Feedback, Frame, FramePath, Place, Run, WaitingFor};
+use crate::run::{Change, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, PASSED, Timestamp, WorkflowId};
 
 /// How many nodes that need nobody are passed in one decision before a person is asked. Only a leniently read
@@ -181,7 +181,9 @@ impl<'w> Draft<'w> {
             Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
             Kind::Checkpoint { question, .. } => {
-                let fallback = question.as_ref().and_then(|question| question.fallback.as_ref());
+                // Silence is no person's answer.
+                let counts = self.before.opening.rules.human == Human::Attested;
+                let fallback = question.as_ref().filter(|_| counts).and_then(|question| question.fallback.as_ref());
                 let due = fallback.map(|fallback| {
                     let after = i64::try_from(fallback.after_ms).unwrap_or(i64::MAX);
                     Timestamp(self.at.0.saturating_add(after))
