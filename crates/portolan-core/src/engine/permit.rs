@@ -8,17 +8,21 @@ use crate::value::NodeId;
 /// The guard that keeps what nodes say of tools.
 pub const GUARD: &str = "tools-of-the-step";
 
-/// The server of Portolan itself: an agent can always ask where it is, and go on.
-const OWN_SERVER: &str = "portolan";
-
 /// What the positions of a run say of a tool call: nothing where none of them says anything.
 ///
 /// Where branches are under way, a tool may be used that any of them allows: nobody can tell which branch the agent works
-/// at. A tool of Portolan's own server may always be used.
-pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
-    if matches!(&intent.tool, Tool::Mcp { server, .. } if server == OWN_SERVER) {
-        return None;
+/// at. A tool of Portolan's own server may always be used: an agent can ask where it is, and go on. Which server that is, a
+/// name does not tell: `is_own` is asked, and only where the rules would refuse the call.
+pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOnce(&str) -> bool) -> Option<Judgement> {
+    let (node, reason) = refusal(workflow, run, intent)?;
+    match &intent.tool {
+        Tool::Mcp { server, .. } if is_own(server) => None,
+        _ => Some(judgement(&node, &reason, &intent.tool)),
     }
+}
+
+/// Why the rules of no position let a call through, and the first of these.
+fn refusal(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<(NodeId, String)> {
     let positions = run.positions();
     let open =
         positions.iter().filter(|(_, frame)| !matches!(frame.place, Place::Arrived { .. } | Place::Ended { .. }));
@@ -30,19 +34,22 @@ pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgeme
             Some(reason) => refusal = refusal.or(Some((node.id.clone(), reason))),
         }
     }
-    refusal.map(|(node, reason)| judgement(&node, &reason))
+    refusal
 }
 
-fn judgement(node: &NodeId, reason: &str) -> Judgement {
+fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
+    let own = "where this is Portolan's own server, have `portolan install` put it into the host's settings, or allow its tools in the step";
+    let own = matches!(tool, Tool::Mcp { .. }).then(|| own.to_owned());
+    let remedies = [
+        "do what the step asks for with the tools that it allows",
+        "look at the present step, and go on from there when it is done",
+    ];
     Judgement {
         guard: GUARD.to_owned(),
         invariant: None,
         decision: Decision::Block,
         reason: format!("at `{node}`, {reason}"),
-        remedies: vec![
-            "do what the step asks for with the tools that it allows".to_owned(),
-            "look at the present step, and go on from there when it is done".to_owned(),
-        ],
+        remedies: remedies.map(str::to_owned).into_iter().chain(own).collect(),
         bypass: None,
         bypassed_by: None,
     }

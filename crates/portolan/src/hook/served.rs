@@ -156,7 +156,6 @@ const SHAPES: &[Shape] = &[
 
 /// What a tool of a server does, where that is known.
 pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
-    let own = tool.is_empty() || server == "portolan";
     let mut name = snake(tool);
     if snake(server) == "git" && !name.contains("git_") {
         name = format!("git_{name}");
@@ -164,7 +163,7 @@ pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     let verb = name.rfind("git_").filter(|at| *at == 0 || name[..*at].ends_with('_')).map(|at| &name[at + 4..]);
     let is = |known: &&str| name == **known || name.strip_suffix(*known).is_some_and(|rest| rest.ends_with('_'));
     match verb {
-        _ if own => None,
+        _ if tool.is_empty() => None,
         _ if CALLS_OF_GIT.contains(&name.as_str()) || name.ends_with("_git") => called(input),
         Some(verb) if VERBS.contains(&verb) => git(verb, input),
         _ => match SHAPES.iter().find(|shape| shape.names.iter().any(is)) {

@@ -377,7 +377,7 @@ fn tools_of_servers_are_known_for_what_they_do() {
         claude-code mcp__x__bash: mcp x / bash, which runs git push
         claude-code mcp__x__shell: mcp x / shell, which runs git push
         claude-code mcp__x__shell: mcp x / shell
-        claude-code mcp__portolan__execute: mcp portolan / execute
+        claude-code mcp__portolan__execute: mcp portolan / execute, which runs git push
         claude-code mcp__x__deploy: mcp x / deploy, which runs git push
     "#]].assert_eq(&told);
 }

@@ -92,3 +92,29 @@ fn a_project_adds_guards_of_its_own() {
     let said = project.edit("claude-code", "b.txt");
     assert!(said.is_denied() && said.stdout.contains("plugins.yaml"), "what nobody understands is not none: {said:?}");
 }
+
+/// The name of a server says nothing of what it is.
+#[test]
+fn portolans_own_server_is_known_by_what_is_started() {
+    let project = Project::on_branch();
+    let run = run(&project);
+    let call = |server: &str, tool: &str, input: serde_json::Value| {
+        let call = project.call("claude-code", &format!("mcp__{server}__{tool}"), input).to_string();
+        project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &[("PORTOLAN_RUN", &run)])
+    };
+    let next = || serde_json::json!({ "run": run, "result": "passed", "note": "git push comes later" });
+    let said = call("portolan", "Next", next());
+    assert!(said.is_denied() && said.stdout.contains("portolan install"), "{said:?}");
+    let servers = |own: &str| {
+        serde_json::json!({ "mcpServers": {
+            "portolan": { "command": "/bin/sh", "args": ["serve"] },
+            "steps": { "command": own, "args": ["serve"] },
+        } })
+    };
+    project.write(".mcp.json", &servers(env!("CARGO_BIN_EXE_portolan")).to_string());
+    assert!(call("portolan", "Next", next()).is_denied(), "a foreign server may have the name");
+    assert!(call("steps", "Next", next()).is_allowed(), "ours may have another");
+    assert!(call("steps", "Current", serde_json::json!({ "command": "git push origin main" })).is_allowed());
+    let push = serde_json::json!({ "command": "git push origin HEAD:main" });
+    assert!(call("portolan", "execute", push).is_denied(), "what a foreign server does is judged");
+}

@@ -41,6 +41,7 @@ mod typecheck;
 mod upstream;
 mod watched;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ use portolan_core::gates::plugins::Guard;
 use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
 
-use super::{rules, scene};
+use super::{own_server, rules, scene};
 use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
@@ -131,6 +132,7 @@ impl Gatekeeper {
         if matches!(intent.tool, Tool::Reads) && self.says_nothing_of_tools() {
             return Answerable::allowed();
         }
+        let intent = &*plain(intent);
         let now = self.clock.now();
         let input = Digest::of(format!("{}\n{}\n{input}", intent.name, intent.folder));
         let mut session = self.opened_session();
@@ -333,4 +335,15 @@ fn run_of(run: &str) -> Result<RunId, ServiceError> {
         let message = format!("`{}` is no run", portolan_core::diagnostic::clip(run));
         ServiceError::refused("bad_id", message, format!("attach the session to a run that is kept, or unset `{RUN}`"))
     })
+}
+
+/// The call without what the names of its arguments seem to say, where it is one of Portolan's own server: notes and
+/// reports of an agent may be about anything.
+fn plain(intent: &Intent) -> Cow<'_, Intent> {
+    let Tool::Mcp { server, tool, does: Some(_) } = &intent.tool else { return Cow::Borrowed(intent) };
+    if !own_server::is_ours(Path::new(&intent.folder), server) {
+        return Cow::Borrowed(intent);
+    }
+    let tool = Tool::Mcp { server: server.clone(), tool: tool.clone(), does: None };
+    Cow::Owned(Intent { tool, ..intent.clone() })
 }

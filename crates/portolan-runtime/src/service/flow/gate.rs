@@ -2,6 +2,7 @@
 //! step allows.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use portolan_core::engine;
 use portolan_core::gates::bypass::{Source, Uses};
@@ -14,6 +15,7 @@ use super::super::hold::Held;
 use super::super::{Service, ServiceError};
 use super::{Active, Flow, phase};
 use crate::carrier::Address;
+use crate::gates::own_server;
 use crate::store::RunId;
 
 /// A run, as far as guards look at it.
@@ -49,18 +51,19 @@ impl Flow<'_> {
 
     async fn known(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let mut gate = Gate::default();
+        let is_own = |server: &str| intent.is_some_and(|intent| own_server::is_ours(Path::new(&intent.folder), server));
         let active = self.active()?;
         if let Some(active) = &active {
             let held = self.held(&active.run).await?;
             gate.task(active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
-                gate.step(&active.run, &held, intent);
+                gate.step(&active.run, &held, intent, &is_own);
                 return Ok(gate);
             }
         }
         if let Some(run) = attached {
             let held = self.held(run).await?;
-            gate.step(run, &held, intent);
+            gate.step(run, &held, intent, &is_own);
         }
         Ok(gate)
     }
@@ -92,10 +95,10 @@ impl Gate {
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
-    fn step(&mut self, id: &RunId, held: &Held, intent: Option<&Intent>) {
+    fn step(&mut self, id: &RunId, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         self.run = Some(id.clone());
-        self.permitted = intent.and_then(|intent| engine::permit(workflow, run, intent));
+        self.permitted = intent.and_then(|intent| engine::permit(workflow, run, intent, is_own));
         self.people.extend(asks_a_person(run).then(|| id.to_string()));
         let mut allowed = Vec::new();
         for (_, frame) in run.positions() {
