@@ -95,9 +95,15 @@ fn appends(file: &Path, callers: usize, time: Duration) -> Rate {
 
 async fn open(store: &dyn Store) -> RunId {
     let Sample { run, event, changes } = Sample::opened("mend the door");
-    let (id, record) = (RunId::random(), Record { seq: 1, event, changes });
-    let new =
-        NewRun { id: id.clone(), definition: Digest::of("{}"), definition_text: "{}".into(), cover: None, run, record };
+    let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
+    let new = NewRun {
+        id: id.clone(),
+        definition: Digest::of("{}"),
+        definition_text: "{}".into(),
+        cover: None,
+        run,
+        records,
+    };
     store.create(new).await.expect("there is room");
     id
 }

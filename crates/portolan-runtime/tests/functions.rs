@@ -129,7 +129,7 @@ async fn cut(world: &World, definition: &Definition, records: &[Record], kept: u
         definition_text: definition.text.clone(),
         cover: None,
         run: fold(1),
-        record: records[0].clone(),
+        records: vec![records[0].clone()],
     };
     world.service.store().create(new).await.expect("it is kept");
     for (at, record) in records[..kept].iter().enumerate().skip(1) {

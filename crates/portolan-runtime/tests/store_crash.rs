@@ -236,7 +236,7 @@ fn record(seq: u64, sample: &Sample) -> Record {
 fn new_run(id: &RunId, sample: &Sample) -> NewRun {
     let (definition, definition_text) = (Digest::of("{}"), "{}".into());
     let (cover, run) = (None, sample.run.clone());
-    NewRun { id: id.clone(), definition, definition_text, cover, run, record: record(1, sample) }
+    NewRun { id: id.clone(), definition, definition_text, cover, run, records: vec![record(1, sample)] }
 }
 
 fn store(file: &Path) -> SqliteStore {

@@ -19,26 +19,35 @@ impl Service {
         record: Record,
     ) -> Result<RunId, ServiceError> {
         self.may_begin(&definition.workflow, run).await?;
-        let cover = cover(&definition.workflow, &run.opening);
         loop {
             let id = RunId::random();
-            let new = NewRun {
-                id: id.clone(),
-                definition: definition.digest.clone(),
-                definition_text: definition.text.clone(),
-                cover: cover.clone(),
-                run: run.clone(),
-                record: record.clone(),
-            };
-            match self.store().create(new).await {
-                Ok(()) => {
-                    self.pinned.remember(definition.clone());
-                    return Ok(id);
-                }
+            match self.create_as(&id, definition, run, vec![record.clone()]).await {
+                Ok(()) => return Ok(id),
                 Err(StoreError::Taken) => {}
                 Err(error) => return Err(store_error(error)),
             }
         }
+    }
+
+    /// Keeps a run under this handle, with all that has happened to it so far.
+    pub(super) async fn create_as(
+        &self,
+        id: &RunId,
+        definition: &Arc<Definition>,
+        run: &Run,
+        records: Vec<Record>,
+    ) -> Result<(), StoreError> {
+        let new = NewRun {
+            id: id.clone(),
+            definition: definition.digest.clone(),
+            definition_text: definition.text.clone(),
+            cover: cover(&definition.workflow, &run.opening),
+            run: run.clone(),
+            records,
+        };
+        self.store().create(new).await?;
+        self.pinned.remember(definition.clone());
+        Ok(())
     }
 }
 

@@ -34,7 +34,7 @@ impl Shelf {
 macro_rules! suite {
     ($shelf:expr) => {
         $crate::store::contract::suite! { $shelf;
-            a_created_run_is_loaded appends_come_in_order a_conflict_leaves_nothing of_two_writers_exactly_one_wins
+            a_created_run_is_loaded a_run_begins_with_several_records appends_come_in_order a_conflict_leaves_nothing of_two_writers_exactly_one_wins
             of_many_callers_exactly_one_wins a_handle_is_taken_once the_run_that_moved_last_is_listed_first
             only_open_runs_are_listed_on_demand a_list_says_how_each_run_stands records_come_in_pages
             runs_share_definitions long_texts_are_kept any_text_is_kept unknown_names_are_not_found
@@ -57,8 +57,8 @@ pub(super) fn record(seq: u64, sample: &Sample) -> Record {
 }
 
 pub(super) fn new_run(id: &RunId, sample: &Sample) -> NewRun {
-    let (id, run, record) = (id.clone(), sample.run.clone(), record(1, sample));
-    NewRun { id, definition: Digest::of(DEFINITION), definition_text: DEFINITION.into(), cover: None, run, record }
+    let (id, run, records) = (id.clone(), sample.run.clone(), vec![record(1, sample)]);
+    NewRun { id, definition: Digest::of(DEFINITION), definition_text: DEFINITION.into(), cover: None, run, records }
 }
 
 pub(super) fn create(store: &dyn Store, sample: &Sample) -> RunId {
@@ -85,6 +85,27 @@ pub(super) fn a_created_run_is_loaded(shelf: &Shelf) {
     assert_eq!(stored.definition, Digest::of(DEFINITION));
     assert_eq!((stored.opened_at, stored.updated_at), (sample.event.at, sample.event.at));
     assert_eq!(all_records(&*shelf.store(), &id), [record(1, &sample)]);
+}
+
+/// With a cover and without: what is sealed is sealed record by record.
+pub(super) fn a_run_begins_with_several_records(shelf: &Shelf) {
+    for is_covered in [false, true] {
+        let store = shelf.store();
+        let first = Sample::opened("mend the door");
+        let second = first.clone().moved("agent", "a");
+        let third = second.clone().moved("agent", "b");
+        let told: Vec<Record> =
+            [&first, &second, &third].into_iter().zip(1..).map(|(at, seq)| record(seq, at)).collect();
+        let id = RunId::random();
+        let cover = is_covered.then(|| first.run.opening.clone());
+        let new = NewRun { records: told.clone(), run: third.run.clone(), cover, ..new_run(&id, &first) };
+        wait(store.create(new)).expect("a new run is kept");
+        let stored = wait(store.load(&id)).expect("it was created");
+        assert_eq!((stored.seq, &stored.run, stored.opened_at), (3, &third.run, first.event.at));
+        let fourth = third.moved("agent", "c");
+        append(&*store, &id, 3, &fourth).expect("it is the next one");
+        assert_eq!(all_records(&*store, &id), [told, vec![record(4, &fourth)]].concat());
+    }
 }
 
 pub(super) fn appends_come_in_order(shelf: &Shelf) {

@@ -33,7 +33,7 @@ struct Journal {
 
 impl Store for MemoryStore {
     fn create(&self, new: NewRun) -> Reply<'_, ()> {
-        super::assert_follows(&new.record, 0);
+        super::assert_begins(&new);
         Box::pin(async move { self.shelf().create(new) })
     }
 
@@ -72,10 +72,10 @@ impl MemoryStore {
 impl Shelf {
     fn create(&mut self, new: NewRun) -> Result<(), StoreError> {
         let number = self.runs.len();
-        let NewRun { id, definition, definition_text, cover, run, record } = new;
+        let NewRun { id, definition, definition_text, cover, run, records } = new;
         let btree_map::Entry::Vacant(place) = self.runs.entry(id) else { return Err(StoreError::Taken) };
         self.definitions.entry(definition.clone()).or_insert(definition_text);
-        place.insert(Journal { number, definition, cover, run, records: vec![record] });
+        place.insert(Journal { number, definition, cover, run, records });
         Ok(())
     }
 

@@ -63,17 +63,18 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Sen
 ///         definition_text: "{}".into(),
 ///         cover: None,
 ///         run,
-///         record: Record { seq: 1, event, changes },
+///         records: vec![Record { seq: 1, event, changes }],
 ///     }).await?;
 ///     store.load(&id).await
 /// }).unwrap();
 /// assert_eq!((stored.id, stored.seq), (id, 1));
 /// ```
 pub trait Store: Send + Sync {
-    /// Keeps a new run, its first record, and its definition unless that is kept already.
+    /// Keeps a new run, what has happened to it so far, and its definition unless that is kept already: all of it or
+    /// nothing.
     ///
     /// # Panics
-    /// When the record is not number 1.
+    /// When there is no record, or they are not numbered from 1.
     fn create(&self, new: NewRun) -> Reply<'_, ()>;
 
     /// Keeps the next record of a run together with the run that it leads to, when the last one is `expected_seq`.
@@ -107,10 +108,10 @@ pub struct NewRun {
     /// What of its opening may stand readable, where the run has secrets. All else of such a run is sealed on disk,
     /// that which is appended later included.
     pub cover: Option<Opening>,
-    /// The run, as `record` leaves it.
+    /// The run, as the last of `records` leaves it.
     pub run: Run,
-    /// Its first record.
-    pub record: Record,
+    /// Its records, from the first.
+    pub records: Vec<Record>,
 }
 
 /// One entry of a run's journal.
@@ -155,6 +156,12 @@ impl Default for ListFilter {
     fn default() -> ListFilter {
         ListFilter { open_only: false, limit: 100 }
     }
+}
+
+/// A caller that breaks this keeps a run whose journal does not lead to it.
+fn assert_begins(new: &NewRun) {
+    assert!(!new.records.is_empty(), "a run begins with a record");
+    new.records.iter().zip(0..).for_each(|(record, before)| assert_follows(record, before));
 }
 
 /// A caller that breaks this has decided on a run that it does not hold.

@@ -103,7 +103,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn create(&self, new: NewRun) -> Reply<'_, ()> {
-        super::assert_follows(&new.record, 0);
+        super::assert_begins(&new);
         Box::pin(async move { self.write(&new.id, Write::create(&new, &self.sizes)).await })
     }
 

@@ -25,8 +25,15 @@ pub(super) struct Request {
 
 /// Something to write, as text already: callers do that work, and the writer only writes.
 pub(super) enum Write {
-    /// A new run. With a cover, it is sealed.
-    Create { definition: Digest, definition_text: Arc<str>, opening: String, cover: Option<String>, row: Row },
+    /// A new run: what its first records say, and the last one. With a cover, it is sealed.
+    Create {
+        definition: Digest,
+        definition_text: Arc<str>,
+        opening: String,
+        cover: Option<String>,
+        earlier: Vec<Row>,
+        row: Row,
+    },
     /// The next record of a run.
     Append(Row),
 }
@@ -61,12 +68,14 @@ struct Snapshot<'r> {
 
 impl Write {
     pub(super) fn create(new: &NewRun, sizes: &Sizes) -> Write {
+        let (last, earlier) = new.records.split_last().expect("a run is created with its first record");
         Write::Create {
             definition: new.definition.clone(),
             definition_text: Arc::clone(&new.definition_text),
             opening: json::write(&new.run.opening),
             cover: new.cover.as_ref().map(json::write),
-            row: Row::of(&new.id, &new.record, &new.run, sizes),
+            earlier: earlier.iter().map(|record| Row::without_snapshot(&new.id, record, &new.run)).collect(),
+            row: Row::of(&new.id, last, &new.run, sizes),
         }
     }
 
@@ -88,20 +97,25 @@ impl Write {
 
 impl Row {
     fn of(id: &RunId, record: &Record, run: &Run, sizes: &Sizes) -> Row {
-        let (event, changes) = (json::write(&record.event), json::write(&record.changes));
-        let snapshot = (!sizes.suffices(id, event.len() + changes.len())).then(|| {
+        let mut row = Row::without_snapshot(id, record, run);
+        row.texts.snapshot = (!sizes.suffices(id, row.texts.event.len() + row.texts.changes.len())).then(|| {
             let (revision, executed, root) = (run.revision, run.executed, &run.root);
             let whole = json::write(&Snapshot { revision, executed, tallies: run.tallies.as_deref(), root });
             sizes.written(id, whole.len());
             whole
         });
+        row
+    }
+
+    fn without_snapshot(id: &RunId, record: &Record, run: &Run) -> Row {
+        let (event, changes) = (json::write(&record.event), json::write(&record.changes));
         Row {
             id: id.clone(),
             seq: i64::try_from(record.seq).expect("no run has 2^63 records"),
             at: record.event.at.0,
             status: Status::of(run),
             step: step(run),
-            texts: Texts { event, changes, snapshot },
+            texts: Texts { event, changes, snapshot: None },
         }
     }
 
@@ -153,21 +167,26 @@ fn commit(
 /// Does what is asked, or refuses it and changes nothing.
 fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Result<Result<(), StoreError>> {
     match write {
-        Write::Create { definition, definition_text, opening, cover, row } => {
+        Write::Create { definition, definition_text, opening, cover, earlier, row } => {
             if known(db, &row.id)?.is_some() {
                 return Ok(Err(StoreError::Taken));
             }
-            let sealed = cover.is_some().then(|| sealed(keyring, row, opening)).transpose();
+            let first = earlier.first().unwrap_or(row);
+            let sealed = cover.is_some().then(|| sealed(keyring, (earlier, row), opening)).transpose();
             let (opening, texts) = match &sealed {
-                Ok(Some((opening, texts))) => (opening, texts),
-                Ok(None) => (opening, &row.texts),
+                Ok(Some((opening, texts))) => (opening, texts.iter().collect::<Vec<_>>()),
+                Ok(None) => (opening, earlier.iter().chain([row]).map(|row| &row.texts).collect()),
                 Err(error) => return Ok(Err(error.clone())),
             };
             keep_definition(db, definition, definition_text)?;
-            let number = open_run(db, (definition, opening, cover.as_deref()), row)?;
-            add_record(db, number, row, texts)?;
+            let number = open_run(db, (definition, opening, cover.as_deref()), first)?;
+            for (row, texts) in earlier.iter().chain([row]).zip(&texts) {
+                add_record(db, number, row, texts)?;
+            }
             set_position(db, number, row)?;
-            set_snapshot(db, number, row, texts)?;
+            if let Some(last) = texts.last() {
+                set_snapshot(db, number, row, last)?;
+            }
         }
         Write::Append(row) => {
             let Some(Known { number, seq, is_sealed }) = known(db, &row.id)? else {
@@ -190,10 +209,16 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
 }
 
 /// The opening and the texts of a new run that has secrets.
-fn sealed(keyring: &Keyring, row: &Row, opening: &str) -> Result<(String, Texts), StoreError> {
+fn sealed(
+    keyring: &Keyring,
+    (earlier, row): (&[Row], &Row),
+    opening: &str,
+) -> Result<(String, Vec<Texts>), StoreError> {
     let sealer = keyring.sealer(&row.id)?;
-    let opening = sealer.seal(row.seq.unsigned_abs(), Part::Opening, opening)?;
-    Ok((opening, row.sealed(&sealer)?))
+    let first = earlier.first().unwrap_or(row);
+    let opening = sealer.seal(first.seq.unsigned_abs(), Part::Opening, opening)?;
+    let texts = earlier.iter().chain([row]).map(|row| row.sealed(&sealer)).collect::<Result<_, _>>()?;
+    Ok((opening, texts))
 }
 
 /// A run that is there.
