@@ -171,7 +171,7 @@ impl<'s> Autopilot<'s> {
 
     /// A task that somebody began by hand comes into the queue, so that it is not set aside for good.
     async fn adopt(&self, supervisor: &Supervisor<'_>) -> Result<(), ServiceError> {
-        let Some(active) = self.service.flow().active()? else { return Ok(()) };
+        let Some(active) = self.service.flow().active().await? else { return Ok(()) };
         let (name, workflow) = (active.task, Some(active.workflow));
         supervisor.enqueue(&Task { name, goal: String::new(), workflow, at: None }).await
     }
@@ -230,7 +230,7 @@ impl<'s> Autopilot<'s> {
         let supervisor = self.service.supervisor();
         let flow = self.service.flow();
         // Agents may have ended the task themselves, or asked.
-        if flow.active()?.is_none_or(|active| active.task != item.task) {
+        if flow.active().await?.is_none_or(|active| active.task != item.task) {
             return Ok(());
         }
         if let Some(posed) = &worked.question {

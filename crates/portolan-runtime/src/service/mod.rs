@@ -45,8 +45,8 @@ use crate::trust::{Trust, data_dir};
 
 pub use error::{ErrorKind, ServiceError};
 pub use flow::{
-    Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Start,
-    Status, Tick, Verified,
+    Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
+    Start, Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
 pub use functions::{Finished, FunctionCall, How};

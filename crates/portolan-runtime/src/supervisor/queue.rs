@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Supervisor;
 use crate::audit::{Entry, Kind};
 use crate::plugins;
-use crate::service::{Active, Caller, DEFAULT_WORKFLOW, ServiceError, Start};
+use crate::service::{Active, Caller, DEFAULT_WORKFLOW, ServiceError, Stage, Start};
 use crate::store::RunId;
 
 /// The most tasks that may be open at once.
@@ -73,7 +73,7 @@ impl Supervisor<'_> {
     /// It cannot be begun or taken up.
     pub async fn bring(&self, item: &Item, caller: &Caller) -> Result<(), ServiceError> {
         let flow = self.service.flow();
-        match flow.active()? {
+        match flow.active().await? {
             Some(active) if active.task == item.task => {
                 if item.run.as_deref() != Some(active.run.as_str()) {
                     self.tell(Kind::TaskResumed, item, Some(active.run.as_str()), json!({})).await?;
@@ -96,7 +96,7 @@ impl Supervisor<'_> {
             ServiceError::failed("unknown_run", message, "queue the task anew under another name")
         };
         let run = RunId::parse(run).ok_or_else(unknown)?;
-        flow.take_up(&Active { run, task: item.task.clone(), workflow }, caller).await?;
+        flow.take_up(&Active { run, task: item.task.clone(), workflow, stage: Stage::UnderWay }, caller).await?;
         self.tell(Kind::TaskResumed, item, item.run.as_deref(), json!({})).await
     }
 
@@ -106,7 +106,7 @@ impl Supervisor<'_> {
     /// It cannot be put on record, or noted.
     pub async fn park(&self, task: &str, reason: &str, caller: &Caller) -> Result<(), ServiceError> {
         let flow = self.service.flow();
-        let Some(active) = flow.active()?.filter(|active| active.task == task) else { return Ok(()) };
+        let Some(active) = flow.active().await?.filter(|active| active.task == task) else { return Ok(()) };
         let data = json!({ "reason": reason });
         let run = Some(active.run.to_string());
         let entry = Entry { task: Some(task.to_owned()), run, ..Entry::of(Kind::TaskParked, data) };

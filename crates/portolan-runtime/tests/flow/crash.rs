@@ -1,7 +1,10 @@
 //! What a process that dies leaves behind, and files that are not as they were.
 
+use std::path::PathBuf;
+
 use portolan_runtime::audit;
-use portolan_runtime::service::Ending;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{Ending, Init, Stage};
 
 use super::stand::{Stand, me, past};
 
@@ -144,5 +147,97 @@ async fn what_is_refused_changes_nothing_of_a_task() {
             .await;
         assert_eq!(refused, (true, true, true), "{hindrance:?}");
         assert_eq!((stand.state().await, stand.log()), (before, log), "{hindrance:?}");
+    }
+}
+
+impl Stand {
+    fn note(&self) -> PathBuf {
+        self.project().join(".portolan/flow.json")
+    }
+
+    /// The run of the task, and a note that says that it is about to begin.
+    async fn noted_as_beginning(&self) -> String {
+        let active = self.service().flow().active().await.expect("readable").expect("a task");
+        let note = format!(r#"{{ "run": "{}", "task": "t", "workflow": "small", "stage": "begins" }}"#, active.run);
+        self.put(".portolan/flow.json", &note);
+        active.run.to_string()
+    }
+}
+
+/// The note comes first: whoever dies before the run is kept has begun nothing, and stands in nobody's way.
+#[tokio::test]
+async fn a_task_that_was_only_noted_has_never_begun() {
+    let note = r#"{ "run": "22222222", "task": "t", "workflow": "small", "stage": "begins" }"#;
+    let stand = Stand::new();
+    stand.put(".portolan/flow.json", note);
+    assert_eq!(stand.state().await.task_id, None);
+    stand.put(".portolan/flow.json", note);
+    assert_eq!(stand.tick().await.reason, "No active task.");
+    assert!(!stand.note().exists());
+    stand.put(".portolan/flow.json", note);
+    let error = stand.service().flow().abort(Ending::Escalated, "no", &me()).await.expect_err("there is nothing");
+    assert_eq!(error.code, "no_task");
+    stand.put(".portolan/flow.json", note);
+    assert_eq!(stand.start("u", Some("begin")).await.expect("begun").phase, "begin");
+    assert_eq!(stand.runs().await, 1);
+}
+
+/// A run that is kept has begun: whoever died before it was noted as under way has only not said so.
+#[tokio::test]
+async fn a_task_that_was_kept_is_under_way_whatever_its_note_says() {
+    let stand = Stand::new();
+    stand.start("t", Some("begin")).await.expect("begun");
+    let run = stand.noted_as_beginning().await;
+    std::fs::remove_file(audit::project_log(&stand.project())).expect("nothing was put on record");
+    let error = stand.start("u", None).await.expect_err("one task at a time");
+    assert_eq!(error.code, "task_under_way");
+    let state = stand.state().await;
+    assert_eq!((state.phase.as_str(), state.run_id), ("begin", Some(run)));
+    let active = stand.service().flow().active().await.expect("readable").expect("a task");
+    assert_eq!(active.stage, Stage::UnderWay);
+    stand.put("ready", "there");
+    stand.put("open", "there");
+    assert!(stand.tick().await.advanced);
+    assert!(stand.log().starts_with("flow.boot idle t workflow=\"small\"\nflow.transition idle t"), "{}", stand.log());
+}
+
+/// What earlier versions left: a run that is kept and has not begun.
+#[tokio::test]
+async fn a_task_whose_run_has_not_begun_begins_when_somebody_comes() {
+    let stand = Stand::new();
+    let init = Init { workflow: Some("small".to_owned()), description: Some("t".to_owned()), ..Init::default() };
+    let Address::Stored(run) = stand.service().init(&init, &me()).await.expect("opened").address else {
+        panic!("it is kept in the store")
+    };
+    stand.put(".portolan/flow.json", &format!(r#"{{ "run": "{run}", "task": "t", "workflow": "small" }}"#));
+    assert!(stand.tick().await.advanced);
+    assert_eq!(stand.state().await.phase, "begin");
+}
+
+/// Somebody died between the last record of a run and what follows from it.
+#[tokio::test]
+async fn a_task_that_is_over_is_in_nobodys_way_and_is_on_record() {
+    for deed in ["start", "tick", "abort", "status"] {
+        let stand = Stand::new();
+        stand.start("t", Some("begin")).await.expect("begun");
+        let note = std::fs::read(stand.note()).expect("it is noted");
+        stand.service().flow().abort(Ending::Escalated, "no", &me()).await.expect("called off");
+        let log = stand.log();
+        std::fs::write(stand.note(), note).expect("written");
+        let path = audit::project_log(&stand.project());
+        let text = std::fs::read_to_string(&path).expect("a log");
+        let cut = text.lines().filter(|line| !line.contains("task.failed.escalated")).map(|line| format!("{line}\n"));
+        std::fs::write(&path, cut.collect::<String>()).expect("written");
+        assert_ne!(stand.log(), log);
+        match deed {
+            "start" => drop(stand.start("u", None).await.expect("begun")),
+            "tick" => assert_eq!(stand.tick().await.reason, "No active task: `t` is over."),
+            "status" => assert_eq!(stand.state().await.task_id, None),
+            _ => {
+                let error = stand.service().flow().abort(Ending::Escalated, "no", &me()).await.expect_err("it is over");
+                assert_eq!(error.message, "no task is under way: `t` is over");
+            }
+        }
+        assert!(stand.log().starts_with(&log), "{deed}: {}", stand.log());
     }
 }

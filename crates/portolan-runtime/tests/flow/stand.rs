@@ -72,7 +72,7 @@ impl Stand {
         self.service().flow().status().await.expect("a state")
     }
 
-    /// The log, a line each: type, phase, task and the data without the numbers of records.
+    /// The log, a line each: type, phase, task and the data without the numbers of records and lines.
     pub(crate) fn log(&self) -> String {
         told(&self.project())
     }
@@ -84,7 +84,7 @@ pub(crate) fn told(project: &Path) -> String {
     for line in lines {
         let line = line.expect("a line");
         let mut data = line.data.clone();
-        for key in ["record", "definition", "version"] {
+        for key in ["record", "more", "definition", "version"] {
             data.as_object_mut().map(|data| data.remove(key));
         }
         let phase = line.phase.unwrap_or_default();

@@ -113,7 +113,7 @@ fn code<T>(result: Result<T, ServiceError>) -> &'static str {
 #[tokio::test]
 async fn after_a_halt_nothing_moves_by_any_way_and_looking_goes_on() {
     let stand = begun("budgets: {day: {turns: 10}}\n").await;
-    let run = stand.service().flow().active().expect("readable").expect("a task").run;
+    let run = stand.service().flow().active().await.expect("readable").expect("a task").run;
     let address = Address::Stored(run.clone());
     let view = stand.service().current(&address, None, &me()).await.expect("it is there");
     stand.put(".flow/workflows/other.json", OTHER);
@@ -144,7 +144,7 @@ async fn after_a_halt_nothing_moves_by_any_way_and_looking_goes_on() {
     assert_eq!(code(service.flow().abort(Ending::ScopedDown, "it costs too much", &me()).await), "done");
     let start = Start { task: "u".to_owned(), at: None, workflow: Some("small".to_owned()) };
     assert_eq!(code(service.flow().start(&start, &me()).await), "halted");
-    assert!(service.flow().active().expect("readable").is_none(), "nothing was begun");
+    assert!(service.flow().active().await.expect("readable").is_none(), "nothing was begun");
 }
 
 #[tokio::test]

@@ -30,9 +30,10 @@ fn task(common: &Common) -> Option<Finding> {
         Ok(service) => service,
         Err(error) => return failed(error),
     };
-    let active = match service.flow().active() {
-        Ok(active) => active?,
-        Err(error) => return failed(error),
+    let active = match block_on(service.flow().active()) {
+        Ok(Ok(active)) => active?,
+        Ok(Err(error)) => return failed(error),
+        Err(error) => return finding(State::Wrong, error.to_string()),
     };
     match block_on(service.flow().strays()) {
         Ok(Ok(None)) => finding(State::Good, format!("`{}` stands where its journal has led it", active.task)),

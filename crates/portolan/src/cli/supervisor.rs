@@ -296,7 +296,7 @@ fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
 }
 
 fn budgets(task: Option<&str>, output: Output, service: &Service) -> anyhow::Result<Exit> {
-    let active = service.flow().active()?.map(|active| active.task);
+    let active = block_on(service.flow().active())??.map(|active| active.task);
     let standings = block_on(service.supervisor().standings(task.or(active.as_deref())))??;
     show(&standings, output)
 }
@@ -346,7 +346,7 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
 
 fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let amount = |unit: Unit, amount: Option<f64>, name| amount.map(|amount| counted(unit, amount, name)).transpose();
-    let active = service.flow().active()?.map(|active| active.task);
+    let active = block_on(service.flow().active())??.map(|active| active.task);
     let report = Report {
         task: args.task.clone().or(active),
         phase: None,

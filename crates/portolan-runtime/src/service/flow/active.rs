@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Flow, ServiceError};
 use crate::carrier::task_file::{NoTurn, WAIT, turn};
 use crate::project_folder;
+use crate::service::hold::{Carrier, Held};
 use crate::store::RunId;
 
 /// The task that is under way.
@@ -20,6 +21,27 @@ pub struct Active {
     pub task: String,
     /// The workflow of its phases.
     pub workflow: String,
+    /// How far its beginning has come.
+    #[serde(default, skip_serializing_if = "Stage::is_under_way")]
+    pub stage: Stage,
+}
+
+/// How far the beginning of a task has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Its run is about to be kept: where it is not in the store, the task has never begun.
+    Begins,
+    /// Its run is kept.
+    #[default]
+    UnderWay,
+}
+
+impl Stage {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_under_way(&self) -> bool {
+        *self == Stage::UnderWay
+    }
 }
 
 /// The longest note.
@@ -81,6 +103,17 @@ impl Flow<'_> {
                 "try again; keep the project on a disk whose files can be locked",
             )
         })
+    }
+
+    /// Notes that the task that begins is under way.
+    pub(super) fn under_way_from_now(&self, held: &Held) -> Result<(), ServiceError> {
+        let Carrier::Stored(run) = &held.carrier else { return Ok(()) };
+        match read(self.service.project())? {
+            Some(active) if active.run == *run && active.stage == Stage::Begins => {
+                self.note_down(&Active { stage: Stage::UnderWay, ..active })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Notes which task is under way: the old note, or the new one, whatever happens meanwhile.

@@ -7,7 +7,7 @@ use portolan_core::value::{CheckId, NodeId};
 use serde_json::{Value, json};
 
 use super::super::hold::Held;
-use super::log::{has_phases, numbered};
+use super::log::{MORE, has_phases, numbered};
 use crate::audit::{Entry, Kind};
 use crate::definition::Definition;
 use crate::store::{Record, RunId};
@@ -103,7 +103,17 @@ pub(super) fn entries(about: &About<'_>, before: &Run, record: &Record) -> Vec<E
             _ => {}
         }
     }
+    with_what_follows(&mut entries);
     entries
+}
+
+/// Each line says how many of the same record follow it: a writer that is killed may leave some of them.
+fn with_what_follows(entries: &mut [Entry]) {
+    for (entry, more) in entries.iter_mut().rev().zip(0_u64..).skip(1) {
+        if let Some(data) = entry.data.as_object_mut() {
+            data.insert(MORE.to_owned(), json!(more));
+        }
+    }
 }
 
 /// A commit that a gate found fault with.

@@ -52,10 +52,8 @@ impl Flow<'_> {
     async fn known(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let mut gate = Gate::default();
         let is_own = |server: &str| intent.is_some_and(|intent| own_server::is_ours(Path::new(&intent.folder), server));
-        let active = self.active()?;
-        if let Some(active) = &active {
-            let held = self.held(&active.run).await?;
-            gate.task(active, &held);
+        if let Some((active, held)) = self.seen().await? {
+            gate.task(&active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
                 gate.step(&active.run, &held, intent, &is_own);
                 return Ok(gate);

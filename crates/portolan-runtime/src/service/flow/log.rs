@@ -4,6 +4,8 @@
 //! process that dies between the two loses nothing: whoever moves the run next writes what is missing first. A bypass
 //! stands in the log before it stands anywhere else.
 
+use std::cmp::Reverse;
+
 use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::{Step, Workflow};
 use portolan_core::run::{Event, EventKind, Run};
@@ -16,6 +18,9 @@ use super::events::{self, About};
 use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
 use crate::store::{Record, RunId};
 use portolan_core::value::Timestamp;
+
+/// The field of a line that says how many lines of the same record follow it.
+pub(super) const MORE: &str = "more";
 
 /// How many records are read at once.
 const PAGE: usize = 500;
@@ -42,7 +47,7 @@ impl Service {
     /// # Errors
     /// The log cannot be written, or the rules have faults. Nothing has happened then.
     pub(in crate::service) async fn log_before(&self, held: &Held, event: &Event) -> Result<(), Refused> {
-        let Some(id) = logged(held) else { return Ok(()) };
+        let Some(id) = on_record(held) else { return Ok(()) };
         // What has been kept and cannot be put on record would have happened although the caller is told that it failed.
         self.log().and_then(|log| log.is_ready()).map_err(|error| Refused::Failed(error.into()))?;
         self.log_missing(held, id).await.map_err(Refused::Failed)?;
@@ -74,7 +79,7 @@ impl Service {
     /// # Errors
     /// The log cannot be written. What was kept is kept; it is put on record before the run moves again.
     pub(in crate::service) fn log_after(&self, held: &Held, before: &Run, record: &Record) -> Result<(), Refused> {
-        let Some(id) = logged(held) else { return Ok(()) };
+        let Some(id) = on_record(held) else { return Ok(()) };
         let about = About::of(held, id);
         let entries = events::entries(&about, before, record);
         self.write_missing(&entries, id, record.event.at).map_err(|error| Refused::Failed(error.into()))
@@ -85,7 +90,7 @@ impl Service {
     /// # Errors
     /// The log cannot be written.
     pub(in crate::service) fn log_violations(&self, held: &Held, found: &[Violation]) -> Result<(), ServiceError> {
-        let Some(id) = logged(held).filter(|_| !found.is_empty()) else { return Ok(()) };
+        let Some(id) = on_record(held).filter(|_| !found.is_empty()) else { return Ok(()) };
         let about = About::of(held, id);
         let entries: Vec<Entry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
         self.log()?.append(&entries, Durability::Written)?;
@@ -102,18 +107,24 @@ impl Service {
             return Ok(());
         }
         let is_missing = |entry: &Entry, newest: Option<&Line>| {
-            let known = newest.filter(|line| is_of(line, id)).and_then(|line| record_of(&line.data));
-            record_of(&entry.data) > known
+            let known = newest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data));
+            Logged::of(&entry.data) > known
         };
         let wanted = |line: &Line| is_of(line, id) || is_older(line, since);
         self.log()?.append_missing(entries, Durability::Synced, wanted, is_missing).map(|_| ())
     }
 
+    /// Puts on record that a run was opened.
+    pub(super) fn log_opened(&self, held: &Held, id: &RunId, first: &Record) -> Result<(), ServiceError> {
+        let entries = events::opened(&About::of(held, id), first);
+        Ok(self.write_missing(&entries, id, first.event.at)?)
+    }
+
     /// Writes what a process that died has not.
-    async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
+    pub(super) async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
         let first = self.store().records(id, 0, 1).await.map_err(store_error)?;
         let Some(first) = first.first() else { return Ok(()) };
-        let from = logged_up_to(self, id, first.event.at)?;
+        let from = logged(self, id, first.event.at)?.map_or(0, Logged::whole);
         if from >= held.seq {
             return Ok(());
         }
@@ -145,7 +156,7 @@ pub(super) fn fold(run: &mut Option<Run>, record: &Record) {
 }
 
 /// The run, where it is one that belongs in the log.
-fn logged(held: &Held) -> Option<&RunId> {
+fn on_record(held: &Held) -> Option<&RunId> {
     match &held.carrier {
         Carrier::Stored(id) if is_gated(&held.definition.workflow) => Some(id),
         _ => None,
@@ -154,9 +165,34 @@ fn logged(held: &Held) -> Option<&RunId> {
 
 /// The last record of a run that the log has. Lines from before the run was opened need not be looked at.
 pub(super) fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<u64, ServiceError> {
+    Ok(logged(service, id, opened_at)?.map_or(0, |logged| logged.record))
+}
+
+fn logged(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<Option<Logged>, ServiceError> {
     let path = audit::project_log(service.project());
     let latest = audit::latest(&path, |line| is_of(line, id) || is_older(line, opened_at))?;
-    Ok(latest.filter(|line| is_of(line, id)).and_then(|line| record_of(&line.data)).unwrap_or(0))
+    Ok(latest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data)))
+}
+
+/// How far the log has come with a run: the later it is, the greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Logged {
+    /// The record that its newest line is made of.
+    record: u64,
+    /// How many lines of that record do not stand there yet.
+    lacking: Reverse<u64>,
+}
+
+impl Logged {
+    fn of(data: &Value) -> Option<Logged> {
+        let lacking = data.get(MORE).and_then(Value::as_u64).unwrap_or(0);
+        Some(Logged { record: record_of(data)?, lacking: Reverse(lacking) })
+    }
+
+    /// The last record all of whose lines stand there.
+    fn whole(self) -> u64 {
+        if self.lacking.0 == 0 { self.record } else { self.record.saturating_sub(1) }
+    }
 }
 
 /// Whether a line is made of a record of a run.

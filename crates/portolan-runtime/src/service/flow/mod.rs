@@ -10,6 +10,7 @@
 
 mod active;
 mod agreed;
+mod begin;
 mod claims;
 mod config;
 mod events;
@@ -18,6 +19,7 @@ mod log;
 mod others;
 mod queue;
 mod state;
+mod taken;
 mod used;
 mod verify;
 
@@ -27,9 +29,7 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::gates::RULES;
 use portolan_core::gates::guidelines::Who;
 use portolan_core::graph::Workflow;
-use portolan_core::run::{
-    Actor, Branches, Channel, Event, EventKind, FramePath, Opening, Place, Rules, Run, WaitingFor,
-};
+use portolan_core::run::{Actor, Channel, EventKind, FramePath, Place, Run, WaitingFor};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -40,11 +40,11 @@ use super::report::{Report, bounded};
 use super::view::Checked;
 use super::{Caller, Service, ServiceError};
 use crate::carrier::Address;
-use crate::definition::Definition;
 use crate::gates::rules::rules;
-use crate::store::{Record, RunId};
+use crate::store::RunId;
+use taken::Taken;
 
-pub use active::Active;
+pub use active::{Active, Stage};
 pub use gate::Gate;
 pub(in crate::service) use gate::asks_a_person;
 pub(in crate::service) use log::has_phases;
@@ -142,47 +142,18 @@ impl Flow<'_> {
     /// # Errors
     /// What is noted of the task cannot be read, or is none that is kept.
     pub async fn status(&self) -> Result<FlowState, ServiceError> {
-        match self.active()? {
-            Some(active) => self.state(&self.held(&active.run).await?).await,
-            None => self.idle().await,
-        }
+        let engine = Caller { by: Actor::Engine, can_ask: false };
+        // Where nothing can be written, what is there is shown all the same.
+        let _unfinished = self.taken(&engine).await;
+        self.shown().await
     }
 
-    /// Begins a task. It begins at the first phase, or further on where nothing is skipped by it.
-    ///
-    /// # Errors
-    /// There is a task already, the name or the phase is none, or the workflow has no phases, or some that no person has
-    /// agreed to.
-    pub async fn start(&self, wanted: &Start, caller: &Caller) -> Result<FlowState, ServiceError> {
-        is_task(&wanted.task)?;
-        let turn = self.turn().await?;
-        if let Some(active) = self.active()? {
-            // One that can neither be finished nor called off is told with what can be done.
-            self.status().await?;
-            let message = format!("the task `{}` is under way", active.task);
-            let help = "finish it, or call it off with `portolan flow abort`";
-            return Err(ServiceError::refused("task_under_way", message, help));
+    /// The same, with nothing finished before.
+    async fn shown(&self) -> Result<FlowState, ServiceError> {
+        match self.seen().await? {
+            Some((_, held)) => self.state(&held).await,
+            None => self.idle().await,
         }
-        let name = wanted.workflow.as_deref().unwrap_or(DEFAULT_WORKFLOW);
-        let definition = self.service.library.definition(name)?;
-        let steps = before(&definition.workflow, name, wanted.at.as_deref())?;
-        self.are_agreed(name, &definition)?;
-        // What could not be put on record, or be shown, is not begun: a run cannot be taken out of the store again.
-        self.service.log_is_ready()?;
-        self.status().await?;
-        let mut held = self.opened(&definition, &wanted.task, caller).await?;
-        let Carrier::Stored(run) = &held.carrier else { return Err(not_stored()) };
-        let run = run.clone();
-        self.note_down(&Active { run: run.clone(), task: wanted.task.clone(), workflow: name.to_owned() })?;
-        if let Err(refused) = self.service.step(&mut held, EventKind::Begun { revision: None }, caller).await {
-            active::forget(self.service.project())?;
-            return Err(failed(refused));
-        }
-        drop(turn);
-        for _ in steps {
-            self.report(&run, &Outcome::passed(), None, caller).await?;
-        }
-        self.state(&self.held(&run).await?).await
     }
 
     /// Says what the task claims. Nothing of it is verified before the phase is left that it belongs to.
@@ -191,8 +162,7 @@ impl Flow<'_> {
     /// There is no task; or a field is none, has a value that no check could find to be so, or may not be given one in this
     /// phase.
     pub async fn patch(&self, values: &Map<String, Value>, caller: &Caller) -> Result<FlowState, ServiceError> {
-        let active = self.needed()?;
-        let held = self.held(&active.run).await?;
+        let (active, held) = self.needed(caller).await?;
         let values = claims::meant(&held.definition.workflow, values)?;
         // Who cannot be shown what is claimed has not claimed it.
         self.state(&held).await?;
@@ -208,10 +178,10 @@ impl Flow<'_> {
     /// # Errors
     /// The run or the log cannot be read or written. What does not hold is no error: it is the reason of the tick.
     pub async fn tick(&self, caller: &Caller) -> Result<Tick, ServiceError> {
-        let Some(active) = self.active()? else {
-            let idle = "idle".to_owned();
-            let reason = "No active task.".to_owned();
-            return Ok(Tick { advanced: false, from: idle.clone(), to: idle, reason, failing: Vec::new() });
+        let active = match self.taken(caller).await? {
+            Taken::Here(active, _) => active,
+            Taken::Nothing => return Ok(refused("idle", "No active task.".to_owned())),
+            Taken::Ended(active) => return Ok(refused("idle", format!("No active task: `{}` is over.", active.task))),
         };
         if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
             return self.halted(&active, halted).await;
@@ -226,8 +196,8 @@ impl Flow<'_> {
     /// The phase does not go back, or the reason is blank.
     pub async fn back(&self, reason: &str, caller: &Caller) -> Result<Tick, ServiceError> {
         let reason = said(reason)?;
-        let active = self.needed()?;
-        goes_back(&self.held(&active.run).await?)?;
+        let (active, held) = self.needed(caller).await?;
+        goes_back(&held)?;
         self.report(&active.run, &Outcome::failed(), Some(reason), caller).await
     }
 
@@ -237,7 +207,7 @@ impl Flow<'_> {
     /// There is none, or the reason is blank.
     pub async fn abort(&self, ending: Ending, reason: &str, caller: &Caller) -> Result<FlowState, ServiceError> {
         let reason = said(reason)?;
-        let active = self.needed()?;
+        let (active, _) = self.needed(caller).await?;
         // Who is told of a fault has not called it off.
         self.status().await?;
         let what = EventKind::Cancelled { reason, outcome: Some(ending.word().to_owned()) };
@@ -252,8 +222,7 @@ impl Flow<'_> {
     /// There is no task, the rule is not known or may not be got past by the caller, or it cannot be put on record.
     pub async fn get_past(&self, wanted: &Override, caller: &Caller) -> Result<FlowState, ServiceError> {
         let reason = said(&wanted.reason)?;
-        let active = self.needed()?;
-        let held = self.held(&active.run).await?;
+        let (active, held) = self.needed(caller).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
         self.may_get_past(&wanted.invariant, caller)?;
         // Who is told of a fault has got past nothing.
@@ -272,18 +241,6 @@ impl Flow<'_> {
         };
         let held = self.happen(&active.run, caller, what).await?;
         self.state(&held).await
-    }
-
-    /// A run of its own for a task, at its start.
-    async fn opened(&self, definition: &Arc<Definition>, task: &str, caller: &Caller) -> Result<Held, ServiceError> {
-        let service = self.service;
-        let rules = Rules { human: service.options.human, branches: Branches::Inside, is_branch: false };
-        let opening =
-            Opening { description: Some(task.to_owned()), rules, ..Opening::of(definition.workflow.id().clone()) };
-        let (run, changes) = super::init::opened(definition, &opening)?;
-        let event = Event { at: service.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
-        let id = service.create(definition, &run, Record { seq: 1, event, changes }).await?;
-        Ok(Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) })
     }
 
     /// Whether only a person may get past a rule.
@@ -312,24 +269,19 @@ impl Flow<'_> {
         }
     }
 
-    /// The task that is under way.
-    ///
-    /// # Errors
-    /// What is noted of it cannot be read.
-    pub fn active(&self) -> Result<Option<Active>, ServiceError> {
-        active::read(self.service.project())
-    }
-
-    fn needed(&self) -> Result<Active, ServiceError> {
-        self.active()?.ok_or_else(|| {
-            ServiceError::refused("no_task", "no task is under way", "begin one with `portolan flow start <task>`")
-        })
+    async fn needed(&self, caller: &Caller) -> Result<(Active, Held), ServiceError> {
+        let message = match self.taken(caller).await? {
+            Taken::Here(active, held) => return Ok((active, held)),
+            Taken::Nothing => "no task is under way".to_owned(),
+            Taken::Ended(active) => format!("no task is under way: `{}` is over", active.task),
+        };
+        Err(ServiceError::refused("no_task", message, "begin one with `portolan flow start <task>`"))
     }
 
     async fn held(&self, run: &RunId) -> Result<Held, ServiceError> {
         match self.service.hold(&Address::Stored(run.clone())).await {
             Err(error) if error.code == "unknown_run" => {
-                let active = self.active()?.filter(|active| active.run == *run);
+                let active = active::read(self.service.project())?.filter(|active| active.run == *run);
                 Err(active.map_or(error, |active| active::without_run(self.service.project(), &active)))
             }
             held => held,
@@ -402,18 +354,22 @@ impl Flow<'_> {
             return Ok(());
         }
         let Carrier::Stored(id) = &held.carrier else { return Ok(()) };
-        let turn = self.turn().await?;
-        if self.active()?.is_some_and(|active| active.run == *id) {
-            active::forget(self.service.project())?;
-        }
-        drop(turn);
-        Ok(())
+        self.clear_of(id).await
     }
 }
 
 /// Refuses to go back from where there is no way back.
 fn goes_back(held: &Held) -> Result<(), ServiceError> {
-    let Place::Ready { node } = &held.run.root.place else { return Ok(()) };
+    let node = match &held.run.root.place {
+        Place::Ready { node } => node,
+        // Whoever performs them may be at it, or may have been killed: nobody can tell which.
+        Place::Checking { node, .. } => {
+            let message = format!("the checks of `{node}` are under way, or were cut off");
+            let help = "`portolan flow tick` performs them anew and says what they come to";
+            return Err(ServiceError::refused("checking", message, help));
+        }
+        _ => return Ok(()),
+    };
     let flow = held.definition.workflow.root();
     let goes = |id: &NodeId| flow.step(id).node.phase.as_ref().is_some_and(|phase| phase.back.is_some());
     if goes(node) {
@@ -481,34 +437,6 @@ fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>,
     Tick { advanced: failing.is_empty() && advanced, from: from.to_owned(), to, reason, failing }
 }
 
-/// The phases that are left at once when a task begins at `at`: none of them has a check.
-fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeId>, ServiceError> {
-    let flow = workflow.root();
-    let phases: Vec<&NodeId> =
-        flow.steps.iter().filter(|(_, step)| step.node.phase.is_some()).map(|(id, _)| id).collect();
-    if !log::has_phases(workflow) {
-        let message = format!("`{name}` has no phases");
-        let help = format!("name a workflow of phases, such as `{DEFAULT_WORKFLOW}`");
-        return Err(ServiceError::refused("no_phases", message, help));
-    }
-    let Some(at) = at else { return Ok(Vec::new()) };
-    let names: Vec<&str> = phases.iter().map(|id| id.as_str()).collect();
-    if !names.contains(&at) {
-        let near = closest(at, names.iter().copied());
-        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-        let message = format!("`{}` is no phase of `{name}`", clip(at));
-        return Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))));
-    }
-    let left: Vec<NodeId> = phases.into_iter().take_while(|id| id.as_str() != at).cloned().collect();
-    match workflow.passed_over(&NodeId::from(at)) {
-        None => Ok(left),
-        Some(id) => {
-            let message = format!("`{at}` cannot be begun at: `{id}`, which comes before it, has checks");
-            Err(ServiceError::refused("skips_checks", message, format!("begin at `{id}` or before it")))
-        }
-    }
-}
-
 fn is_task(task: &str) -> Result<(), ServiceError> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let begins = task.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
@@ -543,16 +471,5 @@ fn said(reason: &str) -> Result<String, ServiceError> {
             Err(ServiceError::refused("too_large", message, "say it shorter"))
         }
         reason => Ok(reason.to_owned()),
-    }
-}
-
-fn not_stored() -> ServiceError {
-    ServiceError::failed("not_stored", "a task needs a run that is kept in the store", "leave `--stateless` out")
-}
-
-fn failed(refused: Refused) -> ServiceError {
-    match refused {
-        Refused::Failed(error) => error,
-        Refused::Conflict => too_busy(),
     }
 }

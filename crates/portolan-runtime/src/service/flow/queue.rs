@@ -37,8 +37,7 @@ impl Flow<'_> {
     /// # Errors
     /// What is noted of the task cannot be read.
     pub async fn brief(&self) -> Result<Option<Brief>, ServiceError> {
-        let Some(active) = self.active()? else { return Ok(None) };
-        let held = self.held(&active.run).await?;
+        let Some((active, held)) = self.seen().await? else { return Ok(None) };
         let is_over = held.run.is_over();
         let step = held.definition.workflow.root().step(held.run.root.place.node());
         let prompt = step.node.brief.instructions.clone().filter(|_| !is_over);
@@ -52,7 +51,7 @@ impl Flow<'_> {
     /// What is noted of the task cannot be read or written.
     pub async fn set_aside(&self, _caller: &Caller) -> Result<Option<Active>, ServiceError> {
         let turn = self.turn().await?;
-        let active = self.active()?;
+        let active = self.clear(&turn).await?;
         if active.is_some() {
             active::forget(self.service.project())?;
         }
@@ -67,7 +66,7 @@ impl Flow<'_> {
     pub async fn take_up(&self, wanted: &Active, _caller: &Caller) -> Result<(), ServiceError> {
         self.held(&wanted.run).await?;
         let turn = self.turn().await?;
-        if let Some(active) = self.active()?.filter(|active| active.run != wanted.run) {
+        if let Some(active) = self.clear(&turn).await?.filter(|active| active.run != wanted.run) {
             let message = format!("the task `{}` is under way", active.task);
             return Err(ServiceError::refused("task_under_way", message, "set it aside first"));
         }

@@ -18,8 +18,8 @@ impl Flow<'_> {
     /// # Errors
     /// The task, the store or the log cannot be read.
     pub async fn strays(&self) -> Result<Option<String>, ServiceError> {
-        match self.active()? {
-            Some(active) => self.strays_of(&active.run).await,
+        match self.seen().await? {
+            Some((active, _)) => self.strays_of(&active.run).await,
             None => Ok(None),
         }
     }

@@ -1,0 +1,128 @@
+//! The task that is noted is taken up, by whoever comes next. What a process that was killed has not finished is finished
+//! here, and nowhere else: a task that never began is none, one whose run is over is no longer the project's, and one whose
+//! run was kept and not begun begins.
+
+use std::fs::File;
+
+use portolan_core::run::{EventKind, Place};
+
+use super::active::{self, Active, Stage};
+use super::{Flow, MAX_CONFLICTS, too_busy};
+use crate::carrier::Address;
+use crate::service::hold::{Held, Refused};
+use crate::service::{Caller, ServiceError};
+use crate::store::RunId;
+
+/// What a project's note leads to.
+pub(super) enum Noted {
+    /// There is no note.
+    Nothing,
+    /// A task that never began.
+    Unborn,
+    /// A task that is under way.
+    Here(Active, Held),
+    /// A task whose run is over.
+    Over(Active, Held),
+}
+
+/// What somebody who moves the task finds.
+pub(super) enum Taken {
+    /// No task is under way.
+    Nothing,
+    /// This one was over, and is not the project's any more.
+    Ended(Active),
+    /// The task.
+    Here(Active, Held),
+}
+
+impl Flow<'_> {
+    /// What the note leads to. Nothing is written.
+    pub(super) async fn noted(&self) -> Result<Noted, ServiceError> {
+        let Some(active) = active::read(self.service.project())? else { return Ok(Noted::Nothing) };
+        match self.service.hold(&Address::Stored(active.run.clone())).await {
+            Ok(held) if held.run.is_over() => Ok(Noted::Over(active, held)),
+            Ok(held) => Ok(Noted::Here(active, held)),
+            Err(error) if error.code != "unknown_run" => Err(error),
+            Err(_) if active.stage == Stage::Begins => Ok(Noted::Unborn),
+            Err(_) => Err(active::without_run(self.service.project(), &active)),
+        }
+    }
+
+    /// The task that is under way, for who only looks.
+    pub(super) async fn seen(&self) -> Result<Option<(Active, Held)>, ServiceError> {
+        match self.noted().await? {
+            Noted::Here(active, held) => Ok(Some((active, held))),
+            Noted::Nothing | Noted::Unborn | Noted::Over(..) => Ok(None),
+        }
+    }
+
+    /// The task that is under way.
+    ///
+    /// # Errors
+    /// What is noted of it cannot be read, or its run is not there.
+    pub async fn active(&self) -> Result<Option<Active>, ServiceError> {
+        Ok(self.seen().await?.map(|(active, _)| active))
+    }
+
+    /// The task, for who moves it or wants to begin another one.
+    pub(super) async fn taken(&self, caller: &Caller) -> Result<Taken, ServiceError> {
+        let mut ended = None;
+        for _ in 0..MAX_CONFLICTS {
+            match self.noted().await? {
+                Noted::Nothing => return Ok(ended.map_or(Taken::Nothing, Taken::Ended)),
+                Noted::Unborn => {
+                    self.clear(&self.turn().await?).await?;
+                }
+                Noted::Over(active, _) => {
+                    self.clear(&self.turn().await?).await?;
+                    ended = Some(active);
+                }
+                Noted::Here(active, mut held) => match self.begun(&active, &mut held, caller).await {
+                    Ok(()) => return Ok(Taken::Here(active, held)),
+                    Err(Refused::Conflict) => {}
+                    Err(Refused::Failed(error)) => return Err(error),
+                },
+            }
+        }
+        Err(too_busy())
+    }
+
+    /// Has a task begin whose beginning was cut short.
+    async fn begun(&self, active: &Active, held: &mut Held, caller: &Caller) -> Result<(), Refused> {
+        let start = &held.definition.workflow.root().start;
+        if matches!(&held.run.root.place, Place::Ready { node } if node == start) {
+            self.service.step(held, EventKind::Begun { revision: None }, caller).await?;
+        }
+        if active.stage == Stage::Begins {
+            let turn = self.turn().await.map_err(Refused::Failed)?;
+            // Whoever began it may have gone on meanwhile, or another task may have come.
+            if active::read(self.service.project()).map_err(Refused::Failed)?.as_ref() == Some(active) {
+                self.under_way_from_now(held).map_err(Refused::Failed)?;
+            }
+            drop(turn);
+        }
+        Ok(())
+    }
+
+    /// Takes the note away of a task that never began, or whose run is over; the task that is under way otherwise. The log
+    /// is complete before: nobody comes back to a run that is over.
+    pub(super) async fn clear(&self, _turn: &File) -> Result<Option<Active>, ServiceError> {
+        match self.noted().await? {
+            Noted::Nothing => return Ok(None),
+            Noted::Here(active, _) => return Ok(Some(active)),
+            Noted::Unborn => {}
+            Noted::Over(active, held) => self.service.log_missing(&held, &active.run).await?,
+        }
+        active::forget(self.service.project())?;
+        Ok(None)
+    }
+
+    /// The same, where it is of this run.
+    pub(super) async fn clear_of(&self, run: &RunId) -> Result<(), ServiceError> {
+        let turn = self.turn().await?;
+        if active::read(self.service.project())?.is_some_and(|active| active.run == *run) {
+            self.clear(&turn).await?;
+        }
+        Ok(())
+    }
+}
