@@ -125,7 +125,10 @@ impl Service {
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.hold(address).await?;
             match self.time_out(&mut held).await {
-                Ok(()) => return Ok(held),
+                Ok(()) => {
+                    self.log_end(&held).await;
+                    return Ok(held);
+                }
                 Err(Refused::Conflict) => {}
                 Err(Refused::Failed(error)) => return Err(error),
             }
@@ -137,7 +140,10 @@ impl Service {
     pub(super) async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
         let held = self.peek(address).await?;
         match self.overdue(&held) {
-            None => Ok(held),
+            None => {
+                self.log_end(&held).await;
+                Ok(held)
+            }
             Some(_) => self.hold_in_time(address).await,
         }
     }

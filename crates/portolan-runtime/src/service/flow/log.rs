@@ -120,6 +120,14 @@ impl Service {
         Ok(self.write_missing(&entries, id, first.event.at)?)
     }
 
+    /// Completes the log of a run that is over, as far as it can be written: nobody moves the run any more who would.
+    pub(in crate::service) async fn log_end(&self, held: &Held) {
+        if let (Some(id), true) = (on_record(held), held.run.is_over()) {
+            // Whoever only looks is not kept from it; the next one tries again.
+            let _unwritten = self.log_missing(held, id).await;
+        }
+    }
+
     /// Writes what a process that died has not.
     pub(super) async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
         let first = self.store().records(id, 0, 1).await.map_err(store_error)?;

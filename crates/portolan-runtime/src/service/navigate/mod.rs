@@ -249,6 +249,7 @@ impl Service {
             self.step(held, EventKind::Begun { revision: None }, caller).await?;
         }
         self.time_out(held).await?;
+        self.log_end(held).await;
         self.go_on(held).await.map_err(Refused::Failed)
     }
 
