@@ -1,13 +1,13 @@
 //! Which task is the project's: a note in `.portolan/flow.json`.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Flow, ServiceError};
-use crate::carrier::task_file::{NoTurn, WAIT, turn};
+use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
 use crate::project_folder;
 use crate::service::hold::{Carrier, Held};
 use crate::store::RunId;
@@ -120,17 +120,10 @@ impl Flow<'_> {
     pub(super) fn note_down(&self, active: &Active) -> Result<(), ServiceError> {
         let path = place(self.service.project());
         let text = serde_json::to_vec_pretty(active).expect("texts are JSON");
-        replace(&path, &text).map_err(|error| unwritable(&path, &error))
+        // The caller has the folder's turn: what a crash leaves behind is gone after the next write.
+        let written = exchange(&folder(self.service.project()), &path, &text, None, Durability::Fsync);
+        written.map(|_| ()).map_err(|error| unwritable(&path, &error))
     }
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
 }
 
 fn folder(project: &Path) -> PathBuf {

@@ -271,7 +271,7 @@ impl Flow<'_> {
 
     async fn needed(&self, caller: &Caller) -> Result<(Active, Held), ServiceError> {
         let message = match self.taken(caller).await? {
-            Taken::Here(active, held) => return Ok((active, held)),
+            Taken::Here(active, held) => return Ok((active, *held)),
             Taken::Nothing => "no task is under way".to_owned(),
             Taken::Ended(active) => format!("no task is under way: `{}` is over", active.task),
         };

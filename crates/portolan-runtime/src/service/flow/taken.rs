@@ -32,7 +32,7 @@ pub(super) enum Taken {
     /// This one was over, and is not the project's any more.
     Ended(Active),
     /// The task.
-    Here(Active, Held),
+    Here(Active, Box<Held>),
 }
 
 impl Flow<'_> {
@@ -78,7 +78,7 @@ impl Flow<'_> {
                     ended = Some(active);
                 }
                 Noted::Here(active, mut held) => match self.begun(&active, &mut held, caller).await {
-                    Ok(()) => return Ok(Taken::Here(active, held)),
+                    Ok(()) => return Ok(Taken::Here(active, Box::new(held))),
                     Err(Refused::Conflict) => {}
                     Err(Refused::Failed(error)) => return Err(error),
                 },
