@@ -11,6 +11,9 @@ use similar::TextDiff;
 use super::git::chained;
 use super::record::{PLACE, Record};
 
+/// What is written before it takes its place. It has one name in each folder, so that nothing piles up.
+const TORN: &str = ".portolan-install.tmp";
+
 /// The largest configuration file that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -21,6 +24,8 @@ pub(super) enum Chain {
     Aside,
     /// It is put back.
     Back,
+    /// It stands in its place, and goes from beside it.
+    Once,
 }
 
 /// One file before and after.
@@ -56,7 +61,8 @@ impl Step {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.before == self.after && (!self.executable || is_executable(&self.path))
+        let is_left = self.after.is_some() || !self.folders.iter().any(|folder| folder.exists());
+        self.before == self.after && (!self.executable || is_executable(&self.path)) && is_left && self.chain.is_none()
     }
 
     pub(super) fn diff(&self) -> String {
@@ -69,6 +75,7 @@ impl Step {
         };
         let moved = match self.chain {
             Some(Chain::Aside) => format!("{shown} becomes {}\n", chained(&self.shown).display()),
+            Some(Chain::Once) => format!("{} goes\n", chained(&self.shown).display()),
             Some(Chain::Back) => format!("{} becomes {shown} again\n", chained(&self.shown).display()),
             None => String::new(),
         };
@@ -78,19 +85,24 @@ impl Step {
         format!("{moved}{unified}")
     }
 
+    /// Removes what a process that was killed has left beside the file.
+    pub(super) fn forget_torn(&self) {
+        forget_torn(&self.path);
+    }
+
     pub(super) fn perform(&self) -> anyhow::Result<()> {
         if self.chain == Some(Chain::Aside) {
-            fs::rename(&self.path, chained(&self.path))?;
+            keep_aside(&self.path)?;
         }
-        match &self.after {
-            Some(text) => write(&self.path, text, self.executable)?,
-            None => match fs::remove_file(&self.path) {
+        match (&self.after, self.chain) {
+            (_, Some(Chain::Once)) => fs::remove_file(chained(&self.path))?,
+            (Some(text), _) => write(&self.path, text, self.executable)?,
+            // In one move: whoever commits meanwhile is held by ours or by the earlier one.
+            (None, Some(Chain::Back)) => fs::rename(chained(&self.path), &self.path)?,
+            (None, _) => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             },
-        }
-        if self.chain == Some(Chain::Back) {
-            fs::rename(chained(&self.path), &self.path)?;
         }
         if self.after.is_none() {
             for folder in self.folders.iter().rev() {
@@ -132,16 +144,39 @@ pub(super) fn missing_folders(project: &Path, path: &Path) -> Vec<PathBuf> {
     missing
 }
 
+/// Keeps a hook beside itself, where it stays until ours takes its place.
+fn keep_aside(path: &Path) -> std::io::Result<()> {
+    let aside = chained(path);
+    if aside.exists() {
+        return Ok(());
+    }
+    // A file that cannot have two names is moved.
+    fs::hard_link(path, &aside).or_else(|_| fs::rename(path, &aside))
+}
+
 /// A file is there as a whole, or as it was.
 pub(super) fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
     let folder = path.parent().context("it has no folder")?;
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    permit(path, file.path(), executable)?;
-    file.persist(path)?;
+    forget_torn(path);
+    let torn = folder.join(TORN);
+    let filled = fill(path, &torn, text, executable).and_then(|()| fs::rename(&torn, path));
+    filled.inspect_err(|_| forget_torn(path))?;
     Ok(())
+}
+
+fn fill(path: &Path, torn: &Path, text: &str, executable: bool) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(torn)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    permit(path, torn, executable)
+}
+
+/// Removes what a process that was killed has left of the file that it wrote beside this one.
+fn forget_torn(path: &Path) {
+    if let Some(folder) = path.parent() {
+        let _none = fs::remove_file(folder.join(TORN));
+    }
 }
 
 /// The permissions of the file that is replaced, or those of a new one.
@@ -173,6 +208,7 @@ pub(super) fn is_executable(path: &Path) -> bool {
 pub(super) fn keep_record(project: &Path, record: &Record) -> anyhow::Result<()> {
     let path = project.join(PLACE);
     if record.files.is_empty() {
+        forget_torn(&path);
         if path.exists() {
             fs::remove_file(&path)?;
         }

@@ -147,6 +147,7 @@ impl Plan {
         if self.direction == Direction::Install {
             keep()?;
         }
+        self.steps.iter().for_each(Step::forget_torn);
         for step in self.steps.iter().filter(|step| !step.is_empty()) {
             step.perform().with_context(|| format!("`{}` cannot be changed", step.shown.display()))?;
         }
@@ -282,8 +283,12 @@ impl Plan {
         let ours = current.as_ref().is_some_and(|text| text.contains(git::MARK));
         let chained = git::chained(path).exists();
         if direction == Direction::Uninstall {
-            if ours {
-                let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
+            let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
+            // Whoever was killed may have moved the earlier hook away, and put nothing in its place.
+            let is_away = current.is_none() && known.is_some();
+            if is_kept_twice(path, current.as_deref()) {
+                self.steps.push(Step::new(&self.project, path, current.clone(), current).chaining(Chain::Once));
+            } else if ours || is_away {
                 let step = Step::new(&self.project, path, current, None).leaving(folders);
                 self.steps.push(if chained { step.chaining(Chain::Back) } else { step });
             }
@@ -291,7 +296,7 @@ impl Plan {
             return Ok(());
         }
         ensure!(
-            current.is_none() || ours || !chained,
+            current.is_none() || ours || !chained || is_kept_twice(path, current.as_deref()),
             "another hook was put in its place, and the earlier one is kept as `{}`: delete one of the two",
             git::chained(path).display()
         );
@@ -313,6 +318,11 @@ impl Plan {
         self.settle("git", path, Some(installed));
         Ok(())
     }
+}
+
+/// Whether the hook that is kept aside still stands in its own place, too: whoever put ours there was killed before.
+fn is_kept_twice(path: &Path, current: Option<&str>) -> bool {
+    current.is_some() && files::read(&git::chained(path)).is_ok_and(|aside| aside.as_deref() == current)
 }
 
 /// A file as it would be without what portolan put in; nothing where there would be no file.
