@@ -1,8 +1,12 @@
 //! The task of a project.
 
-use serde_json::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use crate::stage::{Stage, killed, line};
+use serde_json::{Value, json};
+
+use crate::stage::{Death, Stage, killed, line};
+use crate::wire::Wire;
 
 /// Phases whose checks look at files.
 const SMALL: &str = "
@@ -290,5 +294,36 @@ fn abort() {
         stage.does("flow start another --workflow small");
         stage.is_sound();
         found.to_owned()
+    });
+}
+
+/// The task is led by an agent that navigates, to its end: nothing but the note says that it is the project's.
+#[test]
+fn navigated() {
+    const SERVE: [&str; 2] = ["--toolset", "navigate"];
+    let told: Rc<RefCell<Option<Value>>> = Rc::default();
+    let says = told.clone();
+    let act = move |stage: &Stage, death| {
+        let run = state(stage)["runId"].clone();
+        let now = Wire::to(stage, &SERVE, Death::Never)
+            .done("get_position", &json!({ "workflow_id": "small", "state": run }));
+        let action = &now["availableActions"]["required"][0];
+        let mut arguments = action["arguments"].clone();
+        for hole in action["fill"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            arguments[hole] = json!("as it was asked for");
+        }
+        let tool = action["tool"].as_str().expect("a tool");
+        *says.borrow_mut() = Wire::to(stage, &SERVE, death).call(tool, &arguments);
+    };
+    killed("complete_step of the last phase", at_its_end, act, |stage| {
+        let is_over = state(stage)["taskId"].is_null();
+        assert!(is_over || told.borrow().is_none(), "what was acknowledged has happened");
+        let said = stage.says("flow tick");
+        assert_eq!(said.is_done(), !is_over, "{said:?}");
+        let ends = stage.log().iter().filter(|line| line.starts_with("task.completed")).count();
+        assert_eq!(ends, 1, "{:#?}", stage.log());
+        stage.does("flow start u --workflow small");
+        stage.is_sound();
+        if is_over { "over" } else { "at `test`" }.to_owned()
     });
 }

@@ -80,10 +80,16 @@ static int at(const char *what, const char *path, int may_be_torn) {
     return 0;
 }
 
+/* What it answers with, wherever it has moved its output to. */
+static int is_pipe(int fd) {
+    struct stat about;
+    return fd != 2 && fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
 static int at_fd(int fd, const char *what, size_t size) {
     char path[PATH_MAX];
     if (!armed) return 0;
-    if (fd == 1) return at("say", "-", 0);
+    if (fd == 1 || is_pipe(fd)) return at("say", "-", 0);
     return path_of(fd, path) ? at(what, path, size > 1) : 0;
 }
 
