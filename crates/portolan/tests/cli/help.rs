@@ -40,9 +40,10 @@ fn the_examples_of_help_work() {
             continue;
         };
         // These have tests of their own: the demo, a server that waits for its client, and what needs a run that was
-        // interrupted, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
-        const OWN: [&str; 9] = [
+        // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
+        const OWN: [&str; 10] = [
             "runs resume",
+            "runs migrate",
             "merge-gate",
             "flow back",
             "flow override",
