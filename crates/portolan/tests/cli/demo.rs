@@ -13,7 +13,7 @@ fn the_agent_is_led_to_the_end_and_refused_where_it_cheats() {
     assert_eq!(cheats, 5, "{said}");
     assert!(said.matches("refused").count() >= cheats, "{said}");
     for part in [
-        "refused (needs_person): beginning at `publish`",
+        "refused (needs_person): a run that begins at `publish`",
         "refused: `plan-exists` did not hold",
         "refused (stale)",
         "refused: `tests` did not hold",
