@@ -191,7 +191,7 @@ pub enum Kind {
     Compute(Expr),
     /// Chooses a way: the first edge whose guard holds.
     Switch,
-    /// Where an activity begins. One that is passed over is left as [`SKIPPED`](crate::value::SKIPPED).
+    /// Where an activity begins. One that is passed over is left as [`SKIPPED`].
     Activity,
     /// Has nodes walked again and again.
     Loop(Box<Loop>),
