@@ -118,6 +118,10 @@ impl Condition {
         self.0.truth.existing()
     }
 
+    pub(super) fn truth(&self) -> &Truth {
+        &self.0.truth
+    }
+
     fn joined(parts: Vec<Condition>, join: fn(Vec<Truth>) -> Truth) -> Result<Condition, ParseFault> {
         let nesting = parts.iter().map(|part| part.0.nesting + 1).max().unwrap_or(0);
         Condition::of(join(parts.into_iter().map(|part| Arc::unwrap_or_clone(part.0).truth).collect()), nesting)

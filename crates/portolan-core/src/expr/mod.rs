@@ -10,6 +10,7 @@ mod jsonata;
 mod logic;
 mod outputs;
 mod python;
+mod satisfy;
 mod scope;
 mod truth;
 mod when;
@@ -27,6 +28,7 @@ pub use jsonata::{
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
 pub use python::{PYTHON_NAMES, Python};
+pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;
 pub use truth::Comparison;
 pub use when::When;

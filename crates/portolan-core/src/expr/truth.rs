@@ -57,21 +57,46 @@ pub(super) enum Numbers {
 
 impl Truth {
     pub(super) fn holds(&self, scope: &Scope<'_>, numbers: Numbers) -> bool {
+        self.holds_where(&|path: &[String]| at(path, scope), numbers)
+    }
+
+    /// Whether it holds where `value` says what stands under each path.
+    pub(super) fn holds_where<'v>(&'v self, value: &impl Fn(&[String]) -> Option<&'v Value>, numbers: Numbers) -> bool {
         match self {
-            Truth::All(parts) => parts.iter().all(|part| part.holds(scope, numbers)),
-            Truth::Any(parts) => parts.iter().any(|part| part.holds(scope, numbers)),
-            Truth::Not(inner) => !inner.holds(scope, numbers),
-            Truth::Is(side) => side.value(scope).is_some_and(is_true),
-            Truth::Exists(path) => at(path, scope).is_some_and(|value| !value.is_null()),
-            Truth::Compare(left, comparison, right) => comparison.holds(left.value(scope), right.value(scope), numbers),
+            Truth::All(parts) => parts.iter().all(|part| part.holds_where(value, numbers)),
+            Truth::Any(parts) => parts.iter().any(|part| part.holds_where(value, numbers)),
+            Truth::Not(inner) => !inner.holds_where(value, numbers),
+            Truth::Is(side) => side.value(value).is_some_and(is_true),
+            Truth::Exists(path) => value(path).is_some_and(|value| !value.is_null()),
+            Truth::Compare(left, comparison, right) => comparison.holds(left.value(value), right.value(value), numbers),
+        }
+    }
+
+    /// The parts that have no parts themselves, each as often as it stands there.
+    pub(super) fn leaves(&self) -> Vec<&Truth> {
+        match self {
+            Truth::All(parts) | Truth::Any(parts) => parts.iter().flat_map(Truth::leaves).collect(),
+            Truth::Not(inner) => inner.leaves(),
+            Truth::Is(_) | Truth::Exists(_) | Truth::Compare(..) => vec![self],
+        }
+    }
+
+    /// The path that a leaf reads; nothing for one that reads none, and for what is no leaf.
+    pub(super) fn path(&self) -> Option<&[String]> {
+        match self {
+            Truth::Exists(path)
+            | Truth::Is(Side::Path(path))
+            | Truth::Compare(Side::Path(path), ..)
+            | Truth::Compare(_, _, Side::Path(path)) => Some(path),
+            _ => None,
         }
     }
 
     /// The names that it asks of the scope, in alphabetical order.
     pub(super) fn names(&self) -> Vec<&str> {
-        let mut names = BTreeSet::new();
-        self.look(&mut names);
-        names.into_iter().collect()
+        let paths = self.leaves().into_iter().filter_map(Truth::path);
+        let first = paths.filter_map(|path| path.first().map(String::as_str));
+        first.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The names of which it only asks whether they are there.
@@ -81,23 +106,6 @@ impl Truth {
             Truth::Not(inner) => inner.existing(),
             Truth::Exists(segments) if segments.len() == 1 => segments.iter().map(String::as_str).collect(),
             _ => Vec::new(),
-        }
-    }
-
-    fn look<'t>(&'t self, names: &mut BTreeSet<&'t str>) {
-        let mut path = |path: &'t [String]| names.extend(path.first().map(String::as_str));
-        match self {
-            Truth::All(parts) | Truth::Any(parts) => parts.iter().for_each(|part| part.look(names)),
-            Truth::Not(inner) => inner.look(names),
-            Truth::Exists(segments) | Truth::Is(Side::Path(segments)) => path(segments),
-            Truth::Is(Side::Literal(_)) => {}
-            Truth::Compare(left, _, right) => {
-                for side in [left, right] {
-                    if let Side::Path(segments) = side {
-                        path(segments);
-                    }
-                }
-            }
         }
     }
 
@@ -130,10 +138,10 @@ impl fmt::Display for Truth {
 }
 
 impl Side {
-    fn value<'v>(&'v self, scope: &Scope<'v>) -> Option<&'v Value> {
+    fn value<'v>(&'v self, value: &impl Fn(&[String]) -> Option<&'v Value>) -> Option<&'v Value> {
         match self {
             Side::Literal(value) => Some(value),
-            Side::Path(path) => at(path, scope),
+            Side::Path(path) => value(path),
         }
     }
 }
@@ -166,7 +174,7 @@ fn at<'v>(path: &[String], scope: &Scope<'v>) -> Option<&'v Value> {
 
 impl Comparison {
     /// Whether it says which of two numbers is larger.
-    pub(super) fn is_relation(self) -> bool {
+    pub(crate) fn is_relation(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::Unequal)
     }
 

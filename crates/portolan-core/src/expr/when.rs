@@ -73,6 +73,10 @@ impl When {
     pub fn names(&self) -> Vec<&str> {
         self.0.truth.names()
     }
+
+    pub(super) fn truth(&self) -> &Truth {
+        &self.0.truth
+    }
 }
 
 impl PartialEq for When {

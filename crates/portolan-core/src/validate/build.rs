@@ -187,7 +187,11 @@ fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
         if matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. }) {
             continue;
         }
-        let mut missing = map.node(&step.node.id).map(|node| map.outcomes(node)).unwrap_or_default();
+        let node = map.node(&step.node.id);
+        if node.is_some_and(|node| map.is_total(node, false)) {
+            continue;
+        }
+        let mut missing = node.map(|node| map.outcomes(node)).unwrap_or_default();
         missing.retain(|outcome| map.edge_on(&step.node.id, outcome.as_str()).is_none());
         if missing.is_empty() && step.exits.on.is_empty() {
             missing.push(Outcome::passed());

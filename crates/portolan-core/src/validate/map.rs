@@ -1,15 +1,21 @@
 //! A graph with its indexes: what every rule asks of it, without searching.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
+use super::known::Known;
+use crate::expr::{Expr, never};
 use crate::graph::{Edge, Graph, Kind, Node, Trigger};
+use crate::source::Spanned;
 use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
 
 pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
     places: IndexMap<&'g str, Place<'g>>,
+    known: OnceCell<Known<'g>>,
 }
 
 /// A node and the edges that leave it.
@@ -36,7 +42,12 @@ impl<'g> Map<'g> {
                 place.add(edge, target);
             }
         }
-        Map { graph, places }
+        Map { graph, places, known: OnceCell::new() }
+    }
+
+    /// What is known of the variables; found out when a rule asks first.
+    pub(crate) fn known(&self) -> &Known<'g> {
+        self.known.get_or_init(|| Known::of(self))
     }
 
     fn place(&self, id: &NodeId) -> Option<&Place<'g>> {
@@ -103,6 +114,26 @@ impl<'g> Map<'g> {
                 passed_first(ways.iter())
             }
         }
+    }
+
+    /// Whether one of the conditions of a switch always holds, so that it needs no default; `valued` supposes that what
+    /// they read has a value.
+    pub(crate) fn is_total(&self, node: &Node, valued: bool) -> bool {
+        let guards = self.guards(&node.id).into_iter().map(|(guard, _)| &guard.value);
+        let guards: Vec<&Expr> = guards.collect();
+        let can_be = |path: &[String], value: Option<&Value>| {
+            (value.is_some() || !valued) && self.known().can_be(&node.id, path, value)
+        };
+        node.kind == Kind::Switch && never(&[], &guards, &can_be)
+    }
+
+    /// The conditions on the ways out of a node, in order.
+    pub(crate) fn guards(&self, id: &NodeId) -> Vec<(&'g Spanned<Expr>, &'g Edge)> {
+        let guards = self.leaving(id).iter().filter_map(|edge| match &edge.on {
+            Trigger::When(guard) => Some((guard, *edge)),
+            Trigger::Outcome(_) | Trigger::Done => None,
+        });
+        guards.collect()
     }
 
     /// The edge that an outcome other than `failed` takes: the first that names it; for `passed`, also one that names none.

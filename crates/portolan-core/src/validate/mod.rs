@@ -5,6 +5,7 @@
 
 mod build;
 mod circles;
+mod known;
 mod map;
 mod rules;
 mod servers;

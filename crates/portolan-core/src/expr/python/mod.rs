@@ -7,6 +7,7 @@
 mod atom;
 mod call;
 mod compare;
+mod decided;
 mod eval;
 mod functions;
 mod literal;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::jsonata::MAX_EXPRESSION_BYTES;
+use super::truth::Truth;
 use super::{EvalFault, ParseFault, Scope};
 use eval::Evaluation;
 use tree::Node;
@@ -109,6 +111,14 @@ impl Python {
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
         let value = Evaluation::over(scope).value(&self.0.tree).map(|value| value.truth());
         value.map_err(|raise| raise.fault(&self.0.text))
+    }
+
+    /// The comparisons that it comes to; nothing where it goes by more than comparisons with single values.
+    ///
+    /// What is compared is a path of one name, the part of the text in Python's own spelling. Whatever makes the expression
+    /// true makes the comparisons true; not the other way round, where Python raises an exception.
+    pub(super) fn truth(&self) -> Option<Truth> {
+        decided::truth(&self.0.tree)
     }
 
     /// Whether it may compute for long whatever it is given: it has a `for`, or a range.

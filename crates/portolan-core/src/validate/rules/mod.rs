@@ -1,6 +1,7 @@
 //! The table of rules. Adding one is a file and a line here; `docs/diagnostics.md` is generated from it.
 
 mod branches;
+mod conditions;
 pub(super) mod depth;
 mod edges;
 mod ends;
@@ -44,6 +45,7 @@ pub const RULES: &[Rule] = &[
     retries::RULE,
     reach::RULE,
     reads::RULE,
+    conditions::RULE,
 ];
 
 /// Every code that a definition can be reported with, in alphabetical order.

@@ -48,6 +48,9 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 
 fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     let outcomes = map.outcomes(node);
+    if map.is_total(node, false) {
+        return;
+    }
     if outcomes.is_empty() && map.loose(&node.id).is_empty() {
         let (what, help) = match node.kind {
             Kind::Checkpoint { .. } => ("asks a person who can only answer `failed`", "add an edge for another answer"),
@@ -62,7 +65,12 @@ fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     for outcome in outcomes.iter().filter(|outcome| !served(outcome)) {
         if let (Kind::Switch, Some(activity)) = (&node.kind, activity(map, node)) {
             let what = format!("it may be that none of the ways out of `{activity}` is open: none is the default");
-            let help = "add a transition without a condition, or mark one with `isDefault: true`";
+            let help = match map.is_total(node, true) {
+                true => {
+                    "what the conditions read may have no value yet: give it a `default`, or mark a way with `isDefault: true`"
+                }
+                false => "add a transition without a condition, or mark one with `isDefault: true`",
+            };
             let fault = Diagnostic::error("no-default", what).at(node.span).help(help);
             faults.push(fault.repaired("the run ends there as blocked"));
             continue;

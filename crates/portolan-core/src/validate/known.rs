@@ -1,0 +1,110 @@
+//! What is known of the variables of a workflow: the values that they can have, and where they surely have one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map as Object, Value};
+
+use super::map::Map;
+use crate::graph::{Edge, Kind, Node, Variable};
+use crate::value::{NodeId, SKIPPED};
+
+/// For how many nodes and variables together it is found out where they have a value.
+const MAX_VISITS: usize = 2_000_000;
+
+pub(super) struct Known<'g> {
+    variables: BTreeMap<&'g str, &'g Variable>,
+    /// What holds the items of a loop: values of any type.
+    items: BTreeSet<&'g str>,
+    /// The variables that have been set on every way to a node.
+    set: BTreeMap<&'g NodeId, BTreeSet<&'g str>>,
+}
+
+impl<'g> Known<'g> {
+    pub(super) fn of(map: &Map<'g>) -> Known<'g> {
+        // A function has no variables but what its expressions see, which is of any type.
+        let variables = map.graph.variables.iter().filter(|_| map.graph.program.is_none());
+        let variables = variables.map(|variable| (variable.name.value.as_str(), variable)).collect();
+        let items = map.nodes().filter_map(|node| match &node.kind {
+            Kind::Loop(looping) => looping.variable(),
+            _ => None,
+        });
+        Known { variables, items: items.collect(), set: set_before(map) }
+    }
+
+    /// Whether what stands under a path can have a value, or, with `None`, be missing, when a run is at `node`.
+    pub(super) fn can_be(&self, node: &NodeId, path: &[String], value: Option<&Value>) -> bool {
+        let Some((name, inner)) = path.split_first() else { return true };
+        let Some(variable) = self.variables.get(name.as_str()).filter(|_| !self.items.contains(name.as_str())) else {
+            return true;
+        };
+        match value {
+            None => !inner.is_empty() || !self.is_sure(node, variable),
+            // What is inside of an object may be anything; nothing is inside of anything else.
+            Some(_) if !inner.is_empty() => variable.kind.takes(&Value::Object(Object::new())),
+            Some(value) => variable.kind.takes(value),
+        }
+    }
+
+    /// The type of the variable that a name is of, as a sentence has it.
+    pub(super) fn described(&self, name: &str) -> Option<&'static str> {
+        self.variables.get(name).map(|variable| variable.kind.described())
+    }
+
+    fn is_sure(&self, node: &NodeId, variable: &Variable) -> bool {
+        let is_set = |set: &BTreeSet<&str>| set.contains(variable.name.value.as_str());
+        variable.default.is_some() || variable.required || self.set.get(node).is_some_and(is_set)
+    }
+}
+
+/// The variables that have been set on every way to each node that can be reached.
+///
+/// What an agent may report it may also leave out: only what the text itself sets counts.
+fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
+    let mut before: BTreeMap<&NodeId, BTreeSet<&str>> = BTreeMap::new();
+    let Some(start) = map.start() else { return before };
+    if map.graph.variables.is_empty() || map.ids().len().saturating_mul(map.graph.variables.len()) > MAX_VISITS {
+        return before;
+    }
+    let skipped: BTreeSet<&NodeId> = map.nodes().flat_map(skips).collect();
+    before.insert(&start.id, BTreeSet::new());
+    let mut waiting = vec![start];
+    while let Some(node) = waiting.pop() {
+        let here = before[&node.id].clone();
+        for edge in map.leaving(&node.id) {
+            let is_skipped = edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
+            if node.kind == Kind::Activity && is_skipped && !skipped.contains(&node.id) {
+                continue;
+            }
+            let Some(next) = map.node(&edge.to.value) else { continue };
+            let mut set = here.clone();
+            set.extend(sets(node, edge));
+            let known = before.get(&next.id);
+            let both = known.map_or_else(|| set.clone(), |known| known.intersection(&set).copied().collect());
+            if known.is_none_or(|known| known.len() != both.len()) {
+                before.insert(&next.id, both);
+                waiting.push(next);
+            }
+        }
+    }
+    before
+}
+
+/// The activities that an answer to a question has passed over.
+fn skips(node: &Node) -> impl Iterator<Item = &NodeId> {
+    let question = match &node.kind {
+        Kind::Checkpoint { question, .. } => question.as_deref(),
+        _ => None,
+    };
+    question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.skips)
+}
+
+/// The variables that are set when a node is left by an edge.
+fn sets<'g>(node: &'g Node, edge: &Edge) -> Vec<&'g str> {
+    let mut sets: Vec<&str> = node.sets.iter().map(|(name, _)| name.as_str()).collect();
+    if let Kind::Checkpoint { question: Some(question), .. } = &node.kind
+        && let Some(option) = edge.on.outcome().and_then(|outcome| question.choice(outcome))
+    {
+        sets.extend(option.sets.iter().map(|(name, _)| name.as_str()));
+    }
+    sets
+}
