@@ -155,6 +155,15 @@ impl Node {
         matches!(self.kind, Kind::Work { .. }) && self.seat.as_ref().is_some_and(|seat| seat.reports.is_none())
     }
 
+    /// The activities that an answer given at the node has passed over.
+    pub fn skips(&self) -> impl Iterator<Item = &NodeId> {
+        let question = match &self.kind {
+            Kind::Checkpoint { question, .. } => question.as_deref(),
+            _ => None,
+        };
+        question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.skips)
+    }
+
     /// The variables that being at the node may give values to.
     pub fn gives(&self) -> BTreeSet<&str> {
         let own = self.sets.iter().map(|(name, _)| name.as_str());

@@ -65,7 +65,7 @@ fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
     if map.graph.variables.is_empty() || map.ids().len().saturating_mul(map.graph.variables.len()) > MAX_VISITS {
         return before;
     }
-    let skipped: BTreeSet<&NodeId> = map.nodes().flat_map(skips).collect();
+    let skipped: BTreeSet<&NodeId> = map.nodes().flat_map(Node::skips).collect();
     before.insert(&start.id, BTreeSet::new());
     let mut waiting = vec![start];
     while let Some(node) = waiting.pop() {
@@ -87,15 +87,6 @@ fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
         }
     }
     before
-}
-
-/// The activities that an answer to a question has passed over.
-fn skips(node: &Node) -> impl Iterator<Item = &NodeId> {
-    let question = match &node.kind {
-        Kind::Checkpoint { question, .. } => question.as_deref(),
-        _ => None,
-    };
-    question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.skips)
 }
 
 /// The variables that are set when a node is left by an edge.

@@ -16,6 +16,7 @@ pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
     places: IndexMap<&'g str, Place<'g>>,
     known: OnceCell<Known<'g>>,
+    ending: OnceCell<BTreeSet<&'g NodeId>>,
 }
 
 /// A node and the edges that leave it.
@@ -42,7 +43,7 @@ impl<'g> Map<'g> {
                 place.add(edge, target);
             }
         }
-        Map { graph, places, known: OnceCell::new() }
+        Map { graph, places, known: OnceCell::new(), ending: OnceCell::new() }
     }
 
     /// What is known of the variables; found out when a rule asks first.
@@ -157,6 +158,30 @@ impl<'g> Map<'g> {
             next.push(&join.value);
         }
         next
+    }
+
+    /// Whether a way leads from a node to an end; where an edge leads nobody knows where, it may.
+    pub(crate) fn comes_to_an_end(&self, id: &NodeId) -> bool {
+        self.ending.get_or_init(|| self.reaching_an_end()).contains(id)
+    }
+
+    fn reaching_an_end(&self) -> BTreeSet<&'g NodeId> {
+        let mut before: BTreeMap<&NodeId, Vec<&'g NodeId>> = BTreeMap::new();
+        for node in self.nodes() {
+            for next in self.next(node) {
+                before.entry(next).or_default().push(&node.id);
+            }
+        }
+        let ends =
+            self.nodes().filter(|node| matches!(node.kind, Kind::End { .. }) || !self.loose(&node.id).is_empty());
+        let mut waiting: Vec<&NodeId> = ends.map(|node| &node.id).collect();
+        let mut ending = BTreeSet::new();
+        while let Some(id) = waiting.pop() {
+            if ending.insert(id) {
+                waiting.extend(before.get(id).into_iter().flatten());
+            }
+        }
+        ending
     }
 
     /// Everything that can be reached from `from`, itself included.

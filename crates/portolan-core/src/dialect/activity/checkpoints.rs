@@ -241,7 +241,11 @@ impl Reader<'_> {
             self.faults.push(fault.did_you_mean(&option.value, ids));
             return None;
         }
-        Some(Auto { option, after_ms: after?.value })
+        let after = after?;
+        let message = format!("{what} is answered with `{}` when nobody answers", clip(&option.value));
+        let help = "leave `autoAdvanceMs` out where the answer matters; under `--human verified`, where only a person's answer counts, it does nothing";
+        self.faults.push(Diagnostic::warning("answers-itself", message).at(after.span).help(help));
+        Some(Auto { option, after_ms: after.value })
     }
 
     /// Where among the steps something belongs that stands in a list of its own.

@@ -182,22 +182,38 @@ fn variable(field: &Field, phases: &[&syntax::Phase], places: &BTreeMap<&str, us
     }
 }
 
-/// A gate that looks at a claim needs a field in which it can be claimed.
+/// A gate that looks at a claim needs a field in which it can be claimed, by then.
 fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Faults) {
     let names: Vec<&str> = variables.iter().map(|variable| variable.name.value.as_str()).collect();
-    for (phase, check) in phases.iter().flat_map(|phase| phase.accept.iter().map(move |check| (phase, check))) {
-        let CheckBy::Gate { name } = &check.by else { continue };
-        let Some(claim) = Gate::named(name).and_then(|gate| gate.claim) else { continue };
-        if !names.contains(&claim) {
-            let message = format!("`{name}` of phase `{}` looks at `{claim}`, which is no field", phase.id.value);
-            let known = match names.as_slice() {
-                [] => String::new(),
-                names => format!(" (there are {})", list(names)),
+    for (at, phase) in phases.iter().enumerate() {
+        for check in &phase.accept {
+            let CheckBy::Gate { name } = &check.by else { continue };
+            let Some(claim) = Gate::named(name).and_then(|gate| gate.claim) else { continue };
+            let Some(field) = variables.iter().find(|variable| variable.name.value == claim) else {
+                let message = format!("`{name}` of phase `{}` looks at `{claim}`, which is no field", phase.id.value);
+                let known = match names.as_slice() {
+                    [] => String::new(),
+                    names => format!(" (there are {})", list(names)),
+                };
+                let help = format!("add it to `fields`: `{claim}: {{ type: …, until: {} }}`{known}", phase.id.value);
+                faults.push(Diagnostic::error("gate-without-claim", message).at(check.span).help(help));
+                continue;
             };
-            let help = format!("add it to `fields`: `{claim}: {{ type: …, until: {} }}`{known}", phase.id.value);
-            faults.push(Diagnostic::error("gate-without-claim", message).at(check.span).help(help));
+            if let Some(first) = given_later(field, &phases[..=at]) {
+                let (phase, message) = (&phase.id.value, format!("`{name}` of phase `{}` looks at", phase.id.value));
+                let message = format!("{message} `{claim}`, which can be given from phase `{first}` on");
+                let help = format!("let it be given earlier: `from: {phase}`, or leave `from` out");
+                faults.push(Diagnostic::error("claimed-too-late", message).at(check.span).help(help));
+            }
         }
     }
+}
+
+/// The first phase at which a field can be given a value, where it has none by the last of these phases.
+fn given_later<'v>(field: &'v Variable, phases: &[&syntax::Phase]) -> Option<&'v NodeId> {
+    let at = field.only_at.as_ref().filter(|_| field.default.is_none())?;
+    let by_then = at.iter().any(|node| phases.iter().any(|phase| phase.id.value == node.as_str()));
+    at.first().filter(|_| !by_then)
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.

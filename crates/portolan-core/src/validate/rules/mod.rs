@@ -5,12 +5,14 @@ mod conditions;
 pub(super) mod depth;
 mod edges;
 mod ends;
+mod failing;
 mod forks;
 pub(super) mod inputs;
 mod outputs;
 mod reach;
 mod reads;
 mod retries;
+mod rounds;
 mod starts;
 pub(super) mod subflows;
 
@@ -43,7 +45,9 @@ pub const RULES: &[Rule] = &[
     forks::RULE,
     branches::RULE,
     retries::RULE,
+    failing::RULE,
     reach::RULE,
+    rounds::RULE,
     reads::RULE,
     conditions::RULE,
 ];
@@ -130,6 +134,11 @@ const FORMAT_CODES: &[Code] = &[
         fix: "Add the field that the help names.",
     },
     Code {
+        code: "claimed-too-late",
+        what: "A gate of a phase looks at a field that can only be given a value in a later phase: it would never pass.",
+        fix: "Let `from` name that phase or an earlier one, or leave it out.",
+    },
+    Code {
         code: "bad-pattern",
         what: "A text in `allow` or `deny` is no pattern of tools: it is empty, or too long.",
         fix: "Write the name of a tool, with `*` for any text.",
@@ -153,6 +162,11 @@ const FORMAT_CODES: &[Code] = &[
         code: "either-or",
         what: "Two fields say the same in two spellings, so that one of them would silently not count.",
         fix: "Keep one of them.",
+    },
+    Code {
+        code: "answers-itself",
+        what: "A checkpoint takes an answer that nobody gave. Under `--human verified` it waits for a person all the same.",
+        fix: "Remove `defaultOption` and `autoAdvanceMs` where the answer matters.",
     },
     Code {
         code: "not-blocking",

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
-use crate::graph::{Graph, Node};
+use crate::graph::{EndResult, Graph, Kind, Node};
 use crate::validate::map::Map;
 use crate::validate::{Library, MAX_SUBFLOW_DEPTH};
+use crate::value::NodeId;
 
 pub(super) const CODES: &[Code] = &[
     Code {
@@ -25,6 +26,11 @@ pub(super) const CODES: &[Code] = &[
         what: "A subflow runs a workflow that has faults of its own.",
         fix: "Check that workflow by itself and mend it.",
     },
+    Code {
+        code: "subflow-without-success",
+        what: "A subflow runs a workflow that no way leads through to a success: it fails whenever it is run.",
+        fix: "Give that workflow an end with `\"result\": \"success\"` and lead its work to it.",
+    },
 ];
 
 pub(in crate::validate) fn check<'g>(
@@ -40,13 +46,25 @@ pub(in crate::validate) fn check<'g>(
             let found = match library(name) {
                 None => Some(unknown(node, name).repaired("it is walked as a task")),
                 Some(other) => {
-                    let trouble = looked_at.entry(name).or_insert_with(|| walk.height(other).err());
-                    trouble.as_ref().map(|trouble| trouble.of(node))
+                    let trouble = looked_at.entry(name).or_insert_with(|| {
+                        walk.height(other).err().or_else(|| (!can_succeed(other)).then_some(Trouble::Hopeless))
+                    });
+                    trouble.as_ref().map(|trouble| trouble.of(node, name))
                 }
             };
             faults.extend(found.map(|fault| fault.at(span)));
         }
     }
+}
+
+/// Whether a way leads from the start of a workflow to a success; every exit of a function is one.
+fn can_succeed(graph: &Graph) -> bool {
+    let map = Map::of(graph);
+    let Some(start) = map.start() else { return true };
+    let reached = map.reach(&start.id);
+    let succeeds = |node: &Node| matches!(node.kind, Kind::End { result: EndResult::Success, .. });
+    let may_lead_there = |id: &&NodeId| !map.loose(id).is_empty() || map.node(id).is_some_and(succeeds);
+    graph.program.is_some() || reached.iter().any(may_lead_there)
 }
 
 fn unknown(node: &Node, name: &str) -> Diagnostic {
@@ -71,7 +89,12 @@ struct Walk<'g> {
 enum Trouble {
     Cycle(Vec<String>),
     Deep,
-    Broken { which: String, first: String },
+    Broken {
+        which: String,
+        first: String,
+    },
+    /// Nothing leads to a success.
+    Hopeless,
 }
 
 impl<'g> Walk<'g> {
@@ -140,7 +163,7 @@ impl<'g> Walk<'g> {
 }
 
 impl Trouble {
-    fn of(&self, node: &Node) -> Diagnostic {
+    fn of(&self, node: &Node, name: &str) -> Diagnostic {
         match self {
             Trouble::Cycle(round) => {
                 let round = round.join(" → ");
@@ -156,6 +179,11 @@ impl Trouble {
                 let which = clip(which);
                 Diagnostic::error("broken-subflow", format!("`{}` runs `{which}`, which has faults: {first}", node.id))
                     .help(format!("check `{which}` by itself and mend it"))
+            }
+            Trouble::Hopeless => {
+                let message = format!("`{}` runs `{}`, in which nothing leads to a success", node.id, clip(name));
+                let fault = Diagnostic::error("subflow-without-success", message);
+                fault.help("lead its work to an end with the result `success`").repaired("it fails each time")
             }
         }
     }
