@@ -1,5 +1,6 @@
-//! Random workflows, built from blocks so that many of them are valid: sequences of work with retries, questions to
-//! a person, forks of branches, and subflows.
+//! Random workflows, built from blocks so that many of them are valid: sequences of work with retries and outcomes of
+//! any name, questions to a person, forks of branches, and subflows; and some edges that lead anywhere, also into
+//! branches and out of them.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -37,8 +38,26 @@ struct Work {
     retries: Option<u32>,
     fail: Fail,
     checks: u8,
-    rework: Option<u8>,
+    other: Option<Other>,
 }
+
+/// An outcome beside `passed`, and where it leads.
+#[derive(Clone, Copy, Debug)]
+struct Other {
+    word: u8,
+    to: Way,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Back into the work of the sequence.
+    Back(u8),
+    /// To a node of the flow, wherever it stands.
+    Anywhere(u8),
+}
+
+/// Words that mean something elsewhere are outcomes like any other here.
+const OTHERS: &[&str] = &["rework", "skipped", "changes", "redo", "done"];
 
 /// What the `failed` edges of a node lead to.
 #[derive(Clone, Debug)]
@@ -53,6 +72,8 @@ enum Out {
     End,
     /// A question to a person, who leads back into the work.
     Person(u8),
+    /// A node of the flow, wherever it stands.
+    Anywhere(u8),
 }
 
 fn block() -> impl Strategy<Value = Block> {
@@ -69,10 +90,12 @@ fn block() -> impl Strategy<Value = Block> {
 }
 
 fn simple() -> impl Strategy<Value = Block> {
-    let work = (any::<bool>(), prop::option::of(0u32..3), fail(), 0u8..5, prop::option::weighted(0.2, any::<u8>()));
-    let work = work.prop_map(|(gate, retries, fail, checks, rework)| {
+    let way = prop_oneof![12 => any::<u8>().prop_map(Way::Back), 1 => any::<u8>().prop_map(Way::Anywhere)];
+    let other = (any::<u8>(), way).prop_map(|(word, to)| Other { word, to });
+    let work = (any::<bool>(), prop::option::of(0u32..3), fail(), 0u8..5, prop::option::weighted(0.25, other));
+    let work = work.prop_map(|(gate, retries, fail, checks, other)| {
         // Three of five have no checks.
-        Block::Work(Work { gate, retries, fail, checks: checks.saturating_sub(2), rework })
+        Block::Work(Work { gate, retries, fail, checks: checks.saturating_sub(2), other })
     });
     let question = (prop::option::of(any::<u8>()), any::<bool>(), prop::bool::weighted(0.3))
         .prop_map(|(redo, on_failed, on_cancelled)| Block::Question { redo, on_failed, on_cancelled });
@@ -81,7 +104,11 @@ fn simple() -> impl Strategy<Value = Block> {
 }
 
 fn fail() -> impl Strategy<Value = Fail> {
-    let out = prop_oneof![Just(Out::End), any::<u8>().prop_map(Out::Person)];
+    let out = prop_oneof![
+        8 => Just(Out::End),
+        8 => any::<u8>().prop_map(Out::Person),
+        1 => any::<u8>().prop_map(Out::Anywhere),
+    ];
     (prop::option::of(any::<u8>()), prop::option::of(out)).prop_map(|(back, out)| Fail { back, out })
 }
 
@@ -90,6 +117,8 @@ struct Drawing {
     flow: usize,
     nodes: Map<String, Value>,
     edges: Vec<Value>,
+    /// The edges that lead anywhere, once it is known where there is.
+    astray: Vec<(String, &'static str, u8)>,
 }
 
 /// A sequence in the making: its nodes so far, and the edges that lead out of it.
@@ -101,14 +130,22 @@ struct Sequence {
 
 impl Drawing {
     fn of(flow: usize, blocks: &[Block]) -> Value {
-        let mut drawing = Drawing { flow, nodes: Map::new(), edges: Vec::new() };
+        let mut drawing = Drawing { flow, nodes: Map::new(), edges: Vec::new(), astray: Vec::new() };
         drawing.nodes.insert("start".to_owned(), json!({"type": "start"}));
         let open = vec![("start".to_owned(), None)];
         let mut sequence = Sequence { entries: Vec::new(), open, join: None };
         drawing.blocks(blocks, &mut sequence);
         drawing.nodes.insert("done".to_owned(), json!({"type": "end", "result": "success"}));
         drawing.close(&mut sequence, "done");
+        drawing.lead_astray();
         json!({"id": format!("flow{flow}"), "nodes": drawing.nodes, "edges": drawing.edges})
+    }
+
+    fn lead_astray(&mut self) {
+        let ids: Vec<String> = self.nodes.keys().filter(|id| *id != "start").cloned().collect();
+        for (from, on, to) in std::mem::take(&mut self.astray) {
+            self.edge(&from, Some(on), &pick(&ids, to));
+        }
     }
 
     fn blocks(&mut self, blocks: &[Block], sequence: &mut Sequence) {
@@ -141,12 +178,15 @@ impl Drawing {
         if !checks.is_empty() {
             node["accept"] = checks.into();
         }
-        if work.rework.is_some() {
-            node["outputs"] = json!(["passed", "rework"]);
+        let other = work.other.map(|other| (OTHERS[usize::from(other.word) % OTHERS.len()], other.to));
+        if let Some((word, _)) = other {
+            node["outputs"] = json!(["passed", word]);
         }
         let id = self.node("w", node, sequence);
-        if let Some(back) = work.rework {
-            self.edge(&id, Some("rework"), &pick(&sequence.entries, back));
+        match other {
+            Some((word, Way::Back(back))) => self.edge(&id, Some(word), &pick(&sequence.entries, back)),
+            Some((word, Way::Anywhere(to))) => self.astray.push((id.clone(), word, to)),
+            None => {}
         }
         self.failing(&id, work.retries, &work.fail, sequence);
     }
@@ -234,6 +274,7 @@ impl Drawing {
                 self.edge(id, Some("failed"), &question);
                 self.edge(&question, Some("passed"), &pick(&sequence.entries, back));
             }
+            Some(Out::Anywhere(to)) => self.astray.push((id.to_owned(), "failed", to)),
         }
     }
 

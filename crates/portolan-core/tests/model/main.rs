@@ -16,7 +16,20 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Words that somebody might report, whether or not a node has them.
-const WORDS: &[&str] = &["passed", "failed", "cancelled", "rework", "redo", "maybe", "", "Passed", "constructor"];
+const WORDS: &[&str] = &[
+    "passed",
+    "failed",
+    "cancelled",
+    "skipped",
+    "changes",
+    "rework",
+    "redo",
+    "done",
+    "maybe",
+    "",
+    "Passed",
+    "constructor",
+];
 
 #[test]
 fn many_random_workflows_are_valid() {

@@ -23,13 +23,22 @@ pub(crate) struct Spot {
     at: At,
     used: BTreeMap<String, u64>,
     in_branch: bool,
+    /// A person's answer is leading on.
+    answered: bool,
 }
 
 #[derive(Clone, Debug)]
 enum At {
     Ready,
-    Checking { claim: String, settled: BTreeMap<String, bool> },
-    Asking { budget: bool },
+    Checking {
+        claim: String,
+        settled: BTreeMap<String, bool>,
+    },
+    Asking {
+        budget: bool,
+    },
+    /// Nothing says how to go on.
+    Stuck,
     Forked(Vec<(String, Branch)>),
     Gathering,
     Inside(Box<Spot>),
@@ -230,7 +239,10 @@ impl<'l> Model<'l> {
         }
         spot.used.clear();
         if !budget {
-            return Ok(self.leave(spot, &node, word));
+            spot.answered = true;
+            let over = self.leave(spot, &node, word);
+            spot.answered = false;
+            return Ok(over);
         }
         let (retry, _) = self.failed_edges(spot, &node);
         let again = match (retry, self.library.kind(&spot.flow, &node).as_str()) {
@@ -311,7 +323,9 @@ impl<'l> Model<'l> {
                 spot.at = At::Arrived(well);
                 return Some(well);
             }
-            "join" => return self.leave(spot, node, if well { "passed" } else { "failed" }),
+            // What the branches came to, nobody knows but a person.
+            "join" if spot.answered => return self.leave(spot, node, if well { "passed" } else { "failed" }),
+            "join" => spot.at = At::Stuck,
             "subflow" => {
                 let mut inner = self::spot(&text(&found["workflow"]), "start", false);
                 let over = self.leave(&mut inner, "start", "passed");
@@ -378,6 +392,7 @@ impl Spot {
             }
             At::Asking { budget } => format!("asking {}", if *budget { "budget" } else { "answer" }),
             At::Gathering => "gathering".to_owned(),
+            At::Stuck => "asking progress".to_owned(),
             At::Inside(inner) => format!("inside ({})", inner.picture()),
             At::Arrived(well) => format!("arrived {well}"),
             At::Ended(result) => format!("ended {result}"),
@@ -398,7 +413,14 @@ impl Spot {
 }
 
 fn spot(flow: &str, node: &str, in_branch: bool) -> Spot {
-    Spot { flow: flow.to_owned(), node: node.to_owned(), at: At::Ready, used: BTreeMap::new(), in_branch }
+    Spot {
+        flow: flow.to_owned(),
+        node: node.to_owned(),
+        at: At::Ready,
+        used: BTreeMap::new(),
+        in_branch,
+        answered: false,
+    }
 }
 
 fn find<'s>(spot: &'s Spot, path: &[String]) -> Option<&'s Spot> {
