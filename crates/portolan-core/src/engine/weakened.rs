@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Flow, Kind, Node, Workflow};
 use crate::run::{Frame, Place};
-use crate::value::NodeId;
+use crate::value::{NodeId, Outcome, SKIPPED};
 
 /// Looks for checks, gates and questions on the way so far that `now` has and `then` had not, or that ask for something
 /// else in `now`.
@@ -26,6 +26,12 @@ pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -
     let added = self::passed(is, frame);
     if let Some(id) = added.difference(&passed).find(|id| now.holds_back(&is.step(id).node)) {
         return Err(format!("`{id}` is on the way so far now, and the run did not come by it"));
+    }
+    let at = frame.place.node();
+    let unavoidable = |id: &&&NodeId| is.must_come_through(id, at) && !was.must_come_through(id, at);
+    let mut holding = added.iter().filter(|id| now.holds_back(&is.step(id).node));
+    if let Some(id) = holding.find(unavoidable) {
+        return Err(format!("every way so far comes through `{id}` now, and the run may have come by another"));
     }
     frame.inner().try_for_each(|(_, inner)| unchanged_so_far(then, now, inner))
 }
@@ -63,6 +69,10 @@ fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), St
     if let Some((check, ..)) = after.iter().find(|check| !is_among(&before, *check)) {
         return Err(format!("`{id}` has the check `{check}` now, which the run was not held to"));
     }
+    let may_be_skipped = |node: &Node| node.seat.is_some() && outputs(node).any(|outcome| outcome.as_str() == SKIPPED);
+    if !was.accept.is_empty() && may_be_skipped(was) != may_be_skipped(is) {
+        return Err(format!("whether `{id}`, which is on the way so far, may be skipped was changed"));
+    }
     let asks = |node: &Node| match &node.kind {
         Kind::Checkpoint { .. } => Some(node.kind.clone()),
         Kind::Work { gate: true, .. } => Some(Kind::Work { gate: true, outputs: Vec::new() }),
@@ -72,6 +82,14 @@ fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), St
         return Err(format!("`{id}` is a {} that asks for something else now", is.kind.word()));
     }
     same_inside(then, now, was, is)
+}
+
+fn outputs(node: &Node) -> impl Iterator<Item = &Outcome> {
+    let outputs = match &node.kind {
+        Kind::Work { outputs, .. } => outputs.as_slice(),
+        _ => &[],
+    };
+    outputs.iter().map(|output| &output.value)
 }
 
 /// Whether what a node runs asks for the same in both.

@@ -221,8 +221,17 @@ impl<'w> Draft<'w> {
         self.end(&FramePath::default(), &node, EndResult::Cancelled);
     }
 
-    /// A person gives up on a node: its branch or subflow failed; at the root, the run did.
+    /// A person gives up on a node: its branch or subflow failed; at the root, the run did. A pass of a loop is given up
+    /// with the flow that it stands in.
     pub(super) fn give_up(&mut self, path: &FramePath, node: &NodeId) {
+        let (mut path, mut node) = (path.clone(), node.clone());
+        while let Some((parent, _)) = path.split() {
+            let Some(Place::Looping { node: looping, .. }) = self.frame(&parent).map(|frame| &frame.place) else {
+                break;
+            };
+            (path, node) = (parent, looping.clone());
+        }
+        let (path, node) = (&path, &node);
         if path.0.is_empty() && self.before.opening.rules.is_branch {
             return self.moved(path, Place::Arrived { node: node.clone(), outcome: Outcome::failed() }, None);
         }

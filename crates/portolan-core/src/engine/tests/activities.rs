@@ -360,6 +360,25 @@ fn a_loop_that_is_cut_off_at_its_limit_has_failed() {
 }
 
 #[test]
+fn giving_up_in_a_pass_ends_the_flow_that_the_loop_stands_in() {
+    story(
+        r#"
+            var items array = [1, 2]
+            var n number = 0
+            start > a(activity) > l(forEach items); a -skipped-> done
+            l -pass-> m(doWhile n<2 most 1 in l); l > done
+            m -pass-> body(in l/m); body > o(repeat m in l/m) > m; m > p(repeat l in l) > l
+        "#,
+        "passed @failed",
+        expect![[r#"
+                     l#1/m#1/body
+            passed   l#1/m? budget spent <- "m" was ended after 1 passes, the most that it may make  m Limit after 1
+            @failed  l = failure
+        "#]],
+    );
+}
+
+#[test]
 fn loops_stand_in_loops_and_a_pass_sees_its_own_item() {
     let workflow = r#"
         var rows array = [["a", "b"], []]
