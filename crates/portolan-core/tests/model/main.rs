@@ -1,17 +1,22 @@
 //! The engine under random workflows and random events: against a reference that knows as little as possible, and
 //! against what must hold for every agent, obedient or not.
 
+mod activities;
+mod adversary;
 mod agents;
 mod agreement;
 mod catalogue;
 mod closure;
 mod deep;
+mod draw;
 mod generate;
 mod original;
 mod picture;
+mod promises;
 mod reference;
 mod walk;
 
+use generate::Files;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -33,11 +38,21 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn many_random_workflows_are_valid() {
-    let mut runner = TestRunner::deterministic();
-    let mut valid = 0;
-    for _ in 0..300 {
-        let files = generate::files().new_tree(&mut runner).expect("the generator rejects nothing").current();
-        valid += u32::from(walk::workflow(&files.0).is_some());
-    }
-    assert!(valid > 120, "{valid} of 300 are valid");
+    let valid = |files: &dyn Fn(&mut TestRunner) -> Files| {
+        let mut runner = TestRunner::deterministic();
+        (0..300).filter(|_| walk::workflow(&files(&mut runner).0).is_some()).count()
+    };
+    let drawn = |strategy: &dyn Fn(&mut TestRunner) -> Files| valid(strategy);
+    let navigator = drawn(&|runner| current(&generate::files(), runner));
+    let activities = drawn(&|runner| current(&activities::files(), runner));
+    let phases = drawn(&|runner| current(&activities::phases(), runner));
+    assert!(
+        navigator > 120 && activities > 60 && phases > 200,
+        "{navigator}, {activities} and {phases} of 300 are valid"
+    );
+}
+
+/// One of what a strategy draws.
+fn current<S: Strategy<Value = Files>>(strategy: &S, runner: &mut TestRunner) -> Files {
+    strategy.new_tree(runner).expect("the generator rejects nothing").current()
 }

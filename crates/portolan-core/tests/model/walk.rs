@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The workflow of the first file, when strict validation accepts every file.
 pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
-    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect();
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect::<Option<_>>()?;
     let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
     let mut workflows = graphs.iter().map(|graph| validate(graph, &library, Strictness::Strict).0);
     workflows.clone().all(|workflow| workflow.is_some()).then(|| workflows.next().flatten()).flatten()
@@ -21,17 +21,16 @@ pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
 
 /// The workflow of a file, read as leniently as can be, if even that finds something to run.
 pub(crate) fn repaired(files: &[Value]) -> Option<Workflow> {
-    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Lenient)).collect();
+    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Lenient)).collect::<Option<_>>()?;
     let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
     validate(&graphs[0], &library, Strictness::Lenient).0
 }
 
-fn graph(file: &Value, strictness: Strictness) -> Graph {
-    let name = format!("{}.json", file["id"].as_str().unwrap_or_default());
-    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness).first();
-    let errors: Vec<_> = faults.iter().filter(|fault| fault.is_error()).collect();
-    assert!(errors.is_empty(), "the file is in the dialect: {errors:?}");
-    graph.expect("a file without errors is a graph")
+fn graph(file: &Value, strictness: Strictness) -> Option<Graph> {
+    // What is JSON is YAML as well, and only a file of one of the dialects is called otherwise.
+    let ending = if file["nodes"].is_object() { "json" } else { "yaml" };
+    let name = format!("{}.{ending}", file["id"].as_str().unwrap_or_default());
+    dialect::parse(&Source::new(name, file.to_string()), strictness).first().0
 }
 
 pub(crate) fn by_agent(what: EventKind) -> Event {
@@ -83,6 +82,21 @@ impl<'w> Walk<'w> {
         assert_eq!(Run::fold(&self.journal).as_ref(), Some(&self.run), "the run is the fold of its journal");
         assert_eq!(json(&self.run), self.run, "the run can be read back");
         assert_eq!(fits(self.workflow, &self.run), Ok(()), "the run fits its workflow");
+        for id in self.pending() {
+            if !self.asked.contains(&id) {
+                self.asked.push(id);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Lets an event happen as [`Walk::happen`] does, without reading everything back.
+    pub(crate) fn take(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
+        let changes = self.decide(event)?;
+        for change in &changes {
+            self.run.apply(change);
+        }
+        self.journal.extend(changes.iter().cloned());
         for id in self.pending() {
             if !self.asked.contains(&id) {
                 self.asked.push(id);
