@@ -28,10 +28,10 @@ impl Shown {
             let node = &walk.workflow.flow(&frame.flow).step(frame.place.node()).node;
             match &frame.place {
                 Place::Ready { .. } => claimed(&path, node, event, &walk.run),
-                Place::Checking { outcome, settled, .. } => {
-                    if self.checked(&path, (node, outcome), settled, event, &walk.run) {
-                        self.note(&frame.flow, node);
-                    }
+                Place::Checking { outcome, settled, .. }
+                    if self.checked(&path, (node, outcome), settled, event, &walk.run) =>
+                {
+                    self.note(&frame.flow, node);
                 }
                 Place::Waiting { on: WaitingFor::Answer, .. } if is_at(&path, event) => self.note(&frame.flow, node),
                 _ => {}
