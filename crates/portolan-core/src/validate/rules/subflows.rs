@@ -46,8 +46,12 @@ pub(in crate::validate) fn check<'g>(
             let found = match library(name) {
                 None => Some(unknown(node, name).repaired("it is walked as a task")),
                 Some(other) => {
+                    // A function fails with what it runs: only an agent is sent round.
+                    let is_led = graph.program.is_none();
                     let trouble = looked_at.entry(name).or_insert_with(|| {
-                        walk.height(other).err().or_else(|| (!can_succeed(other)).then_some(Trouble::Hopeless))
+                        walk.height(other)
+                            .err()
+                            .or_else(|| (is_led && !can_succeed(other)).then_some(Trouble::Hopeless))
                     });
                     trouble.as_ref().map(|trouble| trouble.of(node, name))
                 }
