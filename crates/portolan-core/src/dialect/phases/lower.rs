@@ -200,8 +200,10 @@ fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Fault
                 continue;
             };
             if let Some(first) = given_later(field, &phases[..=at]) {
-                let (phase, message) = (&phase.id.value, format!("`{name}` of phase `{}` looks at", phase.id.value));
-                let message = format!("{message} `{claim}`, which can be given from phase `{first}` on");
+                let phase = &phase.id.value;
+                let message = format!(
+                    "`{name}` of phase `{phase}` looks at `{claim}`, which can be given from phase `{first}` on"
+                );
                 let help = format!("let it be given earlier: `from: {phase}`, or leave `from` out");
                 faults.push(Diagnostic::error("claimed-too-late", message).at(check.span).help(help));
             }

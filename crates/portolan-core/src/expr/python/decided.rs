@@ -20,7 +20,7 @@ pub(super) fn truth(node: &Node) -> Option<Truth> {
             });
             compared.collect::<Option<Vec<_>>>().map(Truth::All)
         }
-        // Python takes `1` for true and `True` for 1, so that literals alone are left to it.
+        // Anything else has one truth wherever it stands, whatever its value is.
         _ => Some(Truth::Is(Side::Path(vec![spelled(node)?]))),
     }
 }

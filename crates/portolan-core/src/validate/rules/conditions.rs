@@ -31,7 +31,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         for (expr, span, what) in conditions(map, node) {
             if said.insert((span, expr.text())) {
                 compared(map, node, expr, span, faults);
-                dead(map, node, expr, span, &what, faults);
+                dead(map, node, expr, span, what.as_deref(), faults);
             }
         }
         if let Kind::Switch = node.kind {
@@ -40,20 +40,22 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The conditions of a node: those of its ways out, of a loop, and what is to hold of a state's output.
-fn conditions<'g>(map: &Map<'g>, node: &'g Node) -> Vec<(&'g Expr, Span, String)> {
-    let guards = map.guards(&node.id).into_iter().map(|(guard, _)| (&guard.value, guard.span, "it".to_owned()));
+/// The conditions of a node, each with its place and, where the place does not say it, what it is a condition of: those
+/// of its ways out, of a loop, and what is to hold of a state's output.
+fn conditions<'g>(map: &Map<'g>, node: &'g Node) -> Vec<(&'g Expr, Span, Option<String>)> {
+    let guards = map.guards(&node.id).into_iter().map(|(guard, _)| (&guard.value, guard.span, None));
     let mut conditions: Vec<_> = guards.collect();
     match &node.kind {
         Kind::Loop(looping) => {
             let all = [Some(looping.condition()), looping.stop.as_ref()].into_iter().flatten();
-            conditions.extend(all.map(|expr| (expr, node.span, format!("the condition of the loop `{}`", node.name))));
+            conditions
+                .extend(all.map(|expr| (expr, node.span, Some(format!("the condition of the loop `{}`", node.name)))));
         }
         Kind::State(state) => {
             for result in &state.key_results {
                 if let Finding::Expr(expr) = &result.by {
                     let what = format!("the key result `{}`", result.name.value);
-                    conditions.push((expr, result.name.span, what));
+                    conditions.push((expr, result.name.span, Some(what)));
                 }
             }
         }
@@ -90,15 +92,15 @@ fn compared(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, faults: &mut Ve
 }
 
 /// A condition that never holds; what compares with another type has been said.
-fn dead(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, what: &str, faults: &mut Vec<Diagnostic>) {
+fn dead(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, what: Option<&str>, faults: &mut Vec<Diagnostic>) {
     let can_be = |path: &[String], value: Option<&serde_json::Value>| map.known().can_be(&node.id, path, value);
     if !misfits(expr, &can_be).is_empty() || !never(&[expr], &[], &can_be) {
         return;
     }
     let text = expr.text();
     let message = match what {
-        "it" => format!("`{}` never holds, whatever the values are", clip(&text)),
-        what => format!("{what}, `{}`, never holds, whatever the values are", clip(&text)),
+        None => format!("`{}` never holds, whatever the values are", clip(&text)),
+        Some(what) => format!("{what}, `{}`, never holds, whatever the values are", clip(&text)),
     };
     let help = "correct it, or remove what it stands before";
     faults.push(Diagnostic::warning("never-holds", message).at(span).help(help));
