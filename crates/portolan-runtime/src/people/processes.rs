@@ -101,7 +101,7 @@ mod system {
         pub(super) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let stat = text(folder.join("stat"))?;
-            let (parent, start) = super::of_stat(&stat)?;
+            let super::Stat { parent, start, .. } = super::of_stat(&stat)?;
             let words = text(folder.join("cmdline")).unwrap_or_default();
             let words = words.split_terminator('\0').map(str::to_owned).collect();
             let process = Process { pid, start: format!("{start}@{}", self.boot) };
@@ -116,7 +116,7 @@ mod system {
         Some(bytes)
     }
 
-    fn text(path: PathBuf) -> Option<String> {
+    pub(super) fn text(path: PathBuf) -> Option<String> {
         bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -132,11 +132,33 @@ mod system {
     }
 }
 
-/// The parent and the start of a process, by its line in `/proc`. Its name comes first, in brackets, and may be anything.
+/// What a process's line in `/proc/PID/stat` says, see proc_pid_stat(5).
 #[cfg(any(target_os = "linux", test))]
-fn of_stat(line: &str) -> Option<(u32, &str)> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stat<'a> {
+    parent: u32,
+    /// The kernel's flags `PF_…`.
+    flags: u32,
+    start: &'a str,
+}
+
+/// Its name comes first in the line, in brackets, and may be anything.
+#[cfg(any(target_os = "linux", test))]
+fn of_stat(line: &str) -> Option<Stat<'_>> {
     let fields: Vec<&str> = line.get(line.rfind(')')? + 1..)?.split_whitespace().collect();
-    Some((fields.get(1)?.parse().ok()?, fields.get(19).copied()?))
+    let number = |at: usize| fields.get(at)?.parse().ok();
+    Some(Stat { parent: number(1)?, flags: number(6)?, start: fields.get(19).copied()? })
+}
+
+/// The process that a process is a fork of, where it still runs the same program.
+#[cfg(target_os = "linux")]
+pub(super) fn forked_from(pid: u32) -> Option<u32> {
+    /// `PF_FORKNOEXEC` of the kernel's `include/linux/sched.h`.
+    const FORKED_WITHOUT_EXEC: u32 = 0x40;
+
+    let line = system::text(PathBuf::from(format!("/proc/{pid}/stat")))?;
+    let stat = of_stat(&line)?;
+    (stat.flags & FORKED_WITHOUT_EXEC != 0).then_some(stat.parent)
 }
 
 /// The user's data folder, as another process found it. Only Linux tells of the environment of others.
@@ -206,7 +228,7 @@ mod tests {
     #[test]
     fn lines_of_the_system_are_read_whatever_a_process_is_called() {
         let stat = "42 (a ) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200";
-        assert_eq!(of_stat(stat), Some((7, "98765")));
+        assert_eq!(of_stat(stat), Some(Stat { parent: 7, flags: 0x40_0000, start: "98765" }));
         assert_eq!((of_stat(""), of_stat("1 (x"), of_stat("1 (x) S")), (None, None, None));
         let (seen, parent) = of_ps("  42     7 Sun Nov 22 19:37:21 2026     /usr/bin/claude -p x").expect("a process");
         assert_eq!((seen.process.pid, parent, seen.name()), (42, 7, "claude"));

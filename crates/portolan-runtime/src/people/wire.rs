@@ -30,15 +30,15 @@ mod linux {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// A program that is being started has for a moment all that its parent has open.
-    const LOOKS: usize = 5;
+    use super::super::processes::forked_from;
 
     /// Whether only these processes, and one of them at least, can write to the pipe.
     pub(super) fn is_written_by(pipe: &Path, processes: &[u32]) -> bool {
-        (0..LOOKS).any(|_| {
-            let writers: Vec<u32> = running().filter(|pid| writes(*pid, pipe)).collect();
-            !writers.is_empty() && writers.iter().all(|pid| processes.contains(pid))
-        })
+        let (own, others): (Vec<u32>, Vec<u32>) =
+            running().filter(|pid| writes(*pid, pipe)).partition(|pid| processes.contains(pid));
+        // A fork has all that its parent has open until it starts its program, which may have happened since.
+        let is_fork = |pid: u32| forked_from(pid).is_some_and(|parent| processes.contains(&parent));
+        !own.is_empty() && others.into_iter().all(|pid| is_fork(pid) || !writes(pid, pipe))
     }
 
     fn running() -> impl Iterator<Item = u32> {
@@ -75,6 +75,34 @@ mod linux {
             assert!(!is_written_by(&pipe, &[1]), "somebody else's");
             drop(writer);
             assert!(!is_written_by(&pipe, &[own]), "whoever only reads");
+        }
+
+        /// A shell at the writing end that has `child` beside it, once the child has said something.
+        fn shell_with(child: &str) -> (std::process::Child, std::io::PipeReader, PathBuf) {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            let pipe = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader)));
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &format!("{child}; true")]).stdin(std::process::Stdio::piped()).stdout(writer);
+            let shell = shell.spawn().expect("a shell");
+            let mut said = [0; 6];
+            std::io::Read::read_exact(&mut &reader, &mut said).expect("the child says something");
+            (shell, reader, pipe.expect("linked"))
+        }
+
+        #[test]
+        fn a_fork_that_has_not_started_its_program_is_still_its_parent() {
+            // Another test may be starting a program, which then has this process's ends of the pipe for a moment.
+            let own = std::process::id();
+            let (mut shell, _reader, pipe) = shell_with("(echo ready; read line)");
+            assert!(is_written_by(&pipe, &[own, shell.id()]));
+            assert!(!is_written_by(&pipe, &[own]), "the fork of a process that is no client");
+            drop(shell.stdin.take());
+            shell.wait().expect("ended");
+
+            let (mut shell, _reader, pipe) = shell_with("sh -c 'echo ready; read line; true'");
+            assert!(!is_written_by(&pipe, &[own, shell.id()]), "a program that a client has started");
+            drop(shell.stdin.take());
+            shell.wait().expect("ended");
         }
 
         #[test]
