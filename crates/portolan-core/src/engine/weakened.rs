@@ -28,6 +28,9 @@ pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -
         return Err(format!("`{id}` is on the way so far now, and the run did not come by it"));
     }
     let at = frame.place.node();
+    if !is.is_reached(at) {
+        return Err(format!("no way leads from the start to `{at}` now"));
+    }
     let unavoidable = |id: &&&NodeId| is.must_come_through(id, at) && !was.must_come_through(id, at);
     let mut holding = added.iter().filter(|id| now.holds_back(&is.step(id).node));
     if let Some(id) = holding.find(unavoidable) {

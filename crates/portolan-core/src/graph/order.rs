@@ -8,21 +8,25 @@ use crate::value::NodeId;
 impl Flow {
     /// The steps that a run may come to before it first comes to `at`, in the order written.
     pub fn before<'f>(&'f self, at: &NodeId) -> Vec<&'f NodeId> {
-        let from_start = self.reached(&self.start, &self.skipped(), |id| id != at);
+        let from_start = self.reached(&self.start, |id| self.next(id), |id| id != at);
         self.leading_to(at).into_iter().filter(|id| from_start.contains(id)).collect()
+    }
+
+    /// Whether a way leads from the start to `at`.
+    pub fn is_reached(&self, at: &NodeId) -> bool {
+        self.reached(&self.start, |id| self.next(id), |_| true).contains(at)
     }
 
     /// Whether every way from the start to `at` comes through `step`.
     pub fn must_come_through(&self, step: &NodeId, at: &NodeId) -> bool {
-        step != at && !self.reached(&self.start, &self.skipped(), |id| id != step).contains(at)
+        step != at && !self.reached(&self.start, |id| self.next(id), |id| id != step).contains(at)
     }
 
     /// The steps from which a run may come to `at`, in the order written; `at` is one of them where a way leads back to it.
     pub fn leading_to<'f>(&'f self, at: &NodeId) -> Vec<&'f NodeId> {
         let mut entered: BTreeMap<&NodeId, Vec<&NodeId>> = BTreeMap::new();
-        let skipped = self.skipped();
         for id in self.steps.keys() {
-            self.next(id, &skipped).for_each(|to| entered.entry(to).or_default().push(id));
+            self.next(id).for_each(|to| entered.entry(to).or_default().push(id));
         }
         let from = |to: &NodeId| entered.get(to).into_iter().flatten().copied();
         let mut leading: BTreeSet<&NodeId> = BTreeSet::new();
@@ -48,43 +52,36 @@ impl Flow {
     /// The steps that a branch of a fork may come to before the join.
     pub fn branch<'f>(&'f self, fork: &NodeId, entry: &'f NodeId) -> BTreeSet<&'f NodeId> {
         match self.steps.get(fork).map(|step| &step.node.kind) {
-            Some(Kind::Fork { join, .. }) => self.reached(entry, &self.skipped(), |id| *id != join.value),
+            Some(Kind::Fork { join, .. }) => self.reached(entry, |id| self.next(id), |id| *id != join.value),
             _ => BTreeSet::new(),
         }
     }
 
-    /// The activities that an answer may have passed over.
-    fn skipped(&self) -> BTreeSet<&NodeId> {
-        self.steps.values().flat_map(|step| step.node.skips()).collect()
-    }
-
-    /// Everything that is reached from `from`, itself included, over steps that `counts` names.
-    fn reached<'f>(
+    /// Everything that is reached from `from`, itself included, by the ways `next`, over steps that `counts` names.
+    fn reached<'f, I: IntoIterator<Item = &'f NodeId>>(
         &'f self,
         from: &'f NodeId,
-        skipped: &BTreeSet<&NodeId>,
+        next: impl Fn(&'f NodeId) -> I,
         counts: impl Fn(&NodeId) -> bool,
     ) -> BTreeSet<&'f NodeId> {
         let mut reached = BTreeSet::new();
         let mut waiting = vec![from];
         while let Some(id) = waiting.pop() {
             if counts(id) && reached.insert(id) {
-                waiting.extend(self.next(id, skipped));
+                waiting.extend(next(id));
             }
         }
         reached
     }
 
-    /// Where a step may lead, past an activity only where it may have been `skipped`; from a fork also to its join.
-    fn next<'f>(&'f self, id: &NodeId, skipped: &BTreeSet<&NodeId>) -> impl Iterator<Item = &'f NodeId> {
+    /// Where a step may lead; from a fork also to its join.
+    fn next<'f>(&'f self, id: &NodeId) -> impl Iterator<Item = &'f NodeId> {
         let step = self.steps.get(id);
         let join = step.and_then(|step| match &step.node.kind {
             Kind::Fork { join, .. } => Some(&join.value),
             _ => None,
         });
-        let gone_through = step.filter(|step| step.node.kind == Kind::Activity && !skipped.contains(id));
-        let others = step.filter(|_| gone_through.is_none()).into_iter().flat_map(|step| step.exits.targets());
-        gone_through.and_then(|step| step.exits.passed()).into_iter().chain(others).chain(join)
+        step.into_iter().flat_map(|step| step.exits.targets()).chain(join)
     }
 }
 
@@ -98,10 +95,15 @@ impl Workflow {
             id == at || !(self.holds_back(node) || matches!(node.kind, Kind::Switch | Kind::Loop(_)))
         };
         // An activity is passed over by an answer alone.
-        if flow.reached(&flow.start, &BTreeSet::new(), is_free).contains(at) {
+        let next = |id| {
+            let entered = flow.step(id).exits.passed().filter(|_| flow.step(id).node.kind == Kind::Activity);
+            entered.map_or_else(|| flow.next(id).collect(), |entered| vec![entered])
+        };
+        if flow.reached(&flow.start, next, is_free).contains(at) {
             return None;
         }
-        flow.before(at).into_iter().find(|id| !is_free(id))
+        // Where no way leads to `at` at all, it passes over everything.
+        flow.before(at).into_iter().find(|id| !is_free(id)).or(Some(&flow.start))
     }
 
     /// Whether a node is left only when something is shown or somebody says so: by checks, as a gate, as a question to a

@@ -6,7 +6,7 @@ use serde_json::{Map as Object, Value};
 
 use super::map::Map;
 use crate::graph::{Edge, Kind, Node, Variable};
-use crate::value::{NodeId, SKIPPED};
+use crate::value::NodeId;
 
 /// For how many nodes and variables together it is found out where they have a value.
 const MAX_VISITS: usize = 2_000_000;
@@ -65,16 +65,11 @@ fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
     if map.graph.variables.is_empty() || map.ids().len().saturating_mul(map.graph.variables.len()) > MAX_VISITS {
         return before;
     }
-    let skipped: BTreeSet<&NodeId> = map.nodes().flat_map(Node::skips).collect();
     before.insert(&start.id, BTreeSet::new());
     let mut waiting = vec![start];
     while let Some(node) = waiting.pop() {
         let here = before[&node.id].clone();
         for edge in map.leaving(&node.id) {
-            let is_skipped = edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
-            if node.kind == Kind::Activity && is_skipped && !skipped.contains(&node.id) {
-                continue;
-            }
             let Some(next) = map.node(&edge.to.value) else { continue };
             let mut set = here.clone();
             set.extend(sets(node, edge));

@@ -10,7 +10,7 @@ use super::known::Known;
 use crate::expr::{Expr, never};
 use crate::graph::{Edge, Graph, Kind, Node, Trigger};
 use crate::source::Spanned;
-use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
+use crate::value::{NodeId, Outcome, PASS, PASSED};
 
 pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
@@ -94,11 +94,10 @@ impl<'g> Map<'g> {
             Kind::Work { outputs, .. } if !outputs.is_empty() => {
                 passed_first(outputs.iter().map(|output| &output.value))
             }
-            Kind::Checkpoint { .. } => {
+            Kind::Checkpoint { .. } | Kind::Activity => {
                 let passed = Outcome::passed();
                 passed_first(self.leaving(&node.id).iter().map(|edge| edge.on.outcome().unwrap_or(&passed)))
             }
-            Kind::Activity => vec![Outcome::passed(), SKIPPED.into()],
             Kind::Loop(_) => vec![Outcome::passed(), PASS.into()],
             Kind::Start
             | Kind::Repeat { .. }

@@ -14,7 +14,7 @@ use crate::expr::{Expr, Scope, never};
 use crate::graph::{Edge, Kind, LoopKind, Node, Trigger};
 use crate::validate::circles::circles;
 use crate::validate::map::Map;
-use crate::value::{NodeId, SKIPPED};
+use crate::value::NodeId;
 
 pub(super) const RULE: Rule = Rule {
     codes: &[
@@ -61,9 +61,8 @@ struct Rounds<'m, 'g> {
 impl<'m, 'g> Rounds<'m, 'g> {
     fn of(map: &'m Map<'g>) -> Rounds<'m, 'g> {
         let nodes: IndexMap<&NodeId, &Node> = map.nodes().map(|node| (&node.id, node)).collect();
-        let skipped: BTreeSet<&NodeId> = nodes.values().flat_map(|node| node.skips()).collect();
         let numbered = |node: &&'g Node| -> Vec<usize> {
-            on_success(map, node, &skipped).into_iter().filter_map(|id| nodes.get_index_of(id)).collect()
+            on_success(map, node).into_iter().filter_map(|id| nodes.get_index_of(id)).collect()
         };
         let next: Vec<Vec<usize>> = nodes.values().map(numbered).collect();
         let mut before = vec![Vec::new(); next.len()];
@@ -220,17 +219,13 @@ impl<'m, 'g> Rounds<'m, 'g> {
 }
 
 /// Where success leads from a node: by its first outcome, by each answer and each condition, and from a fork to its join.
-fn on_success<'g>(map: &Map<'g>, node: &'g Node, skipped: &BTreeSet<&NodeId>) -> Vec<&'g NodeId> {
+fn on_success<'g>(map: &Map<'g>, node: &'g Node) -> Vec<&'g NodeId> {
     let all = || map.leaving(&node.id).iter().map(|edge| &edge.to.value);
     let on = |outcome: &str| map.edge_on(&node.id, outcome).map(|edge| &edge.to.value);
     match &node.kind {
         Kind::Fork { join, .. } => vec![&join.value],
-        Kind::Switch | Kind::Loop(_) => all().collect(),
+        Kind::Switch | Kind::Loop(_) | Kind::Activity => all().collect(),
         Kind::Checkpoint { .. } => map.outcomes(node).iter().filter_map(|outcome| on(outcome.as_str())).collect(),
-        Kind::Activity => {
-            let over = on(SKIPPED).filter(|_| skipped.contains(&node.id));
-            on("passed").into_iter().chain(over).collect()
-        }
         _ => map.outcomes(node).first().and_then(|outcome| on(outcome.as_str())).into_iter().collect(),
     }
 }

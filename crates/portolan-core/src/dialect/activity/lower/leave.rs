@@ -1,6 +1,7 @@
 //! The ways out of an activity: its decisions in order, then its transitions, then the default.
 
 use super::super::activities::Activity;
+use super::super::flow::Transition;
 use super::items::Seating;
 use super::{Lowering, names, texts};
 use crate::diagnostic::Diagnostic;
@@ -119,14 +120,27 @@ impl<'f> Lowering<'f, '_> {
                         default = Some((transition.span, to));
                     }
                 }
-                None if transition.is_default && default.is_none() => default = Some((transition.span, to)),
+                None if transition.is_default => drop(default.get_or_insert((transition.span, to))),
                 None if ways.is_closed() => self.never(transition.span, &transition.to),
                 None => ways.default = Some((transition.span, to)),
             }
         }
-        if !ways.is_closed() {
-            ways.default = default;
+        match &ways.default {
+            None => ways.default = default,
+            Some((_, open)) => self.untaken_default(activity, open),
         }
+    }
+
+    /// A transition without a condition that is no default leads on before any default does.
+    fn untaken_default(&mut self, activity: &'f Activity, open: &NodeId) {
+        let is_untaken =
+            |it: &&Transition| it.is_default && it.condition.is_none() && names::entry(&it.to.value) != *open;
+        let Some(default) = activity.transitions.iter().find(is_untaken) else { return };
+        let message =
+            format!("the default transition to `{}` is never taken: another is always open", default.to.value);
+        let fault = Diagnostic::error("shadowed-edge", message).at(default.span);
+        let help = "give the other one a condition, or leave one of the two out";
+        self.faults.push(fault.help(help).repaired("it stays untaken"));
     }
 
     fn never(&mut self, span: Span, to: &Spanned<String>) {
@@ -138,7 +152,7 @@ impl<'f> Lowering<'f, '_> {
     /// Where an activity leads that is passed over: to its own default.
     pub(super) fn skip_target(&mut self, activity: &'f Activity) -> NodeId {
         let known = |id: &str| self.names.activities.contains(id);
-        let of = |is: &dyn Fn(&super::super::flow::Transition) -> bool| {
+        let of = |is: &dyn Fn(&Transition) -> bool| {
             activity.transitions.iter().find(|transition| is(transition) && known(&transition.to.value))
         };
         let default =

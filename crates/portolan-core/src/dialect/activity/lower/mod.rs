@@ -73,6 +73,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     }
     lowering.end();
     lowering.drop_originals();
+    lowering.drop_ways_past();
     let Lowering { chain, mut unread, places, .. } = lowering;
     let first = file.initial_activity.as_ref().and_then(|initial| places.get(initial.value.as_str())).copied();
     let first = first.unwrap_or(0);
@@ -226,6 +227,19 @@ impl<'f> Lowering<'f, '_> {
         self.modes_that_leave_out(&seat, &left_out);
         self.contents(&seat);
         self.leave(&seat);
+    }
+
+    /// Only an answer passes over an activity: where none does, no way leads past it.
+    fn drop_ways_past(&mut self) {
+        let passed_over: BTreeSet<NodeId> = self.chain.nodes.iter().flat_map(Node::skips).cloned().collect();
+        let activity = |node: &Node| self.activities().get(node.seat.as_ref()?.activity);
+        let is_done = |node: &&Node| {
+            let entry = activity(node).map(|activity| names::entry(&activity.id.value));
+            node.kind == Kind::Activity && entry.is_some_and(|entry| !passed_over.contains(&entry))
+        };
+        let done: BTreeSet<NodeId> = self.chain.nodes.iter().filter(is_done).map(|node| node.id.clone()).collect();
+        let past = |on: &Trigger| on.outcome().is_some_and(|on| on.as_str() == crate::value::SKIPPED);
+        self.chain.edges.retain(|edge| !(past(&edge.on) && done.contains(&edge.from.value)));
     }
 
     /// All that is done in an activity, from its beginning to the way out.
