@@ -19,7 +19,9 @@ const MOST_PARTS: usize = 14;
 pub(crate) fn files() -> impl Strategy<Value = Files> {
     prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| {
         let mut draw = Draw::from(&bytes);
-        Files((0..FLOWS).map(|flow| Drawing { flow, draw: &mut draw, used: 0, activities: 1 }.file()).collect())
+        let is_high = draw.one_in(10);
+        let drawing = |flow| Drawing { flow, draw: &mut draw, is_high, used: 0, activities: 1 }.file();
+        Files((0..FLOWS).map(drawing).collect())
     })
 }
 
@@ -31,6 +33,8 @@ pub(crate) fn phases() -> impl Strategy<Value = Files> {
 struct Drawing<'d, 'b> {
     flow: usize,
     draw: &'d mut Draw<'b>,
+    /// Whether each workflow is one activity of loops within loops: some of them stand deeper in one another than may be.
+    is_high: bool,
     /// How many parts the activity has so far, which number their names.
     used: usize,
     activities: usize,
@@ -38,7 +42,7 @@ struct Drawing<'d, 'b> {
 
 impl Drawing<'_, '_> {
     fn file(&mut self) -> Value {
-        self.activities = 1 + self.draw.below(4);
+        self.activities = if self.is_high { 1 } else { 1 + self.draw.below(4) };
         let activities: Vec<Value> = (0..self.activities).map(|at| self.activity(at)).collect();
         let mut file = json!({
             "id": format!("flow{}", self.flow),
@@ -69,9 +73,13 @@ impl Drawing<'_, '_> {
         self.used = 0;
         let mut activity = json!({ "id": format!("a{at}") });
         activity["steps"] = match self.draw.below(6) {
+            _ if self.is_high => self.tower(),
             5 => self.tower(),
             parts => self.parts(parts, 0),
         };
+        if self.is_high {
+            return activity;
+        }
         let ways: Vec<Value> = (0..self.draw.below(4)).map(|_| self.way()).collect();
         if !ways.is_empty() {
             let closes = !self.draw.one_in(4);
@@ -98,7 +106,8 @@ impl Drawing<'_, '_> {
 
     /// Loops within loops, and in the innermost a step that starts another workflow.
     fn tower(&mut self) -> Value {
-        let (levels, id) = (1 + self.draw.below(7), self.id("w"));
+        let least = if self.is_high { 3 } else { 1 };
+        let (levels, id) = (least + self.draw.below(7), self.id("w"));
         let mut inside = json!({ "id": id, "kind": "step", "outputs": ["b"] });
         if self.flow + 1 < FLOWS {
             inside["triggers"] = json!([{ "workflow": format!("flow{}", self.flow + 1) }]);

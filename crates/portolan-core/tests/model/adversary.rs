@@ -9,14 +9,14 @@ use std::sync::Arc;
 use portolan_core::engine::{fits, migrate, open};
 use portolan_core::graph::{Keeper, VariableKind, Workflow};
 use portolan_core::run::{Branches, EffectId, Event, EventKind, FramePath, Human, Opening, Place, Rules, Run, Verdict};
-use portolan_core::value::{CheckId, NodeId, Outcome};
+use portolan_core::value::{CheckId, NodeId, Outcome, WorkflowId};
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::generate::Files;
 use crate::promises::{Shown, knows_how_to_go_on};
-use crate::walk::{Walk, broken, by_agent, by_person, reported, workflow};
+use crate::walk::{Walk, broken, by_agent, by_person, repaired, reported, workflow};
 use crate::{WORDS, activities, current, generate};
 
 /// How many attempts are made on one run.
@@ -90,6 +90,19 @@ fn whatever_is_tried_the_promises_hold() {
     assert_eq!(of(Attempt::Forged).changed, 0, "nothing that is forged changes anything");
     assert!(of(Attempt::Edited).accepted * 20 > of(Attempt::Edited).made, "some runs are carried over:\n{table}");
     assert!(adversary.ended * 4 > adversary.runs, "many runs come to their end:\n{table}");
+}
+
+#[test]
+fn a_run_is_not_carried_over_to_where_no_way_leads() {
+    let file = |first: &str| {
+        let nodes = json!({ "start": { "type": "start" }, "work": { "type": "task" }, "done": { "type": "end" } });
+        let edges = json!([{ "from": "start", "to": first }, { "from": "work", "to": "done" }]);
+        json!({ "id": "flow0", "nodes": nodes, "edges": edges })
+    };
+    let (then, now) = (repaired(&[file("work")]).expect("it runs"), repaired(&[file("done")]).expect("it runs"));
+    let mut walk = Walk::open(&then, Rules::default());
+    walk.happen(&by_agent(EventKind::Begun { revision: None })).expect("it begins");
+    assert_eq!(migrate(&then, &now, &walk.run), Err("no way leads from the start to `work` now".to_owned()));
 }
 
 impl Adversary {
@@ -260,28 +273,9 @@ impl Adversary {
             event = by_agent(event.what);
         }
         if let (EventKind::Reported { outputs, .. }, Place::Ready { node }) = (&mut event.what, &frame.place) {
-            *outputs = self.values(walk.workflow, frame.flow.as_str(), node).map(Arc::new);
+            *outputs = given(walk.workflow, &frame.flow, node, &mut |choices| self.below(choices)).map(Arc::new);
         }
         Some(event)
-    }
-
-    fn values(&mut self, workflow: &Workflow, flow: &str, node: &NodeId) -> Option<Value> {
-        let (_, flow) = workflow.flows().find(|(id, _)| id.as_str() == flow)?;
-        let reports = flow.step(node).node.seat.as_ref().and_then(|seat| seat.reports.clone());
-        let mut values = Map::new();
-        for variable in &flow.variables {
-            let name = &variable.name.value;
-            let may = match &reports {
-                Some(reports) => reports.contains(name),
-                None => {
-                    variable.keeper == Keeper::Anyone && variable.only_at.as_ref().is_none_or(|at| at.contains(node))
-                }
-            };
-            if may && self.below(3) > 0 {
-                values.insert(name.clone(), activities::value(variable.kind.word(), self.below(6)));
-            }
-        }
-        (!values.is_empty()).then_some(Value::Object(values))
     }
 
     fn not_offered(&mut self, walk: &Walk<'_>) -> Option<Event> {
@@ -431,8 +425,31 @@ fn remove(file: &mut Value, place: &str) {
 }
 
 /// A value for each variable that a run must begin with.
-fn input(workflow: &Workflow) -> Value {
+pub(crate) fn input(workflow: &Workflow) -> Value {
     let required = workflow.root().variables.iter().filter(|variable| variable.required);
     let value = |kind: VariableKind| activities::value(kind.word(), 1);
     Value::Object(required.map(|variable| (variable.name.value.clone(), value(variable.kind))).collect())
+}
+
+/// Some of the values that an agent may give with what it has done at a node.
+pub(crate) fn given(
+    workflow: &Workflow,
+    flow: &WorkflowId,
+    node: &NodeId,
+    below: &mut impl FnMut(usize) -> usize,
+) -> Option<Value> {
+    let flow = workflow.flow(flow);
+    let reports = flow.step(node).node.seat.as_ref().and_then(|seat| seat.reports.clone());
+    let mut values = Map::new();
+    for variable in &flow.variables {
+        let name = &variable.name.value;
+        let may = match &reports {
+            Some(reports) => reports.contains(name),
+            None => variable.keeper == Keeper::Anyone && variable.only_at.as_ref().is_none_or(|at| at.contains(node)),
+        };
+        if may && below(3) > 0 {
+            values.insert(name.clone(), activities::value(variable.kind.word(), below(6)));
+        }
+    }
+    (!values.is_empty()).then_some(Value::Object(values))
 }

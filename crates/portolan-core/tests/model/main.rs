@@ -5,6 +5,7 @@ mod activities;
 mod adversary;
 mod agents;
 mod agreement;
+mod arrival;
 mod catalogue;
 mod closure;
 mod deep;

@@ -202,8 +202,11 @@ pub(crate) fn knows_how_to_go_on(walk: &Walk<'_>) {
         let Place::Waiting { node, on: WaitingFor::Progress, .. } = &frame.place else { continue };
         let flow = walk.workflow.flow(&frame.flow);
         let given = flow.steps.values().any(|step| step.node.gives_all() || !step.node.gives().is_empty());
-        let goes_by_values =
-            matches!(flow.step(node).node.kind, Kind::Loop(_) | Kind::Switch | Kind::Activity | Kind::Subflow { .. });
+        // Whichever of the nodes on the way round the engine has stopped at.
+        let goes_by_values = matches!(
+            flow.step(node).node.kind,
+            Kind::Loop(_) | Kind::Repeat { .. } | Kind::Switch | Kind::Activity | Kind::Subflow { .. }
+        );
         let why = frame.feedback.as_ref().and_then(|feedback| feedback.note.clone()).unwrap_or_default();
         let too_deep = why.contains("deep");
         assert!(goes_by_values && given && !too_deep, "{path:?}: nothing says how to go on from `{node}`: {why}");
