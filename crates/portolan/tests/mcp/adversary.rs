@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Chance, Project, Wire, bytes, offered};
 
-const CALLS: usize = 220;
+const CALLS: usize = 600;
 
 /// A run under attack.
 struct Run {
@@ -15,8 +15,8 @@ struct Run {
 }
 
 /// Start, a task with a check, a gate with retries, a fork, and a question to a person.
-fn fortress(project: &Project) {
-    let nodes = json!({
+fn fortress(project: &Project, is_checked: bool) {
+    let mut nodes = json!({
         "s": { "type": "start" },
         "plan": { "type": "task", "accept": [{ "id": "plan", "file": "plan.md" }] },
         "build": { "type": "task", "outputs": ["passed", "skipped"] },
@@ -29,6 +29,10 @@ fn fortress(project: &Project) {
         "stuck": { "type": "end", "result": "blocked", "escalation": "hitl" },
         "done": { "type": "end", "result": "success" },
     });
+    if !is_checked {
+        nodes["plan"] = json!({ "type": "task" });
+        nodes["verify"] = json!({ "type": "task" });
+    }
     let edges = json!([
         { "from": "s", "to": "plan" },
         { "from": "plan", "to": "build" },
@@ -53,7 +57,7 @@ fn fortress(project: &Project) {
 
 fn besiege(human: &str, seed: u64) {
     let project = Project::new();
-    fortress(&project);
+    fortress(&project, true);
     let mut wire = project.client(&["--human", human]);
     let mut chance = Chance::of(seed);
     let mut runs: Vec<Run> = Vec::new();
@@ -64,6 +68,10 @@ fn besiege(human: &str, seed: u64) {
         }
         if call == CALLS / 3 {
             project.write("plan.md", "a plan");
+        }
+        // An agent edits what holds it, and puts it back.
+        if call % 20 < 2 {
+            fortress(&project, call % 20 != 0);
         }
         let nth = chance.below(runs.len());
         let before = wire.done("Current", &runs[nth].address);
@@ -81,6 +89,13 @@ fn besiege(human: &str, seed: u64) {
         } else if after != before {
             assert!(was_offered(&offers, tool, &arguments), "{tool} {arguments} was not offered at {before:#}");
             accepted += 1;
+        }
+        if call < CALLS / 3 {
+            assert!(matches!(after["currentStep"].as_str(), Some("s" | "plan")), "there is no plan yet: {after:#}");
+        }
+        if tool == "Init" && !answer.is_error && answer.value["workflowType"] == "fortress" {
+            let at = &answer.value["currentStep"];
+            assert!(at == "s" || at == "plan", "{arguments} begins at {at}: {:#}", answer.value);
         }
         if human == "verified" {
             assert_ne!(after["currentStep"], "done", "only a person leads there");
@@ -142,7 +157,9 @@ fn distort(chance: &mut Chance, runs: &[Run], arguments: &mut Value) {
         }
         1 => arguments["revision"] = json!(chance.below(30)),
         2 => arguments["branch"] = json!(chance.pick(&["left", "right", "split", "", "merge", "left/right", "ask"])),
-        3 => arguments["stepId"] = json!(chance.pick(&["done", "ask", "left", "s", "nowhere"])),
+        3 => {
+            arguments["stepId"] = json!(chance.pick(&["done", "ask", "left", "s", "plan", "build", "merge", "nowhere"]))
+        }
         4 => {
             let other = runs[chance.below(runs.len())].address.clone();
             for (name, value) in other.as_object().into_iter().flatten() {

@@ -4,6 +4,7 @@ mod edited;
 mod examples;
 mod people;
 mod sets;
+mod siege;
 mod walks;
 
 use serde_json::Value;
