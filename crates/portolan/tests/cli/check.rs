@@ -373,12 +373,8 @@ fn a_folder_of_activities_is_shown_by_what_it_is_begun_by() {
         Mine (mine)
 
         start  start               → look
-        look   activity
-                         passed → build
-                         skipped → build
-        build  activity
-                         passed → done
-                         skipped → done
+        look   activity            → build
+        build  activity            → done
         done   end       Complete  ends: success
         exit: 0
     "#]]
