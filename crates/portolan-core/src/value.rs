@@ -120,3 +120,11 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// So many milliseconds later.
+    #[must_use]
+    pub fn after_ms(self, ms: u64) -> Timestamp {
+        Timestamp(self.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+}

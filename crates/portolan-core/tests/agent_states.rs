@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::engine::{Effect, decide, open};
+use portolan_core::engine::{Effect, EffectKind, decide, open};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Run};
+use portolan_core::run::{Actor, Change, EffectResult, Event, Opening, Run};
 use portolan_core::source::{Source, Spelling, convert};
 use portolan_core::validate;
 use portolan_core::value::Timestamp;
@@ -30,8 +30,8 @@ fn walk(text: &str, input: &Value) -> String {
     let mut told = String::new();
     for at in 0..100 {
         let pending = run.pending(&workflow);
-        let Some(Effect::Continue { frame, since, .. }) = pending.first() else { break };
-        let what = EventKind::Continued { frame: frame.clone(), since: *since, seed: 0 };
+        let Some(Effect { id, what: EffectKind::Advance, .. }) = pending.first() else { break };
+        let what = id.clone().settled(EffectResult::Due, 0);
         let event = Event { at: Timestamp(at), by: Actor::Engine, what };
         for change in decide(&workflow, &run, &event).expect("what is pending is accepted") {
             if let Change::Executed { node, output, fault, .. } = &change {

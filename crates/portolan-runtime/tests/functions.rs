@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::run::{Actor, Change, EventKind};
+use portolan_core::run::{Actor, Change, EffectResult, EventKind};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Phase, Watch};
@@ -148,7 +148,8 @@ async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_
     let run = finished.run.expect("it is kept");
     let records = world.service.records(&Address::Stored(run)).await.expect("its journal");
     for kept in 1..records.len() {
-        let settled = |record: &&Record| matches!(record.event.what, EventKind::Returned { .. });
+        let settled =
+            |record: &&Record| matches!(record.event.what, EventKind::Settled { result: EffectResult::Reply(_), .. });
         let before = records[..kept].iter().filter(settled).count();
         let id = cut(&world, &definition, &records, kept).await;
         let calls = Arc::new(Mutex::new(0_usize));

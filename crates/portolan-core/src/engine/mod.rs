@@ -9,6 +9,7 @@ mod effect;
 mod fits;
 mod judge;
 mod migrate;
+mod pending;
 mod permit;
 mod rejection;
 mod shared;
@@ -17,7 +18,7 @@ mod tests;
 mod weakened;
 
 pub use decide::{decide, left, open};
-pub use effect::{AfterCrash, Effect, FunctionUse, ModelUse, ToolCall, ToolUsed, Work};
+pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;
 pub use permit::{GUARD as TOOLS_GUARD, permit};

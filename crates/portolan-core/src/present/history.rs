@@ -3,7 +3,8 @@
 use super::talk;
 use crate::diagnostic::{clip, list};
 use crate::run::{
-    Actor, BranchState, Change, Channel, Doing, Event, EventKind, FramePath, LoopEnd, Place, Reply, Verdict, WaitingFor,
+    Actor, BranchState, Change, Channel, Doing, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath,
+    LoopEnd, Place, Reply, Verdict, WaitingFor,
 };
 
 /// One line for an event and what it made true, without its time.
@@ -34,29 +35,12 @@ fn what(event: &EventKind) -> String {
             let note = note.as_ref().map_or_else(String::new, |note| format!(" (\"{note}\")"));
             format!("reported {outcome}{}{note}", at(frame))
         }
-        EventKind::Settled { effect, verdict } => {
-            let verdict = match verdict {
-                Verdict::Held => "held".to_owned(),
-                Verdict::Shown { reason, .. } => format!("held: {reason}"),
-                Verdict::Excused { reason, bypass } => format!("was got past by `{bypass}`: {reason}"),
-                Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
-                Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
-            };
-            format!("checked `{}` of `{}`: it {verdict}", effect.check, effect.node)
-        }
+        EventKind::Settled { effect, result, .. } => settled(effect, result),
         EventKind::Gathered { branches } => {
             let branches: Vec<String> = branches.iter().map(|(name, outcome)| format!("`{name}` {outcome}")).collect();
             format!("gathered {}", branches.join(", "))
         }
         EventKind::Raised { frame, question, .. } => format!("asked{}: {}", at(frame), clip(&question.question)),
-        EventKind::TimedOut { frame, .. } => format!("waited long enough for an answer{}", at(frame)),
-        EventKind::Continued { .. } => "went on".to_owned(),
-        EventKind::Returned { frame, reply, .. } => match reply {
-            Reply::Output(_) => format!("took an answer{}", at(frame)),
-            Reply::Failed(fault) => format!("took a failure{}: {}", at(frame), clip(&fault.message)),
-        },
-        EventKind::Completed { frame, vote, reply, .. } => format!("{}{}", talk::completed(*vote, reply), at(frame)),
-        EventKind::ToolDone { frame, call, done, .. } => format!("{}{}", talk::tool_done(call, done), at(frame)),
         EventKind::Resumed { frame, with, .. } => format!("{}{}", talk::resumed(with), at(frame)),
         EventKind::Noted { values, .. } => {
             let names: Vec<&str> = values.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
@@ -70,6 +54,35 @@ fn what(event: &EventKind) -> String {
             let outcome = outcome.as_ref().map_or_else(String::new, |outcome| format!(" as {outcome}"));
             format!("cancelled the run{outcome}: {reason}")
         }
+    }
+}
+
+fn settled(effect: &EffectId, result: &EffectResult) -> String {
+    let at = at(&effect.frame);
+    match (&effect.part, result) {
+        (EffectPart::Timer, _) => format!("waited long enough for an answer{at}"),
+        (_, EffectResult::Due) => "went on".to_owned(),
+        (EffectPart::Check(check), EffectResult::Verdict(verdict)) => {
+            format!("checked `{check}` of `{}`: it {}", effect.node, found(verdict))
+        }
+        (_, EffectResult::Reply(Reply::Output(_))) => format!("took an answer{at}"),
+        (_, EffectResult::Reply(Reply::Failed(fault))) => format!("took a failure{at}: {}", clip(&fault.message)),
+        (EffectPart::Vote { judge, .. }, EffectResult::Completion(reply)) => {
+            format!("{}{at}", talk::completed(Some(*judge), reply))
+        }
+        (_, EffectResult::Completion(reply)) => format!("{}{at}", talk::completed(None, reply)),
+        (EffectPart::Tool(call), EffectResult::Tool { done, .. }) => format!("{}{at}", talk::tool_done(call, done)),
+        (_, EffectResult::Verdict(_) | EffectResult::Tool { .. }) => format!("took a result that is of no use{at}"),
+    }
+}
+
+fn found(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Held => "held".to_owned(),
+        Verdict::Shown { reason, .. } => format!("held: {reason}"),
+        Verdict::Excused { reason, bypass } => format!("was got past by `{bypass}`: {reason}"),
+        Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
+        Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 use crate::graph::{Program, Server, Transport, Workflow};
-use crate::run::{Change, Event, EventKind, Fault, Place, Reply};
+use crate::run::{Change, EffectResult, Event, EventKind, Fault, Place, Reply};
 
 /// What stands in the place of a value that is not shown.
 pub const MASK: &str = "[redacted]";
@@ -121,7 +121,9 @@ impl Redaction {
         for (event, changes) in records {
             match &event.what {
                 EventKind::Opened(opening) => opening.input.iter().for_each(|input| self.learn(input)),
-                EventKind::Returned { reply: Reply::Output(Some(output)), .. } => self.learn(output),
+                EventKind::Settled { result: EffectResult::Reply(Reply::Output(Some(output))), .. } => {
+                    self.learn(output);
+                }
                 _ => {}
             }
             for change in changes {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Done, Fault, FramePath, Opening, Raised, Spend};
+use super::{EffectId, EffectResult, Fault, FramePath, Opening, Raised, earlier};
 use crate::chat::{Answer, Unanswered};
-use crate::value::{CheckId, NodeId, Outcome, Timestamp};
+use crate::value::{NodeId, Outcome, Timestamp};
 
 /// Something that happened, or that somebody wants to happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,7 @@ pub struct Event {
     /// By whose doing.
     pub by: Actor,
     /// What.
+    #[serde(deserialize_with = "earlier::event_kind")]
     pub what: EventKind,
 }
 
@@ -75,73 +76,21 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outputs: Option<Arc<Value>>,
     },
-    /// A check came to a verdict.
+    /// An effect was performed. One that nobody waits for any more changes nothing.
+    #[serde(rename = "effect_settled")]
     Settled {
-        /// The effect that was performed.
+        /// The effect.
         effect: EffectId,
-        /// What it came to.
-        verdict: Verdict,
+        /// What came of it.
+        result: EffectResult,
+        /// What `$random` and its like are drawn from.
+        #[serde(default)]
+        seed: u64,
     },
     /// The branches that live outside this run have all come to an outcome.
     Gathered {
         /// The outcome of each branch, by name.
         branches: Vec<(NodeId, Outcome)>,
-    },
-    /// A node that needs nobody is executed.
-    Continued {
-        /// At which position.
-        frame: FramePath,
-        /// The revision at which it was reached.
-        since: u64,
-        /// What `$random` and its like are drawn from.
-        #[serde(default)]
-        seed: u64,
-    },
-    /// A tool answered, or did not.
-    Returned {
-        /// At which position.
-        frame: FramePath,
-        /// The revision at which the call began.
-        since: u64,
-        /// What came of it.
-        reply: Reply,
-        /// What `$random` and its like are drawn from.
-        #[serde(default)]
-        seed: u64,
-    },
-    /// A model answered, or did not.
-    Completed {
-        /// At which position.
-        frame: FramePath,
-        /// The revision at which the state was entered.
-        since: u64,
-        /// The number of the request.
-        turn: u32,
-        /// Which judge it is, from 0; nothing for the model that works.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vote: Option<u32>,
-        /// What came of it.
-        reply: Completion,
-        /// What `$random` and its like are drawn from.
-        #[serde(default)]
-        seed: u64,
-    },
-    /// A tool of a state is done.
-    ToolDone {
-        /// At which position.
-        frame: FramePath,
-        /// The revision at which the state was entered.
-        since: u64,
-        /// The name of the call.
-        call: String,
-        /// What it came to.
-        done: Done,
-        /// What it used up, where it is a workflow on which models work.
-        #[serde(default, skip_serializing_if = "Spend::is_nothing")]
-        spent: Spend,
-        /// What `$random` and its like are drawn from.
-        #[serde(default)]
-        seed: u64,
     },
     /// A state that waits is told how to go on.
     Resumed {
@@ -163,13 +112,6 @@ pub enum EventKind {
         revision: Option<u64>,
         /// What it asks.
         question: Raised,
-    },
-    /// Nobody has answered a question, which then answers itself.
-    TimedOut {
-        /// At which position.
-        frame: FramePath,
-        /// The revision at which it was asked.
-        since: u64,
     },
     /// Variables are given values while work goes on.
     Noted {
@@ -293,17 +235,4 @@ pub enum Verdict {
 impl Verdict {
     /// The words with which gates say that something could not be found out.
     pub const CANNOT_VERIFY: &'static str = "cannot verify: ";
-}
-
-/// The name of an effect: the same visit of the same check has the same name, so that it settles once.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct EffectId {
-    /// The frame that waits for it.
-    pub frame: FramePath,
-    /// The node it belongs to.
-    pub node: NodeId,
-    /// The frame's revision when it began to wait.
-    pub since: u64,
-    /// The check.
-    pub check: CheckId,
 }

@@ -7,6 +7,8 @@ mod apply;
 mod bypass;
 mod change;
 mod data;
+mod earlier;
+mod effect;
 mod event;
 mod moves;
 mod remembered;
@@ -24,7 +26,8 @@ use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 pub use bypass::Bypass;
 pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
-pub use event::{Actor, Channel, Completion, EffectId, Event, EventKind, Reply, Resume, Verdict};
+pub use effect::{EffectId, EffectPart, EffectResult};
+pub use event::{Actor, Channel, Completion, Event, EventKind, Reply, Resume, Verdict};
 pub use moves::{Move, moves};
 pub use remembered::{Came, Remembered};
 pub(crate) use talk::TURNS;
@@ -560,15 +563,6 @@ impl Run {
         let data = frames.into_iter().rev().filter_map(|frame| frame.data.as_deref());
         let seen = data.flat_map(|data| &data.variables);
         seen.map(|(name, value)| (name.as_str(), value)).collect()
-    }
-
-    /// The questions that have answered themselves by `now`: where, and the revision at which each was asked. None does
-    /// where only a person's own answer counts.
-    pub fn overdue(&self, now: Timestamp) -> Vec<(FramePath, u64)> {
-        let counts = self.opening.rules.human == Human::Attested;
-        let is_due = |place: &Place| counts && matches!(place, Place::Waiting { due: Some(due), .. } if due.0 <= now.0);
-        let positions = self.positions().into_iter().filter(|(_, frame)| is_due(&frame.place));
-        positions.map(|(path, frame)| (path, frame.since)).collect()
     }
 
     /// What somebody has got past by name, the latest last.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use expect_test::Expect;
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::engine::{Effect, ToolCall, decide, fits, open};
+use portolan_core::engine::{Effect, EffectKind, ToolCall, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
-use portolan_core::run::{Actor, Change, Event, EventKind, Fault, Opening, Place, Reply, Run};
+use portolan_core::run::{Actor, Change, EffectResult, Event, Fault, Opening, Place, Reply, Run};
 use portolan_core::source::Source;
 use portolan_core::validate;
-use portolan_core::value::Timestamp;
+use portolan_core::value::{NodeId, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -75,8 +75,8 @@ impl Answers {
         Answers(answers)
     }
 
-    fn to(&mut self, call: &ToolCall) -> Reply {
-        let written = self.0.get_mut(call.node.as_str()).and_then(Vec::pop);
+    fn to(&mut self, node: &NodeId, call: &ToolCall) -> Reply {
+        let written = self.0.get_mut(node.as_str()).and_then(Vec::pop);
         written.unwrap_or_else(|| Reply::Output(Some(call.arguments.clone())))
     }
 }
@@ -110,14 +110,12 @@ fn tell(
         }
         let effect = &pending[pick(pending.len())];
         let what = match effect {
-            Effect::Continue { frame, since, .. } => {
-                EventKind::Continued { frame: frame.clone(), since: *since, seed: 0 }
-            }
-            Effect::Call(call) => {
-                clock = clock.max(call.not_before.map_or(0, |time| time.0)) + ANSWER_MS;
-                let reply = answers.to(call);
+            Effect { id, what: EffectKind::Advance, .. } => id.clone().settled(EffectResult::Due, 0),
+            Effect { id, what: EffectKind::Call(call), not_before, .. } => {
+                clock = clock.max(not_before.map_or(0, |time| time.0)) + ANSWER_MS;
+                let reply = answers.to(effect.node(), call);
                 told.push_str(&format!("  {}.{} {}\n", call.server, call.tool, call.arguments));
-                EventKind::Returned { frame: call.frame.clone(), since: call.since, reply, seed: 0 }
+                id.clone().settled(reply, 0)
             }
             other => return format!("{told}waits: {other:?}\n"),
         };

@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use portolan_core::engine::{fits, migrate, open};
 use portolan_core::graph::{Keeper, VariableKind, Workflow};
-use portolan_core::run::{Branches, EffectId, Event, EventKind, FramePath, Human, Opening, Place, Rules, Run, Verdict};
-use portolan_core::value::{CheckId, NodeId, Outcome, WorkflowId};
+use portolan_core::run::{
+    Branches, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Human, Opening, Place, Rules, Run,
+    Verdict,
+};
+use portolan_core::value::{NodeId, Outcome, WorkflowId};
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
@@ -227,7 +230,7 @@ impl Adversary {
                 let pending = walk.pending();
                 let effect = (!pending.is_empty()).then(|| self.pick(&pending).clone())?;
                 let verdict = if self.below(4) == 0 { broken() } else { Verdict::Held };
-                Some(by_agent(EventKind::Settled { effect, verdict }))
+                Some(by_agent(effect.settled(verdict, 0)))
             }
             Attempt::NotOffered => self.not_offered(walk),
             Attempt::Stale => {
@@ -297,14 +300,14 @@ impl Adversary {
             1 => {
                 let pending = walk.pending();
                 let late: Vec<&EffectId> = walk.asked.iter().filter(|id| !pending.contains(id)).collect();
-                let made_up = EffectId { frame: path, node, since: since + 1, check: CheckId::from("c0") };
+                let made_up = EffectId { frame: path, node, since: since + 1, part: EffectPart::Check("c0".into()) };
                 let effect = if late.is_empty() { made_up } else { (*self.pick(&late)).clone() };
-                EventKind::Settled { effect, verdict: Verdict::Held }
+                effect.settled(Verdict::Held, 0)
             }
-            2 => EventKind::Settled {
-                effect: EffectId { frame: path, node, since, check: CheckId::from("no such check") },
-                verdict: Verdict::Held,
-            },
+            2 => {
+                let part = EffectPart::Check("no such check".into());
+                EffectId { frame: path, node, since, part }.settled(Verdict::Held, 0)
+            }
             3 if walk.run.opening.rules.human == Human::Verified => {
                 let waits = |place: &Place| matches!(place, Place::Waiting { .. });
                 let offers = walk.offers();
@@ -319,7 +322,10 @@ impl Adversary {
                 EventKind::Gathered { branches: vec![(node, Outcome::passed())] }
             }
             // Before it is due, or at what answers itself never.
-            5 => EventKind::TimedOut { frame: path, since },
+            5 => {
+                let node = frame.place.node().clone();
+                EffectId { frame: path, node, since, part: EffectPart::Timer }.settled(EffectResult::Due, 0)
+            }
             _ => {
                 let nowhere = FramePath([path.0.as_slice(), &[node, "nowhere".into()]].concat());
                 reported(&nowhere, &Outcome::passed(), None)

@@ -2,7 +2,8 @@
 
 use portolan_core::graph::{Kind, Workflow};
 use portolan_core::run::{
-    Actor, Branches, Channel, EffectId, Event, EventKind, FramePath, Human, Move, Place, Rules, Verdict, moves,
+    Actor, Branches, Channel, EffectId, EffectPart, Event, EventKind, FramePath, Human, Move, Place, Rules, Verdict,
+    moves,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn obey(walk: &mut Walk<'_>, bound: usize, answers: bool, mut holds: impl FnMut(
         let verdict = if holds() { Verdict::Held } else { broken() };
         if let Some(effect) = walk.pending().first() {
             let effect = effect.clone();
-            walk.happen(&by_agent(EventKind::Settled { effect, verdict })).expect("a verdict is never refused");
+            walk.happen(&by_agent(effect.settled(verdict, 0))).expect("a verdict is never refused");
             continue;
         }
         let asked = |walk: &Walk<'_>, path: &FramePath| {
@@ -121,14 +122,12 @@ fn event(walk: &Walk<'_>, past: &[Event], attempt: &Attempt) -> Event {
         5 => reported(&frame, &Outcome::from(*pick(WORDS, d)), Some(revision)),
         6 | 7 => match walk.asked.as_slice() {
             [] => EventKind::Begun { revision: None },
-            asked => EventKind::Settled { effect: pick(asked, a).clone(), verdict },
+            asked => pick(asked, a).clone().settled(verdict, 0),
         },
         8 => {
             let check = CheckId::from(format!("c{}", d % 3));
-            EventKind::Settled {
-                effect: EffectId { frame, node: pick(&nodes, c).clone(), since: revision, check },
-                verdict,
-            }
+            let (node, part) = (pick(&nodes, c).clone(), EffectPart::Check(check));
+            EffectId { frame, node, since: revision, part }.settled(verdict, 0)
         }
         9 => {
             let outcome = |index: usize| Outcome::from(*pick(WORDS, index));

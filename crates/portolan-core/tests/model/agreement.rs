@@ -89,9 +89,10 @@ fn happen(walk: &mut Walk<'_>, model: &mut Model<'_>, happening: &Happening) -> 
                 return (true, true);
             }
             let effect = pick(&pending, *which).clone();
-            let (path, check) = (names(&effect.frame), effect.check.clone());
+            let path = names(&effect.frame);
+            let check = effect.check().expect("what is pending here are checks").clone();
             let verdict = if *held { Verdict::Held } else { broken() };
-            let engine = walk.happen(&by_agent(EventKind::Settled { effect, verdict }));
+            let engine = walk.happen(&by_agent(effect.settled(verdict, 0)));
             (engine.is_ok(), model.act(&path, &Act::Settle { check: check.as_str(), held: *held }).is_ok())
         }
         Happening::SettledLate { which, held } => {
@@ -101,7 +102,7 @@ fn happen(walk: &mut Walk<'_>, model: &mut Model<'_>, happening: &Happening) -> 
                 return (true, true);
             }
             let verdict = if *held { Verdict::Held } else { broken() };
-            let engine = walk.happen(&by_agent(EventKind::Settled { effect: pick(&late, *which).clone(), verdict }));
+            let engine = walk.happen(&by_agent(pick(&late, *which).clone().settled(verdict, 0)));
             assert_eq!(engine, Ok(Vec::new()), "a verdict that nobody waits for changes nothing");
             (true, true)
         }

@@ -60,7 +60,7 @@ fn succeed(workflow: &Workflow, runner: &mut TestRunner) -> Comes {
             return if may_change(workflow.flow(&flow), &node) { Comes::ToAPerson } else { Comes::Round(flow, node) };
         }
         let event = match walk.pending().first() {
-            Some(effect) => by_agent(EventKind::Settled { effect: effect.clone(), verdict: Verdict::Held }),
+            Some(effect) => by_agent(effect.clone().settled(Verdict::Held, 0)),
             None => match next(&walk, runner) {
                 Some(event) => event,
                 None => return Comes::ToAPerson,

@@ -38,7 +38,7 @@ fn next(walk: &Walk<'_>) -> Vec<Run> {
     let mut events: Vec<_> = walk.offers().into_iter().map(|(_, event)| event).collect();
     for effect in walk.pending() {
         for verdict in [Verdict::Held, broken()] {
-            events.push(by_agent(EventKind::Settled { effect: effect.clone(), verdict }));
+            events.push(by_agent(effect.clone().settled(verdict, 0)));
         }
     }
     if let Place::Gathering { node } = &walk.run.root.place {

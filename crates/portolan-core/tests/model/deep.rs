@@ -25,7 +25,7 @@ fn a_branch_and_a_subflow_in_every_flow_can_be_read_back() {
     walk.happen(&claim).expect("what is offered is accepted");
     let effect = walk.pending().remove(0);
     assert_eq!(effect.frame.0.len(), 2 * MAX_SUBFLOW_DEPTH - 1);
-    walk.happen(&by_agent(EventKind::Settled { effect, verdict: broken() })).expect("a verdict is never refused");
+    walk.happen(&by_agent(effect.settled(broken(), 0))).expect("a verdict is never refused");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_core::graph::{Check, Flow, Kind, Node, Workflow};
-use portolan_core::run::{Event, EventKind, FramePath, Place, Run, Verdict, WaitingFor};
-use portolan_core::value::{NodeId, Outcome, SKIPPED, WorkflowId};
+use portolan_core::run::{EffectPart, EffectResult, Event, EventKind, FramePath, Place, Run, Verdict, WaitingFor};
+use portolan_core::value::{CheckId, NodeId, Outcome, SKIPPED, WorkflowId};
 
 use crate::walk::Walk;
 
@@ -58,14 +58,16 @@ impl Shown {
         if after.frame(path).is_some_and(|frame| stays(&frame.place)) {
             return false;
         }
-        let EventKind::Settled { effect, verdict } = &event.what else { return false };
+        let EventKind::Settled { effect, result: EffectResult::Verdict(verdict), .. } = &event.what else {
+            return false;
+        };
         if effect.frame != *path || effect.node != node.id {
             return false;
         }
         let mut held: BTreeSet<&str> =
             settled.iter().filter(|(_, verdict)| *verdict == Verdict::Held).map(|(check, _)| check.as_str()).collect();
         if *verdict == Verdict::Held {
-            held.insert(effect.check.as_str());
+            held.extend(effect.check().map(CheckId::as_str));
         }
         let all = node.accept.iter().all(|check| held.contains(check.id.as_str()));
         let bypassed = !after.bypasses().is_empty();
@@ -129,7 +131,8 @@ fn claimed(path: &FramePath, node: &Node, event: &Event, after: &Run) {
 
 fn is_at(path: &FramePath, event: &Event) -> bool {
     match &event.what {
-        EventKind::Reported { frame, .. } | EventKind::TimedOut { frame, .. } => frame == path,
+        EventKind::Reported { frame, .. } => frame == path,
+        EventKind::Settled { effect, .. } => effect.part == EffectPart::Timer && effect.frame == *path,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! A run under test: every event is decided, applied, journalled, and what must always hold is looked at.
 
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::engine::{Effect, Rejection, decide, fits, open};
+use portolan_core::engine::{Effect, EffectKind, Rejection, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::run::{
     Actor, Change, Channel, EffectId, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
@@ -115,7 +115,7 @@ impl<'w> Walk<'w> {
         let effects = self.run.pending(self.workflow).into_iter();
         effects
             .filter_map(|effect| match effect {
-                Effect::Perform(work) => Some(work.id),
+                Effect { id, what: EffectKind::Check(_), .. } => Some(id),
                 _ => None,
             })
             .collect()

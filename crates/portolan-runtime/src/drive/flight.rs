@@ -1,76 +1,83 @@
-//! What is under way outside of the engine: calls of tools, requests to models, checks. Each has the name by which it is
-//! settled, so that it is begun once, and dropped when nobody waits for it any more.
+//! What is under way outside of the engine: an effect that waits for its time and is performed then.
 
-use portolan_core::engine::Effect;
-use portolan_core::run::{Completion, Done, EffectId, EventKind, FramePath, Spend, Verdict};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::tools::Called;
+use portolan_core::engine::{Effect, EffectKind};
+use portolan_core::graph::Workflow;
+use portolan_core::run::EffectResult;
+use serde_json::{Map, Value};
 
-/// The name of something under way.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
-    /// A call of a tool by a node.
-    Call { frame: FramePath, since: u64 },
-    /// A request to a model.
-    Model { frame: FramePath, since: u64, turn: u32, vote: Option<u32> },
-    /// A tool that a model has asked for.
-    Tool { frame: FramePath, since: u64, call: String },
-    /// A function that works on a state.
-    Work { frame: FramePath, since: u64, turn: u32 },
-    /// A look at what is outside.
-    Check(EffectId),
+use super::Setup;
+use crate::clock::Clock;
+use crate::states::Workers;
+use crate::tools::{Tools, Turn};
+
+/// What came of an effect.
+pub(super) struct Landed {
+    /// For the engine.
+    pub(super) result: EffectResult,
+    /// How long it was held back before it was performed.
+    pub(super) waited: Duration,
 }
 
-/// What came of it.
-pub(super) enum Landed {
-    Called(Called),
-    Completed(Completion),
-    Done(Done, Spend),
-    Verdict(Verdict),
+/// An effect with those who perform it.
+pub(super) struct Flight {
+    effect: Effect,
+    workflow: Arc<Workflow>,
+    tools: Arc<Tools>,
+    workers: Workers,
+    clock: Clock,
+    /// The turn of a tool call.
+    turn: Option<Turn>,
+    /// What the server of a tool call is told of the trace.
+    meta: Map<String, Value>,
 }
 
-impl Key {
-    /// The name of an effect that is performed outside; nothing for one that is not.
-    pub(super) fn of(effect: &Effect) -> Option<Key> {
-        Some(match effect {
-            Effect::Call(call) => Key::Call { frame: call.frame.clone(), since: call.since },
-            Effect::Complete(asked) => {
-                Key::Model { frame: asked.frame.clone(), since: asked.since, turn: asked.turn, vote: asked.vote }
-            }
-            Effect::Use(used) => Key::Tool { frame: used.frame.clone(), since: used.since, call: used.call.clone() },
-            Effect::Work(work) => Key::Work { frame: work.frame.clone(), since: work.since, turn: work.turn },
-            Effect::Perform(work) => Key::Check(work.id.clone()),
-            Effect::Continue { .. } | Effect::Instruct { .. } | Effect::Ask { .. } => return None,
-        })
+impl Flight {
+    /// Of several calls of a node, the one that is prepared first has the first of its written answers.
+    pub(super) fn prepare(effect: Effect, workflow: Arc<Workflow>, meta: Map<String, Value>, setup: &Setup) -> Flight {
+        let tools = setup.tools.clone();
+        let turn = matches!(effect.what, EffectKind::Call(_)).then(|| tools.turn(&effect));
+        Flight { effect, workflow, tools, workers: setup.workers.clone(), clock: setup.clock.clone(), turn, meta }
     }
 
-    /// The frame that waits for it.
-    pub(super) fn frame(&self) -> &FramePath {
-        match self {
-            Key::Call { frame, .. } | Key::Model { frame, .. } | Key::Tool { frame, .. } | Key::Work { frame, .. } => {
-                frame
-            }
-            Key::Check(id) => &id.frame,
+    /// Waits for the effect's time and performs it; nothing where it is no effect that is performed outside.
+    pub(super) async fn fly(self) -> Option<Landed> {
+        let mut waited = Duration::ZERO;
+        if let Some(wait) = self.wait() {
+            let began = tokio::time::Instant::now();
+            tokio::time::sleep(wait).await;
+            waited = began.elapsed();
         }
+        let result = self.perform().await?;
+        Some(Landed { result, waited })
     }
 
-    /// What the engine is told; nothing where what came is of another sort, which nothing makes.
-    pub(super) fn event(self, landed: Landed, seed: u64) -> Option<EventKind> {
-        Some(match (self, landed) {
-            (Key::Call { frame, since }, Landed::Called(called)) => {
-                EventKind::Returned { frame, since, reply: called.reply, seed }
+    /// How long it waits; never beyond the end of the run. For an answer that is written nobody waits.
+    fn wait(&self) -> Option<Duration> {
+        let is_written = |turn: &Turn| turn.is_answered() || !self.tools.has_servers();
+        if self.turn.as_ref().is_some_and(is_written) {
+            return None;
+        }
+        let until = self.effect.not_before?.0.min(self.effect.deadline.map_or(i64::MAX, |deadline| deadline.0));
+        let wait = u64::try_from(until.saturating_sub(self.clock.now().0)).ok()?;
+        (wait > 0).then(|| Duration::from_millis(wait))
+    }
+
+    async fn perform(self) -> Option<EffectResult> {
+        let Flight { effect, workflow, tools, workers, clock, turn, meta } = self;
+        let node = effect.node();
+        Some(match &effect.what {
+            EffectKind::Call(call) => tools.call((&effect, call), turn?, &clock, meta).await.into(),
+            EffectKind::Complete(asked) => workers.complete((node, asked), (&tools, &workflow)).await.into(),
+            EffectKind::Work(work) => workers.work(node, work).await.into(),
+            EffectKind::Check(request) => workers.check(request).await.into(),
+            EffectKind::UseTool(used) => {
+                let done = workers.use_tool((&effect, used), &tools, &clock).await;
+                EffectResult::Tool { done, spent: Default::default() }
             }
-            (Key::Model { frame, since, turn, vote }, Landed::Completed(reply)) => {
-                EventKind::Completed { frame, since, turn, vote, reply, seed }
-            }
-            (Key::Work { frame, since, turn }, Landed::Completed(reply)) => {
-                EventKind::Completed { frame, since, turn, vote: None, reply, seed }
-            }
-            (Key::Tool { frame, since, call }, Landed::Done(done, spent)) => {
-                EventKind::ToolDone { frame, since, call, done, spent, seed }
-            }
-            (Key::Check(effect), Landed::Verdict(verdict)) => EventKind::Settled { effect, verdict },
-            _ => return None,
+            EffectKind::Advance | EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => return None,
         })
     }
 }

@@ -2,8 +2,8 @@
 //! whoever watches is told.
 //!
 //! ```text
-//! pending ─┬─ continue → decide → apply → pending …
-//!          └─ call → a server, or a written answer → returned → decide → …
+//! pending ─┬─ advance → decide → apply → pending …
+//!          └─ call → a server, or a written answer → settled → decide → …
 //! ```
 //! Where a run is kept, every event is on disk before what follows from it is done. Knows no protocol and no terminal.
 
@@ -19,11 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_core::engine::{self, Effect, ToolCall};
+use portolan_core::engine::{self, Effect, EffectKind, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
-use portolan_core::run::{Actor, Change, Event, EventKind, Fault, FramePath, Hold, Place, Reply, Run, Spend};
+use portolan_core::run::{
+    Actor, Change, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, FramePath, Hold, Place, Reply, Run,
+};
 use portolan_core::value::NodeId;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::Clock;
@@ -37,7 +39,7 @@ pub(crate) use pace::Pace;
 pub use spans::{CallSpan, Over, Request, SpanId, TraceContext, TraceId};
 pub use watch::{Began, Ended, Talked, Watch};
 
-use flight::{Key, Landed};
+use flight::{Flight, Landed};
 use spans::Spans;
 
 /// After how many nodes a run lets others have their turn.
@@ -103,8 +105,8 @@ pub(crate) struct Drive<'d> {
     heavy: bool,
     keep: Option<Keep<'d>>,
     spans: Spans,
-    flights: JoinSet<(Key, Landed)>,
-    flying: BTreeMap<Key, AbortHandle>,
+    flights: JoinSet<(EffectId, Option<Landed>)>,
+    flying: BTreeMap<EffectId, AbortHandle>,
     drawn: u64,
     /// When this run was last given its turn.
     turn: Instant,
@@ -160,15 +162,15 @@ impl<'d> Drive<'d> {
         let pending = self.run.pending(&self.workflow);
         self.drop_unwanted(&pending);
         for effect in pending {
-            match effect {
-                Effect::Continue { frame, since, .. } => {
-                    if !self.may_go_on(&frame).await {
+            match &effect.what {
+                EffectKind::Advance => {
+                    if !self.may_go_on(&effect.id.frame).await {
                         self.call_off("it was stopped").await?;
                         return Ok(true);
                     }
-                    self.spans.begin(&frame);
+                    self.spans.begin(&effect.id.frame);
                     let seed = self.chance();
-                    self.step(EventKind::Continued { frame, since, seed }).await?;
+                    self.step(effect.id.settled(EffectResult::Due, seed)).await?;
                     went_on = true;
                     // A long run shares its thread with others.
                     if self.run.executed.is_multiple_of(TURN) || self.turn.elapsed() >= TURN_TIME {
@@ -176,11 +178,11 @@ impl<'d> Drive<'d> {
                         self.turn = Instant::now();
                     }
                 }
-                Effect::Instruct { .. } | Effect::Ask { .. } => {}
-                Effect::Complete(_) | Effect::Use(_) | Effect::Work(_) if self.setup.leaves_states => {}
+                EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => {}
+                EffectKind::Complete(_) | EffectKind::UseTool(_) | EffectKind::Work(_) if self.setup.leaves_states => {}
                 // Checks of an agent's work are performed where it is reported.
-                Effect::Perform(work) if !self.is_of_state(&work.id.frame) => {}
-                effect => self.begin(effect),
+                EffectKind::Check(_) if !self.is_of_state(&effect.id.frame) => {}
+                _ => self.begin(effect),
             }
         }
         Ok(went_on)
@@ -199,52 +201,35 @@ impl<'d> Drive<'d> {
 
     /// Begins what is performed outside, unless it is under way.
     fn begin(&mut self, effect: Effect) {
-        let Some(key) = Key::of(&effect).filter(|key| !self.flying.contains_key(key)) else { return };
-        let (name, clock) = (key.clone(), self.setup.clock.clone());
-        let (tools, workers) = (self.setup.tools.clone(), self.setup.workers.clone());
-        let handle = match effect {
-            Effect::Call(call) => {
-                let meta = self.spans.meta(&call.frame);
-                self.told_of_call(&call);
-                let turn = tools.turn(&call);
+        if self.flying.contains_key(&effect.id) {
+            return;
+        }
+        let id = effect.id.clone();
+        let handle = match &effect.what {
+            EffectKind::UseTool(used) if let Some(workflow) = nested::of(&self.workflow, used) => {
+                let seed = self.chance();
+                let left = engine::left(&self.workflow, &self.run, &id.frame, self.setup.clock.now());
+                let run = nested::run(workflow, used.clone(), left, Setup { seed, ..self.setup.clone() });
                 self.flights.spawn(async move {
-                    let called = tools.call(&call, turn, &clock, meta).await;
-                    (name, Landed::Called(called))
+                    let (done, spent) = run.await;
+                    (effect.id, Some(Landed { result: EffectResult::Tool { done, spent }, waited: Duration::ZERO }))
                 })
             }
-            Effect::Complete(asked) => {
-                let workflow = self.workflow.clone();
-                self.flights.spawn(async move {
-                    let completion = workers.complete(&asked, (&tools, &workflow), &clock).await;
-                    (name, Landed::Completed(completion))
-                })
+            what => {
+                let meta = match what {
+                    EffectKind::Call(call) => {
+                        let meta = self.spans.meta(&id.frame, call);
+                        self.told_of_call(&effect, call);
+                        meta
+                    }
+                    _ => Map::new(),
+                };
+                let flight = Flight::prepare(effect, self.workflow.clone(), meta, &self.setup);
+                let name = id.clone();
+                self.flights.spawn(async move { (name, flight.fly().await) })
             }
-            Effect::Use(used) => match nested::of(&self.workflow, &used) {
-                Some(workflow) => {
-                    let seed = self.chance();
-                    let left = engine::left(&self.workflow, &self.run, &used.frame, clock.now());
-                    let run = nested::run(workflow, used, left, Setup { seed, ..self.setup.clone() });
-                    self.flights.spawn(async move {
-                        let (done, spent) = run.await;
-                        (name, Landed::Done(done, spent))
-                    })
-                }
-                None => self.flights.spawn(async move {
-                    let done = workers.use_tool(&used, &tools, &clock).await;
-                    (name, Landed::Done(done, Spend::default()))
-                }),
-            },
-            Effect::Work(work) => self.flights.spawn(async move {
-                let completion = workers.work(&work, &clock).await;
-                (name, Landed::Completed(completion))
-            }),
-            Effect::Perform(work) => self.flights.spawn(async move {
-                let verdict = workers.check(&work).await;
-                (name, Landed::Verdict(verdict))
-            }),
-            Effect::Continue { .. } | Effect::Instruct { .. } | Effect::Ask { .. } => return,
         };
-        self.flying.insert(key, handle);
+        self.flying.insert(id, handle);
     }
 
     /// What nobody waits for any more: its branch was cancelled, or the run has failed elsewhere.
@@ -252,14 +237,14 @@ impl<'d> Drive<'d> {
         if self.flying.is_empty() {
             return;
         }
-        let wanted: BTreeSet<Key> = pending.iter().filter_map(Key::of).collect();
-        let unwanted: Vec<Key> = self.flying.keys().filter(|key| !wanted.contains(key)).cloned().collect();
-        for key in unwanted {
-            if let Some(handle) = self.flying.remove(&key) {
+        let wanted: BTreeSet<&EffectId> = pending.iter().map(|effect| &effect.id).collect();
+        let unwanted: Vec<EffectId> = self.flying.keys().filter(|id| !wanted.contains(id)).cloned().collect();
+        for id in unwanted {
+            if let Some(handle) = self.flying.remove(&id) {
                 handle.abort();
             }
-            if let Key::Call { frame, .. } = &key {
-                let open = self.spans.end(frame);
+            if id.part == EffectPart::Node {
+                let open = self.spans.end(&id.frame);
                 if let Some(watch) = &self.setup.watch {
                     watch.dropped(open.span);
                 }
@@ -281,18 +266,13 @@ impl<'d> Drive<'d> {
             }
         };
         // What was aborted has nothing to say.
-        let Some(Ok((key, landed))) = answered else { return Ok(()) };
-        if self.flying.remove(&key).is_none() {
-            return Ok(());
-        }
-        if let Landed::Called(called) = &landed {
-            self.spans.answered(key.frame(), called);
+        let Some(Ok((id, landed))) = answered else { return Ok(()) };
+        let (Some(_), Some(Landed { result, waited })) = (self.flying.remove(&id), landed) else { return Ok(()) };
+        if let EffectResult::Reply(reply) = &result {
+            self.spans.answered(&id.frame, waited, reply);
         }
         let seed = self.chance();
-        match key.event(landed, seed) {
-            Some(event) => self.step(event).await,
-            None => Ok(()),
-        }
+        self.step(id.settled(result, seed)).await
     }
 
     async fn call_off(&mut self, reason: &str) -> Result<(), ServiceError> {
@@ -338,19 +318,20 @@ impl<'d> Drive<'d> {
 }
 
 impl Drive<'_> {
-    fn told_of_call(&mut self, call: &ToolCall) {
+    fn told_of_call(&mut self, effect: &Effect, call: &ToolCall) {
         let Some(watch) = &self.setup.watch else { return };
-        let Some((span, since, made)) = self.spans.begun(&call.frame) else { return };
+        let path = &effect.id.frame;
+        let Some((span, since, made)) = self.spans.begun(path) else { return };
         watch.began(&Began {
-            path: &call.frame,
-            flow: &call.flow,
-            node: &call.node,
+            path,
+            flow: &effect.flow,
+            node: effect.node(),
             kind: "mcp",
             retries: call.retries,
             arguments: Some(&call.arguments),
             since,
             span,
-            parent: self.spans.parent(&call.frame),
+            parent: self.spans.parent(path),
             call: made,
         });
     }
@@ -358,7 +339,7 @@ impl Drive<'_> {
     /// Tells of every node that was executed, and of every one that began and takes its time.
     fn tell(&mut self, event: &Event, changes: &[Change]) {
         let Some(watch) = self.setup.watch.clone() else { return };
-        if let EventKind::Returned { reply: Reply::Output(Some(answer)), .. } = &event.what {
+        if let EventKind::Settled { result: EffectResult::Reply(Reply::Output(Some(answer))), .. } = &event.what {
             watch.answered(answer);
         }
         for change in changes {

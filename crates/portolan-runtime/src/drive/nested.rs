@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use portolan_core::engine::{self, ToolUsed};
+use portolan_core::engine::{self, ModelToolCall};
 use portolan_core::graph::{Bounds, State, Workflow};
 use portolan_core::run::{Done, Opening, Run, Spend};
 use serde_json::Value;
@@ -15,13 +15,13 @@ use super::{Drive, Outcome, Setup};
 pub(super) type Running = Pin<Box<dyn Future<Output = (Done, Spend)> + Send>>;
 
 /// The workflow that is meant by a tool; nothing where it is no workflow.
-pub(super) fn of(workflow: &Workflow, used: &ToolUsed) -> Option<Arc<Workflow>> {
+pub(super) fn of(workflow: &Workflow, used: &ModelToolCall) -> Option<Arc<Workflow>> {
     workflow.rooted(State::workflow_of(&used.tool)?).map(Arc::new)
 }
 
 /// Runs it to its end with what the run that uses it has `left`, and says what it has used up of that. Dropping the future
 /// drops all of it.
-pub(super) fn run(workflow: Arc<Workflow>, used: ToolUsed, left: Bounds, setup: Setup) -> Running {
+pub(super) fn run(workflow: Arc<Workflow>, used: ModelToolCall, left: Bounds, setup: Setup) -> Running {
     Box::pin(async move {
         let name = workflow.id().clone();
         let opening = Opening {

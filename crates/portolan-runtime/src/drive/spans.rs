@@ -6,10 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_core::run::FramePath;
+use portolan_core::engine::ToolCall;
+use portolan_core::run::{FramePath, Reply};
 use serde_json::{Map, Value};
-
-use crate::tools::Called;
 
 /// The longest `tracestate` that is passed on; nobody need pass on more.
 const MAX_STATE: usize = 512;
@@ -165,7 +164,15 @@ pub(super) struct Open {
     pub(super) span: SpanId,
     pub(super) began: Instant,
     pub(super) calls: Vec<CallSpan>,
-    calling: Option<(SpanId, Instant)>,
+    calling: Option<Calling>,
+}
+
+/// A call that has begun and is not answered.
+struct Calling {
+    span: SpanId,
+    began: Instant,
+    server: String,
+    tool: String,
 }
 
 impl Open {
@@ -201,28 +208,30 @@ impl Spans {
     }
 
     /// A call begins: what the server is told of the trace.
-    pub(super) fn meta(&mut self, path: &FramePath) -> Map<String, Value> {
+    pub(super) fn meta(&mut self, path: &FramePath, call: &ToolCall) -> Map<String, Value> {
         let span = SpanId(chance().to_be_bytes());
-        self.open.entry(path.clone()).or_insert_with(Open::new).calling = Some((span, Instant::now()));
+        let (server, tool) = (call.server.clone(), call.tool.clone());
+        let calling = Calling { span, began: Instant::now(), server, tool };
+        self.open.entry(path.clone()).or_insert_with(Open::new).calling = Some(calling);
         self.context.meta(span)
     }
 
     /// The node that is open in a frame: its span, when it began, and the span of the call that it makes.
     pub(super) fn begun(&self, path: &FramePath) -> Option<(SpanId, Instant, Option<SpanId>)> {
-        self.open.get(path).map(|open| (open.span, open.began, open.calling.map(|(span, _)| span)))
+        self.open.get(path).map(|open| (open.span, open.began, open.calling.as_ref().map(|calling| calling.span)))
     }
 
-    pub(super) fn answered(&mut self, path: &FramePath, called: &Called) {
+    /// A call is answered that was held back for so long before it was made.
+    pub(super) fn answered(&mut self, path: &FramePath, waited: Duration, reply: &Reply) {
         let Some(open) = self.open.get_mut(path) else { return };
-        let Some((span, began)) = open.calling.take() else { return };
-        open.calls.push(CallSpan {
-            span,
-            server: called.server.clone(),
-            tool: called.tool.clone(),
-            after: began.duration_since(open.began) + called.waited,
-            took: began.elapsed().saturating_sub(called.waited),
-            error: called.error().map(str::to_owned),
-        });
+        let Some(Calling { span, began, server, tool }) = open.calling.take() else { return };
+        let error = match reply {
+            Reply::Output(_) => None,
+            Reply::Failed(fault) => Some(fault.code.clone()),
+        };
+        let after = began.duration_since(open.began) + waited;
+        let took = began.elapsed().saturating_sub(waited);
+        open.calls.push(CallSpan { span, server, tool, after, took, error });
     }
 }
 

@@ -16,7 +16,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 pub use gate::{Ground, Other, REMOVALS};
-use portolan_core::engine::Work;
+use portolan_core::engine::CheckRequest;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
 
@@ -27,11 +27,11 @@ use portolan_core::run::Verdict;
 ///
 /// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
 /// for, and it is not stopped.
-pub async fn perform(work: &Work, ground: &Ground) -> Verdict {
-    match &work.check {
+pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
+    match &request.check {
         CheckBy::Run { argv, timeout_seconds } => run(argv, *timeout_seconds, ground.project()).await,
         CheckBy::File { path } => file::look(path, ground.project()),
-        CheckBy::Gate { name } => ground.look(name, &work.claims).await,
+        CheckBy::Gate { name } => ground.look(name, &request.claims).await,
     }
 }
 

@@ -12,8 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use portolan_core::engine::{AfterCrash, Work};
-use portolan_core::run::{EffectId, FramePath};
+use portolan_core::engine::CheckRequest;
 use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
@@ -78,9 +77,8 @@ fn run_check(argv: &[&str]) -> CheckBy {
     CheckBy::Run { argv: argv.iter().map(|word| (*word).into()).collect(), timeout_seconds: 600 }
 }
 
-fn work(check: CheckBy) -> Work {
-    let id = EffectId { frame: FramePath::default(), node: "verify".into(), since: 1, check: "tests".into() };
-    Work { id, check, claims: Default::default(), after_crash: AfterCrash::Repeat }
+fn work(check: CheckBy) -> CheckRequest {
+    CheckRequest { check, claims: Default::default() }
 }
 
 fn ground(project: &Path) -> Ground {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use portolan_core::engine::{self, Effect};
+use portolan_core::engine::{self, Effect, EffectKind};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Remembered, Run};
 use serde_json::Value;
@@ -257,7 +257,7 @@ impl Service {
     /// Executes what needs nobody: an agent's run has come to a function, or to the end of one. What the agent should
     /// know of it, if anything.
     pub(super) async fn go_on(&self, held: &mut Held) -> Result<Option<String>, ServiceError> {
-        let by_itself = |effect: &Effect| matches!(effect, Effect::Continue { .. } | Effect::Call(_));
+        let by_itself = |effect: &Effect| matches!(effect.what, EffectKind::Advance | EffectKind::Call(_));
         if !held.run.pending(&held.definition.workflow).iter().any(by_itself) {
             return Ok(None);
         }

@@ -35,13 +35,8 @@ impl Service {
             | EventKind::Reported { .. }
             | EventKind::Settled { .. }
             | EventKind::Gathered { .. }
-            | EventKind::Continued { .. }
-            | EventKind::Returned { .. }
-            | EventKind::Completed { .. }
-            | EventKind::ToolDone { .. }
             | EventKind::Resumed { .. }
             | EventKind::Raised { .. }
-            | EventKind::TimedOut { .. }
             | EventKind::Noted { .. }
             | EventKind::Bypassed { .. }
             | EventKind::Used { .. }

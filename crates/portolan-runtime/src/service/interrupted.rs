@@ -1,8 +1,8 @@
 //! What was under way when a run was left, and how a state that waits goes on.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::engine::{AfterCrash, Effect};
-use portolan_core::run::{Actor, Done, EventKind, Fault, FramePath, Reply, Resume, Run, Spend};
+use portolan_core::engine::{AfterCrash, EffectKind};
+use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run, Spend};
 
 use super::{ErrorKind, ServiceError};
 use crate::definition::Definition;
@@ -71,27 +71,29 @@ pub(super) fn told(
 ) -> Result<Vec<EventKind>, ServiceError> {
     let mut told = Vec::new();
     for effect in run.pending(&definition.workflow) {
-        let (node, tool, failed, besides) = match effect {
-            Effect::Call(call) if call.after_crash == AfterCrash::Ask => {
+        if effect.after_crash == AfterCrash::Repeat {
+            continue;
+        }
+        let node = effect.node().clone();
+        let (tool, failed, besides): (_, EffectResult, _) = match &effect.what {
+            EffectKind::Call(call) => {
                 let message = format!("the call of `{}` was interrupted", call.tool);
-                let (node, code) = (call.node.to_string(), "interrupted".to_owned());
-                let reply = Reply::Failed(Fault { node, code, message, detail: String::new() });
-                let failed = EventKind::Returned { frame: call.frame, since: call.since, reply, seed: 0 };
+                let (at, code) = (node.to_string(), "interrupted".to_owned());
+                let reply = Reply::Failed(Fault { node: at, code, message, detail: String::new() });
                 let besides = "`idempotent: true` on the node says that repeating does no harm";
-                (call.node, call.tool, failed, besides)
+                (call.tool.clone(), reply.into(), besides)
             }
-            Effect::Use(used) => {
+            EffectKind::UseTool(used) => {
                 let done =
                     Done::Failed("the call was interrupted, and whether it was performed is not known".to_owned());
-                let (frame, since, call) = (used.frame, used.since, used.call);
-                let failed = EventKind::ToolDone { frame, since, call, done, spent: Spend::default(), seed: 0 };
-                (used.node, used.tool, failed, "the model is told of a call that failed")
+                let failed = EffectResult::Tool { done, spent: Spend::default() };
+                (used.tool.clone(), failed, "the model is told of a call that failed")
             }
             _ => continue,
         };
         match interrupted {
             Interrupted::Repeat => {}
-            Interrupted::Fail => told.push(failed),
+            Interrupted::Fail => told.push(effect.id.settled(failed, 0)),
             Interrupted::Ask => {
                 return Err(ServiceError::of(
                     ErrorKind::NeedsPerson,

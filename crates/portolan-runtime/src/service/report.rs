@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use portolan_core::engine::{self, Effect, Work};
+use portolan_core::engine::{self, CheckRequest, EffectKind};
 use portolan_core::graph::CheckBy;
-use portolan_core::run::{self, Actor, Change, Channel, Event, EventKind, FramePath, Human, Place, Run, Verdict};
+use portolan_core::run::{
+    self, Actor, Change, Channel, EffectId, Event, EventKind, FramePath, Human, Place, Run, Verdict,
+};
 use portolan_core::value::{CheckId, Outcome};
 use serde_json::Value;
 
@@ -122,7 +124,7 @@ impl Service {
         path: &FramePath,
         outcome: &Outcome,
     ) -> Result<Led, ServiceError> {
-        let Some(mut work) = pending(&held, path).into_iter().next() else {
+        let Some((mut effect, mut request)) = pending(&held, path).into_iter().next() else {
             let notes = self.go_on(&mut held).await?.into_iter().collect();
             return Ok(Led { held, claim: None, notes });
         };
@@ -132,20 +134,20 @@ impl Service {
         let mut released = held.release();
         let mut claim = None;
         loop {
-            let verdict = runner::perform(&work, &ground).await;
-            let (mut held, settled) = self.settled(released, &work, verdict).await?;
+            let verdict = runner::perform(&request, &ground).await;
+            let (mut held, settled) = self.settled(released, &effect, verdict).await?;
             self.log_violations(&held, &ground.violations())?;
-            claim = settled.map(|settled| Claim::of(&work.id.node, outcome, &settled)).or(claim);
-            let next = pending(&held, path).into_iter().find(|next| next.id.since == work.id.since);
-            if let Some(next) = next.filter(|next| next.id != work.id) {
-                work = next;
+            claim = settled.map(|settled| Claim::of(&effect.node, outcome, &settled)).or(claim);
+            let next = pending(&held, path).into_iter().find(|(next, _)| next.since == effect.since);
+            if let Some(next) = next.filter(|(next, _)| *next != effect) {
+                (effect, request) = next;
                 released = held.release();
                 continue;
             }
             let mut notes: Vec<String> = self.go_on(&mut held).await?.into_iter().collect();
             let claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
             if claim.is_none() {
-                notes.push(format!("`{}` was left by another call while its checks were performed", work.id.node));
+                notes.push(format!("`{}` was left by another call while its checks were performed", effect.node));
             }
             return Ok(Led { held, claim, notes });
         }
@@ -177,14 +179,14 @@ impl Service {
     async fn settled(
         &self,
         mut released: Released,
-        work: &Work,
+        effect: &EffectId,
         verdict: Verdict,
     ) -> Result<(Held, Settled), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         for _ in 0..MAX_CONFLICTS {
             let mut held = self.take_up(released).await?;
-            let so_far = so_far(&held.run, work);
-            match self.note_used(&mut held, work, &verdict, &engine).await {
+            let so_far = so_far(&held.run, effect);
+            match self.note_used(&mut held, &effect.node, &verdict, &engine).await {
                 Ok(()) => {}
                 Err(Refused::Conflict) => {
                     released = held.release();
@@ -192,7 +194,7 @@ impl Service {
                 }
                 Err(Refused::Failed(error)) => return Err(error),
             }
-            let event = EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() };
+            let event = effect.clone().settled(verdict.clone(), 0);
             match self.decided(&mut held, event, &engine).await {
                 Ok(changes) => {
                     // Somebody may have got past the rule: then it is another verdict that counts.
@@ -221,19 +223,19 @@ fn checks_of(held: &Held, path: &FramePath) -> usize {
 /// The verdicts of a claim's checks, in the order in which they came.
 type Settled = Option<Vec<(CheckId, Verdict)>>;
 
-/// The verdicts that a claim has, while it waits for the one of `work`.
-fn so_far(run: &Run, work: &Work) -> Settled {
-    let frame = run.frame(&work.id.frame).filter(|frame| frame.since == work.id.since)?;
+/// The verdicts that a claim has, while it waits for that of `effect`.
+fn so_far(run: &Run, effect: &EffectId) -> Settled {
+    let frame = run.frame(&effect.frame).filter(|frame| frame.since == effect.since)?;
     let Place::Checking { settled, .. } = &frame.place else { return None };
-    let open = settled.iter().all(|(check, _)| *check != work.id.check);
+    let open = settled.iter().all(|(check, _)| effect.check() != Some(check));
     open.then(|| settled.clone())
 }
 
-fn pending(held: &Held, path: &FramePath) -> Vec<Work> {
+fn pending(held: &Held, path: &FramePath) -> Vec<(EffectId, CheckRequest)> {
     let effects = held.run.pending(&held.definition.workflow);
-    let works = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Perform(work) if work.id.frame == *path => Some(work),
+    let checks = effects.into_iter().filter_map(|effect| match effect.what {
+        EffectKind::Check(request) if effect.id.frame == *path => Some((effect.id, request)),
         _ => None,
     });
-    works.collect()
+    checks.collect()
 }

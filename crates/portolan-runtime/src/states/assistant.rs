@@ -35,8 +35,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use portolan_core::chat::{Answer, Arguments, Finish, Message, Request, Role, Settings, Unanswered, shown};
-use portolan_core::engine::ToolUsed;
-use portolan_core::run::{Done, FramePath, Spend};
+use portolan_core::engine::{AfterCrash, Effect, EffectKind, ModelToolCall};
+use portolan_core::run::{Done, EffectId, EffectPart, FramePath, Spend};
 use serde_json::{Number, Value};
 
 use super::tools::{self, Offered};
@@ -249,16 +249,17 @@ impl Assistant {
     }
 
     async fn use_one(&self, tool: &str, call: &str, arguments: &Arc<Value>) -> Done {
-        let used = ToolUsed {
-            frame: FramePath::default(),
-            node: self.name.as_str().into(),
-            since: 0,
-            call: call.to_owned(),
+        let used = ModelToolCall { tool: tool.to_owned(), arguments: arguments.clone() };
+        let (node, part) = (self.name.as_str().into(), EffectPart::Tool(call.to_owned()));
+        let effect = Effect {
+            id: EffectId { frame: FramePath::default(), node, since: 0, part },
             flow: self.name.as_str().into(),
-            tool: tool.to_owned(),
-            arguments: arguments.clone(),
+            not_before: None,
+            deadline: None,
+            after_crash: AfterCrash::Ask,
+            what: EffectKind::UseTool(used.clone()),
         };
-        tools::perform(&used, &self.tools, &self.functions, &Clock::System).await
+        tools::perform((&effect, &used), &self.tools, &self.functions, &Clock::System).await
     }
 
     fn offered(&self) -> Vec<String> {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::chat::prices::Prices;
 use portolan_core::chat::{Answer, Request, ToolSpec, Unanswered};
-use portolan_core::engine::ModelUse;
+use portolan_core::engine::ModelRequest;
+use portolan_core::value::NodeId;
 
 use crate::models::{self, Model, Question, Sink};
 
@@ -79,9 +80,14 @@ impl Cast {
         Ok(model)
     }
 
-    pub(super) async fn ask(&self, asked: &ModelUse, tools: &[ToolSpec]) -> Result<Answer, Unanswered> {
+    pub(super) async fn ask(
+        &self,
+        node: &NodeId,
+        asked: &ModelRequest,
+        tools: &[ToolSpec],
+    ) -> Result<Answer, Unanswered> {
         // What judges say is for the engine.
-        self.ask_for(&asked.request, asked.node.as_str(), asked.vote.is_none(), tools).await
+        self.ask_for(&asked.request, node.as_str(), asked.judge.is_none(), tools).await
     }
 
     /// Asks the model that a request names, or else the usual one.

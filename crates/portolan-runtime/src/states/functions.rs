@@ -10,6 +10,7 @@ use portolan_core::chat::{ToolSpec, Unanswered};
 use portolan_core::engine::FunctionUse;
 use portolan_core::run::{Completion, Done};
 use portolan_core::schema::Schema;
+use portolan_core::value::NodeId;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -228,11 +229,11 @@ impl Functions {
         })
     }
 
-    pub(super) async fn work(&self, work: &FunctionUse) -> Completion {
+    pub(super) async fn work(&self, node: &NodeId, work: &FunctionUse) -> Completion {
         let Some(function) = self.works.get(&work.function) else {
             return Completion::Unanswered(unanswered(
                 "unknown-function",
-                format!("no function `{}` is registered, which `{}` is worked on by", work.function, work.node),
+                format!("no function `{}` is registered, which `{node}` is worked on by", work.function),
                 false,
             ));
         };

@@ -10,12 +10,11 @@ mod functions;
 mod tools;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use portolan_core::engine::{FunctionUse, ModelUse, ToolUsed, Work};
+use portolan_core::engine::{CheckRequest, Effect, FunctionUse, ModelRequest, ModelToolCall};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Completion, Done, Verdict};
-use portolan_core::value::Timestamp;
+use portolan_core::value::NodeId;
 
 use crate::clock::Clock;
 use crate::runner::{self, Ground};
@@ -37,49 +36,38 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Asks a model, not before its time, with tools among which are the flows of a workflow. Dropping the future gives
-    /// it up.
+    /// Asks a model, with tools among which are the flows of a workflow. Dropping the future gives it up.
     pub(crate) async fn complete(
         &self,
-        asked: &ModelUse,
+        (node, asked): (&NodeId, &ModelRequest),
         (tools, workflow): (&Tools, &Workflow),
-        clock: &Clock,
     ) -> Completion {
-        wait_until(asked.not_before, clock).await;
         let offered = tools::Offered { tools, workflow: Some(workflow), functions: &self.functions };
         let specs = match offered.specs(&asked.request.tools).await {
             Ok(specs) => specs,
             Err(why) => return Completion::Unanswered(why),
         };
-        match self.cast.ask(asked, &specs).await {
+        match self.cast.ask(node, asked, &specs).await {
             Ok(answer) => Completion::Answer(Box::new(answer)),
             Err(why) => Completion::Unanswered(why),
         }
     }
 
     /// Uses a tool that a model has asked for.
-    pub(crate) async fn use_tool(&self, used: &ToolUsed, tools: &Tools, clock: &Clock) -> Done {
+    pub(crate) async fn use_tool(&self, used: (&Effect, &ModelToolCall), tools: &Tools, clock: &Clock) -> Done {
         tools::perform(used, tools, &self.functions, clock).await
     }
 
-    /// Has a function work on a state, not before its time.
-    pub(crate) async fn work(&self, work: &FunctionUse, clock: &Clock) -> Completion {
-        wait_until(work.not_before, clock).await;
-        self.functions.work(work).await
+    /// Has a function work on a state.
+    pub(crate) async fn work(&self, node: &NodeId, work: &FunctionUse) -> Completion {
+        self.functions.work(node, work).await
     }
 
-    /// Looks at what a key result asks of the world.
-    pub(crate) async fn check(&self, work: &Work) -> Verdict {
+    /// Performs a check.
+    pub(crate) async fn check(&self, request: &CheckRequest) -> Verdict {
         match &self.ground {
-            Some(ground) => runner::perform(work, ground).await,
+            Some(ground) => runner::perform(request, ground).await,
             None => Verdict::Unknown { reason: "no project is at hand in which it could be looked at".to_owned() },
         }
-    }
-}
-
-async fn wait_until(time: Option<Timestamp>, clock: &Clock) {
-    let wait = time.map_or(0, |time| time.0.saturating_sub(clock.now().0));
-    if let Some(wait) = u64::try_from(wait).ok().filter(|wait| *wait > 0) {
-        tokio::time::sleep(Duration::from_millis(wait)).await;
     }
 }

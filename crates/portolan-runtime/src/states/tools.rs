@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portolan_core::chat::{ToolSpec, Unanswered, shown};
-use portolan_core::engine::{AfterCrash, ToolCall, ToolUsed, shared_tool};
+use portolan_core::engine::{Effect, ModelToolCall, ToolCall, shared_tool};
 use portolan_core::graph::{State, Workflow};
 use portolan_core::run::{Done, Reply};
 use portolan_core::schema::Schema;
@@ -86,7 +86,7 @@ fn unknown(name: &str, help: &str) -> Unanswered {
 
 /// What keeps arguments from being what a server says that its tool takes. Where its schema is of no kind that is known
 /// here, the server judges itself.
-async fn unfit(used: &ToolUsed, (server, tool): (&str, &str), tools: &Tools) -> Option<String> {
+async fn unfit(used: &ModelToolCall, (server, tool): (&str, &str), tools: &Tools) -> Option<String> {
     let listed = tools.listed(server).await?.ok()?;
     let listed = listed.iter().find(|listed| listed.name == tool)?;
     let faults = Schema::compile(&listed.input_schema).ok()?.check(&used.arguments);
@@ -98,7 +98,12 @@ async fn unfit(used: &ToolUsed, (server, tool): (&str, &str), tools: &Tools) -> 
 }
 
 /// Uses a tool.
-pub(super) async fn perform(used: &ToolUsed, tools: &Tools, functions: &Functions, clock: &Clock) -> Done {
+pub(super) async fn perform(
+    (effect, used): (&Effect, &ModelToolCall),
+    tools: &Tools,
+    functions: &Functions,
+    clock: &Clock,
+) -> Done {
     if let Some(done) = functions.answer(&used.tool, &used.arguments).await {
         return done;
     }
@@ -109,22 +114,15 @@ pub(super) async fn perform(used: &ToolUsed, tools: &Tools, functions: &Function
         return Done::Failed(lacks);
     }
     let call = ToolCall {
-        frame: used.frame.clone(),
-        node: used.node.clone(),
-        since: used.since,
-        flow: used.flow.clone(),
         server: server.to_owned(),
         tool: tool.to_owned(),
         arguments: used.arguments.clone(),
         retries: 0,
         timeout_ms: None,
-        deadline: None,
-        not_before: None,
         text_first: false,
-        after_crash: AfterCrash::Ask,
     };
-    let turn = tools.turn(&call);
-    match tools.call(&call, turn, clock, serde_json::Map::new()).await.reply {
+    let turn = tools.turn(effect);
+    match tools.call((effect, &call), turn, clock, serde_json::Map::new()).await {
         Reply::Output(output) => Done::Output(output.unwrap_or_else(|| Arc::new(Value::Null))),
         Reply::Failed(fault) => Done::Failed(fault.message),
     }

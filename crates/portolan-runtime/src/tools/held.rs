@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portolan_core::engine::ToolCall;
+use portolan_core::engine::{Effect, ToolCall};
 use portolan_core::run::Reply;
 
 use crate::drive::Control;
@@ -11,7 +11,7 @@ use crate::drive::Control;
 #[derive(Clone, Debug)]
 pub struct Held {
     control: Control,
-    calls: Arc<Mutex<Vec<ToolCall>>>,
+    calls: Arc<Mutex<Vec<(Effect, ToolCall)>>>,
 }
 
 impl Held {
@@ -21,13 +21,13 @@ impl Held {
     }
 
     /// The calls that would have been made next, in the order in which they began.
-    pub fn calls(&self) -> Vec<ToolCall> {
+    pub fn calls(&self) -> Vec<(Effect, ToolCall)> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Never answers: the run that waits for it is stopped.
-    pub(super) async fn hold(&self, call: &ToolCall) -> Reply {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
+    pub(super) async fn hold(&self, effect: &Effect, call: &ToolCall) -> Reply {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push((effect.clone(), call.clone()));
         // A run that is over already has nothing to be stopped.
         let _ = self.control.stop();
         std::future::pending().await

@@ -7,7 +7,7 @@ mod written;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::engine::ToolCall;
+use portolan_core::engine::{Effect, ToolCall};
 use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
 use portolan_core::reply::{self, Prefer};
 use portolan_core::run::{Fault, Reply};
@@ -29,19 +29,6 @@ pub struct Tools {
     held: Option<Held>,
 }
 
-/// What a call came to.
-#[derive(Clone, Debug)]
-pub struct Called {
-    /// For the engine.
-    pub reply: Reply,
-    /// The server.
-    pub server: String,
-    /// The tool.
-    pub tool: String,
-    /// How long it was held back before it was made.
-    pub waited: Duration,
-}
-
 /// The turn of a call among all those of its node.
 #[derive(Debug)]
 pub struct Turn {
@@ -49,13 +36,10 @@ pub struct Turn {
     place: Option<usize>,
 }
 
-impl Called {
-    /// The code of its failure.
-    pub fn error(&self) -> Option<&str> {
-        match &self.reply {
-            Reply::Output(_) => None,
-            Reply::Failed(fault) => Some(&fault.code),
-        }
+impl Turn {
+    /// Whether an answer is written: nothing is called, and nobody has to wait.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.answer.is_some()
     }
 }
 
@@ -100,87 +84,85 @@ impl Tools {
 
     /// Takes a call's turn: of several calls of a node, the one that began first gets the first of its answers, and is
     /// written down as the first, in whichever order they end.
-    pub fn turn(&self, call: &ToolCall) -> Turn {
+    pub fn turn(&self, effect: &Effect) -> Turn {
         Turn {
-            answer: self.written.as_ref().and_then(|written| written.answer(call)),
-            place: self.recorder.as_ref().map(|recorder| recorder.place(call)),
+            answer: self.written.as_ref().and_then(|written| written.answer(effect)),
+            place: self.recorder.as_ref().map(|recorder| recorder.place(effect)),
         }
     }
 
-    /// Makes a call, not before its time and not beyond its end. Dropping the future cancels it.
-    pub async fn call(&self, call: &ToolCall, turn: Turn, clock: &Clock, meta: Map<String, Value>) -> Called {
-        let mut waited = Duration::ZERO;
-        if let (None, Some(_), Some(wait)) = (&turn.answer, &self.servers, wait_of(call, clock)) {
-            let began = tokio::time::Instant::now();
-            tokio::time::sleep(wait).await;
-            waited = began.elapsed();
-        }
+    /// Whether calls go to servers, where no answer is written.
+    pub(crate) fn has_servers(&self) -> bool {
+        self.servers.is_some()
+    }
+
+    /// Makes a call, not beyond the end of its run's time. Dropping the future cancels it.
+    pub async fn call(
+        &self,
+        (effect, call): (&Effect, &ToolCall),
+        turn: Turn,
+        clock: &Clock,
+        meta: Map<String, Value>,
+    ) -> Reply {
         let reply = match (turn.answer, &self.servers) {
             (Some(reply), _) => reply,
-            (None, Some(servers)) => perform(servers, call, clock, meta).await,
+            (None, Some(servers)) => perform(servers, (effect, call), clock, meta).await,
             (None, None) => match &self.held {
-                Some(held) => held.hold(call).await,
-                None => Reply::Failed(unanswered(call)),
+                Some(held) => held.hold(effect, call).await,
+                None => Reply::Failed(unanswered(effect)),
             },
         };
         if let (Some(recorder), Some(place)) = (&self.recorder, turn.place) {
-            recorder.record(call, place, &reply);
+            recorder.record(effect, place, &reply);
         }
-        Called { reply, server: call.server.clone(), tool: call.tool.clone(), waited }
+        reply
     }
 }
 
-fn unanswered(call: &ToolCall) -> Fault {
-    let message = format!("no answer is written for this call of `{}`", call.node);
-    fault(call, "no-answer", message, format!("write one under `mock`, as `{}`", written::name(call)))
+fn unanswered(effect: &Effect) -> Fault {
+    let message = format!("no answer is written for this call of `{}`", effect.node());
+    fault(effect, "no-answer", message, format!("write one under `mock`, as `{}`", written::name(effect)))
 }
 
-fn fault(call: &ToolCall, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {
-    Fault { node: call.node.to_string(), code: code.to_owned(), message: message.into(), detail: detail.into() }
+fn fault(effect: &Effect, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {
+    Fault { node: effect.node().to_string(), code: code.to_owned(), message: message.into(), detail: detail.into() }
 }
 
-async fn perform(servers: &Servers, call: &ToolCall, clock: &Clock, meta: Map<String, Value>) -> Reply {
-    let (timeout, whole) = time_of(servers, call, clock);
+async fn perform(
+    servers: &Servers,
+    (effect, call): (&Effect, &ToolCall),
+    clock: &Clock,
+    meta: Map<String, Value>,
+) -> Reply {
+    let left = left_of(effect, clock);
+    let own = call.timeout_ms.or_else(|| servers.timeout_ms(&call.server)).unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
+    let own = Duration::from_millis(own);
+    // Whether it is the whole run's time that ends it.
+    let whole = left.is_some_and(|left| left < own);
+    let timeout = left.map_or(own, |left| left.min(own));
     let arguments = call.arguments.as_object().cloned().unwrap_or_default();
     // What is said of this call, or of the run, holds for the start of the server too.
-    let in_all = call.timeout_ms.map(Duration::from_millis).into_iter().chain(left_of(call, clock)).min();
+    let in_all = call.timeout_ms.map(Duration::from_millis).into_iter().chain(left).min();
     let wanted = servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, in_all, meta };
     match servers.call(wanted).await {
         Ok(answer) => {
             let prefer = if call.text_first { Prefer::Text } else { Prefer::Structured };
             match reply::output(&answer, prefer) {
                 Ok(output) => Reply::Output(output.map(Arc::new)),
-                Err(error) => Reply::Failed(fault(call, error.code, error.message, "")),
+                Err(error) => Reply::Failed(fault(effect, error.code, error.message, "")),
             }
         }
-        Err(error) => Reply::Failed(failed(call, &error, whole)),
-    }
-}
-
-/// How long a retry waits; never beyond the end of the run.
-fn wait_of(call: &ToolCall, clock: &Clock) -> Option<Duration> {
-    let now = clock.now().0;
-    let until = call.not_before?.0.min(call.deadline.map_or(i64::MAX, |deadline| deadline.0));
-    u64::try_from(until.saturating_sub(now)).ok().filter(|wait| *wait > 0).map(Duration::from_millis)
-}
-
-/// How long a call may take, and whether it is the whole run's time that ends it.
-fn time_of(servers: &Servers, call: &ToolCall, clock: &Clock) -> (Duration, bool) {
-    let own = call.timeout_ms.or_else(|| servers.timeout_ms(&call.server)).unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
-    let own = Duration::from_millis(own);
-    match left_of(call, clock) {
-        Some(left) if left < own => (left, true),
-        _ => (own, false),
+        Err(error) => Reply::Failed(failed(effect, &error, whole)),
     }
 }
 
 /// What is left of the time of the whole run.
-fn left_of(call: &ToolCall, clock: &Clock) -> Option<Duration> {
-    let left = call.deadline?.0.saturating_sub(clock.now().0);
+fn left_of(effect: &Effect, clock: &Clock) -> Option<Duration> {
+    let left = effect.deadline?.0.saturating_sub(clock.now().0);
     Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }
 
-fn failed(call: &ToolCall, error: &CallError, whole: bool) -> Fault {
+fn failed(effect: &Effect, error: &CallError, whole: bool) -> Fault {
     let mut detail = error.help.clone();
     if !error.stderr.is_empty() {
         detail = format!("{detail}\n`{}` wrote:\n{}", error.server, error.stderr.trim_end());
@@ -189,5 +171,5 @@ fn failed(call: &ToolCall, error: &CallError, whole: bool) -> Fault {
     if whole && error.code == "call-timeout" {
         message.push_str(": the time of the whole run was up");
     }
-    fault(call, error.code, message, detail)
+    fault(effect, error.code, message, detail)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portolan_core::engine::ToolCall;
+use portolan_core::engine::Effect;
 use portolan_core::run::Reply;
 use serde_json::Value;
 
@@ -29,9 +29,9 @@ impl Recorder {
         nodes.map(|(name, places)| (name, answers(places))).collect()
     }
 
-    pub(super) fn place(&self, call: &ToolCall) -> usize {
+    pub(super) fn place(&self, effect: &Effect) -> usize {
         let mut places = self.places();
-        let node = places.entry(name(call)).or_default();
+        let node = places.entry(name(effect)).or_default();
         node.push(None);
         node.len() - 1
     }
@@ -40,7 +40,7 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn record(&self, call: &ToolCall, place: usize, reply: &Reply) {
+    pub(super) fn record(&self, effect: &Effect, place: usize, reply: &Reply) {
         let answer = match reply {
             Reply::Output(output) => Answer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
             Reply::Failed(fault) => {
@@ -48,7 +48,7 @@ impl Recorder {
                 Answer::Failure { message: fault.message.clone(), code }
             }
         };
-        if let Some(slot) = self.places().get_mut(&name(call)).and_then(|node| node.get_mut(place)) {
+        if let Some(slot) = self.places().get_mut(&name(effect)).and_then(|node| node.get_mut(place)) {
             *slot = Some(answer);
         }
     }

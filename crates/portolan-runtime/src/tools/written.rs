@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use portolan_core::dialect::script::Answers;
-use portolan_core::engine::ToolCall;
+use portolan_core::engine::Effect;
 use portolan_core::run::Reply;
 
 use super::fault;
@@ -42,14 +42,14 @@ impl Written {
         unused.map(|(name, _)| name.as_str())
     }
 
-    pub(super) fn answer(&self, call: &ToolCall) -> Option<Reply> {
-        let node = self.nodes.get(&name(call)).or_else(|| self.nodes.get(call.node.as_str()))?;
+    pub(super) fn answer(&self, effect: &Effect) -> Option<Reply> {
+        let node = self.nodes.get(&name(effect)).or_else(|| self.nodes.get(effect.node().as_str()))?;
         let turn = node.given.fetch_add(1, Ordering::Relaxed);
         let answer = node.answers.get(turn).or_else(|| node.answers.last())?;
         Some(match answer {
             Answer::Output(output) => Reply::Output(Some(Arc::new(output.clone()))),
             Answer::Failure { message, code } => {
-                Reply::Failed(fault(call, code.as_deref().unwrap_or(TOOL_ERROR), message.as_str(), ""))
+                Reply::Failed(fault(effect, code.as_deref().unwrap_or(TOOL_ERROR), message.as_str(), ""))
             }
         })
     }
@@ -59,6 +59,6 @@ impl Written {
 pub(super) const TOOL_ERROR: &str = "tool-error";
 
 /// How a node's answers are found: `function.node`, else `node` alone.
-pub(super) fn name(call: &ToolCall) -> String {
-    format!("{}.{}", call.flow, call.node)
+pub(super) fn name(effect: &Effect) -> String {
+    format!("{}.{}", effect.flow, effect.node())
 }

@@ -36,6 +36,7 @@ mod serve;
 mod show;
 mod side_by_side;
 mod states;
+mod stores;
 mod supervisor;
 mod support;
 mod telemetry;

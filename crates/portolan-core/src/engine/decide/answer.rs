@@ -111,11 +111,10 @@ fn leave(
 
 /// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing; and none
 /// does where only a person's own answer counts, however the question came to have a time.
-pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, since: u64) {
+pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     if draft.before.opening.rules.human == Human::Verified {
         return;
     }
-    let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
     let Place::Waiting { node, on: WaitingFor::Answer, due: Some(due) } = &frame.place else { return };
     let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind else { return };
     let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.at.0) else { return };

@@ -14,14 +14,13 @@ use crate::expr::Outputs;
 use crate::graph::{Call, EndResult, Failing, Flow, Kind, Limits, MAX_DEPTH};
 use crate::run::{Change, Data, Fault, Frame, FramePath, Place, Reply, WaitingFor};
 use crate::schema::SchemaFault;
-use crate::value::{NodeId, Outcome, Timestamp, WorkflowId};
+use crate::value::{NodeId, Outcome, WorkflowId};
 
 /// How many faults of a value are told; the first ones tell what is wrong.
 const MAX_FAULTS_TOLD: usize = 5;
 
-/// Executes the node at which a frame is passing. An event that quotes an older position changes nothing.
-pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: Now) {
-    let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
+/// Executes the node at which a frame is passing.
+pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame, now: Now) {
     let Place::Passing { node } = &frame.place else { return };
     let at = At::of(draft, path, frame, node);
     if let Some(fault) = over_limit(draft, node, now) {
@@ -72,8 +71,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, since: u64, now: 
 }
 
 /// A tool answered, or did not.
-pub(super) fn returned(draft: &mut Draft<'_>, (path, since): (&FramePath, u64), reply: &Reply, now: Now) {
-    let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == since) else { return };
+pub(super) fn returned(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), reply: &Reply, now: Now) {
     let Place::Calling { node, arguments, retries, .. } = &frame.place else { return };
     let at = At::of(draft, path, frame, node);
     let Kind::Call(call) = &at.step.node.kind else { return };
@@ -90,12 +88,11 @@ pub(super) fn returned(draft: &mut Draft<'_>, (path, since): (&FramePath, u64), 
                 return draft.abort(over);
             }
             if *retries < call.retry.max {
-                let wait = i64::try_from(call.retry.delay_ms(retries + 1)).unwrap_or(i64::MAX);
                 let place = Place::Calling {
                     node: node.clone(),
                     arguments: arguments.clone(),
                     retries: retries + 1,
-                    not_before: Some(Timestamp(now.at.0.saturating_add(wait))),
+                    not_before: Some(now.at.after_ms(call.retry.delay_ms(retries + 1))),
                 };
                 return draft.moved(path, place, None);
             }

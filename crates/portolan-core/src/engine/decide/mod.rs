@@ -7,6 +7,7 @@ mod branches;
 mod bypass;
 mod cancel;
 mod each;
+mod effects;
 mod functions;
 mod gather;
 mod note;
@@ -46,31 +47,14 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
             let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by, outputs };
             report::decide(&mut draft, frame, *revision, &claim)?;
         }
-        EventKind::Settled { effect, verdict } => {
-            let now = scope::Now { at: event.at, seed: 0 };
-            states::settled(&mut draft, effect, verdict, now);
-            settle::decide(&mut draft, effect, verdict);
+        EventKind::Settled { effect, result, seed } => {
+            effects::settled(&mut draft, effect, result, scope::Now { at: event.at, seed: *seed });
         }
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
-        EventKind::Continued { frame, since, seed } => {
-            functions::execute(&mut draft, frame, *since, scope::Now { at: event.at, seed: *seed });
-        }
-        EventKind::Returned { frame, since, reply, seed } => {
-            functions::returned(&mut draft, (frame, *since), reply, scope::Now { at: event.at, seed: *seed });
-        }
-        EventKind::Completed { frame, since, turn, vote, reply, seed } => {
-            let now = scope::Now { at: event.at, seed: *seed };
-            states::completed(&mut draft, (frame, *since), (*turn, *vote), reply, now);
-        }
-        EventKind::ToolDone { frame, since, call, done, spent, seed } => {
-            let now = scope::Now { at: event.at, seed: *seed };
-            states::tool_done(&mut draft, (frame, *since), call, (done, *spent), now);
-        }
         EventKind::Resumed { frame, revision, with, seed } => {
             states::resume(&mut draft, frame, *revision, with, scope::Now { at: event.at, seed: *seed })?;
         }
         EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
-        EventKind::TimedOut { frame, since } => answer::time_out(&mut draft, frame, *since),
         EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values)?,
         EventKind::Bypassed { .. } => bypass::decide(&mut draft, &event.what)?,
         EventKind::Used { bypass } => bypass::used(&mut draft, bypass),

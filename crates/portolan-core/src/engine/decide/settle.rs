@@ -1,41 +1,35 @@
 //! A check came to a verdict. When all have, the claim holds or it does not.
 
-use super::walk::Draft;
 use serde_json::Value;
 
-use crate::run::{Change, EffectId, Failure, Feedback, Place, Verdict};
-use crate::value::{CheckId, Outcome};
+use super::walk::Draft;
+use crate::graph::Check;
+use crate::run::{Change, Failure, Feedback, FramePath, Place, Verdict};
+use crate::value::{CheckId, NodeId, Outcome};
 
-/// A verdict that nobody waits for (the position has moved on, the check is settled) changes nothing: an effect may
-/// be performed more than once and is settled once.
-pub(super) fn decide(draft: &mut Draft<'_>, effect: &EffectId, verdict: &Verdict) {
-    let Some(frame) = draft.before.frame(&effect.frame) else { return };
-    let Place::Checking { node, settled, .. } = &frame.place else { return };
-    let known = draft.step(&frame.flow, node).node.accept.iter().any(|check| check.id == effect.check);
-    let open = !settled.iter().any(|(id, _)| *id == effect.check);
-    if *node != effect.node || frame.since != effect.since || !known || !open {
-        return;
-    }
-    let verdict = excused(draft, effect, verdict);
+pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, (node, check): (&NodeId, &CheckId), verdict: &Verdict) {
+    let Some(frame) = draft.before.frame(path) else { return };
+    let Place::Checking { settled, .. } = &frame.place else { return };
+    let known = draft.step(&frame.flow, node).node.accept.iter().find(|known| known.id == *check);
+    let Some(known) = known.filter(|_| settled.iter().all(|(id, _)| id != check)) else { return };
+    let verdict = excused(draft, (node, known), verdict);
     if let Verdict::Shown { sets: Some(sets), .. } = &verdict {
-        learn(draft, effect, sets);
+        learn(draft, path, sets);
     }
-    draft.emit(Change::Settled { frame: effect.frame.clone(), check: effect.check.clone(), verdict });
-    conclude(draft, effect);
+    draft.emit(Change::Settled { frame: path.clone(), check: check.clone(), verdict });
+    conclude(draft, path);
 }
 
 /// What a verdict comes to where somebody has got past the rule that the check keeps.
-fn excused(draft: &Draft<'_>, effect: &EffectId, verdict: &Verdict) -> Verdict {
+fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdict) -> Verdict {
     let reason = match verdict {
         Verdict::Broken { reason, .. } | Verdict::Unknown { reason } => reason,
         Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => return verdict.clone(),
     };
-    let Some(frame) = draft.before.frame(&effect.frame) else { return verdict.clone() };
-    let checks = &draft.step(&frame.flow, &effect.node).node.accept;
-    let invariant = checks.iter().find(|check| check.id == effect.check).and_then(|check| check.invariant.as_deref());
-    let bypass = invariant.and_then(|invariant| {
-        draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, &effect.node, draft.at))
-    });
+    let bypass = check
+        .invariant
+        .as_deref()
+        .and_then(|invariant| draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, node, draft.at)));
     match bypass {
         Some(bypass) => Verdict::Excused { reason: reason.clone(), bypass: bypass.id.clone() },
         None => verdict.clone(),
@@ -43,8 +37,8 @@ fn excused(draft: &Draft<'_>, effect: &EffectId, verdict: &Verdict) -> Verdict {
 }
 
 /// What a check has found out, where the flow has variables for it.
-fn learn(draft: &mut Draft<'_>, effect: &EffectId, sets: &Value) {
-    let owner = draft.before.owner(&effect.frame);
+fn learn(draft: &mut Draft<'_>, path: &FramePath, sets: &Value) {
+    let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return };
     let flow = draft.workflow.flow(&frame.flow);
     for (name, value) in sets.as_object().into_iter().flatten() {
@@ -54,8 +48,8 @@ fn learn(draft: &mut Draft<'_>, effect: &EffectId, sets: &Value) {
     }
 }
 
-fn conclude(draft: &mut Draft<'_>, effect: &EffectId) {
-    let Some(frame) = draft.frame(&effect.frame) else { return };
+fn conclude(draft: &mut Draft<'_>, path: &FramePath) {
+    let Some(frame) = draft.frame(path) else { return };
     let (flow, Place::Checking { node, outcome, settled, note }) = (frame.flow.clone(), frame.place.clone()) else {
         return;
     };
@@ -65,13 +59,13 @@ fn conclude(draft: &mut Draft<'_>, effect: &EffectId) {
     }
     let failures: Vec<Failure> = settled.into_iter().filter_map(failure).collect();
     if failures.is_empty() {
-        draft.leave(&effect.frame, &node, &outcome, None);
+        draft.leave(path, &node, &outcome, None);
     } else {
         let feedback = Some(Feedback { from: Some(node.clone()), failures, note });
         if draft.step(&flow, &node).node.phase.is_some() {
-            draft.moved(&effect.frame, Place::Ready { node }, feedback);
+            draft.moved(path, Place::Ready { node }, feedback);
         } else {
-            draft.leave(&effect.frame, &node, &Outcome::failed(), feedback);
+            draft.leave(path, &node, &Outcome::failed(), feedback);
         }
     }
 }

@@ -184,10 +184,7 @@ impl<'w> Draft<'w> {
                 // Silence is no person's answer.
                 let counts = self.before.opening.rules.human == Human::Attested;
                 let fallback = question.as_ref().filter(|_| counts).and_then(|question| question.fallback.as_ref());
-                let due = fallback.map(|fallback| {
-                    let after = i64::try_from(fallback.after_ms).unwrap_or(i64::MAX);
-                    Timestamp(self.at.0.saturating_add(after))
-                });
+                let due = fallback.map(|fallback| self.at.after_ms(fallback.after_ms));
                 self.moved(path, Place::Waiting { node, on: WaitingFor::Answer, due }, feedback);
             }
             Kind::End { result, .. } => self.end(path, &node, *result),

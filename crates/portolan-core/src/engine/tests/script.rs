@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
-use crate::engine::Effect;
+use crate::engine::{Effect, EffectKind};
 use crate::graph::Workflow;
 use crate::run::{
-    Actor, BranchState, Branches, Change, Channel, EffectId, Event, EventKind, Frame, FramePath, Human, Opening, Place,
-    Raised, Rules, Run, Verdict, WaitingFor,
+    Actor, BranchState, Branches, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Frame,
+    FramePath, Human, Opening, Place, Raised, Rules, Run, Verdict, WaitingFor,
 };
 use crate::value::{NodeId, Timestamp};
 
@@ -57,7 +57,7 @@ impl Script {
     /// The event that a word stands for.
     pub(super) fn event(&mut self, workflow: &Workflow, run: &Run, word: &str) -> Event {
         self.pending.extend(run.pending(workflow).into_iter().filter_map(|effect| match effect {
-            Effect::Perform(work) => Some(work.id),
+            Effect { id, what: EffectKind::Check(_), .. } => Some(id),
             _ => None,
         }));
         let event = self.read(run, word);
@@ -89,9 +89,12 @@ impl Script {
         }
         match word {
             "late" | "early" => {
-                let (frame, since) = (the_position(run), run.frame(&the_position(run)).map_or(0, |frame| frame.since));
+                let path = the_position(run);
+                let (node, since) =
+                    run.frame(&path).map(|frame| (frame.place.node().clone(), frame.since)).expect("it is there");
+                let timer = EffectId { frame: path, node, since, part: EffectPart::Timer };
                 let at = Timestamp(if word == "late" { 1_000 } else { 999 });
-                Event { at, ..event(EventKind::TimedOut { frame, since }) }
+                Event { at, ..event(timer.settled(EffectResult::Due, 0)) }
             }
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
             "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned(), outcome: None }),
@@ -115,9 +118,9 @@ impl Script {
             None => (the_position(run), word),
         };
         if let Some((check, verdict)) = word.split_once('=') {
-            let of = |id: &&EffectId| id.frame == frame && id.check.as_str() == check;
+            let of = |id: &&EffectId| id.frame == frame && id.check().is_some_and(|known| known.as_str() == check);
             let effect = self.pending.iter().rfind(of).expect("the check is or was pending").clone();
-            return event(EventKind::Settled { effect, verdict: self::verdict(verdict) });
+            return event(effect.settled(self::verdict(verdict), 0));
         }
         let by = match word.strip_prefix('@') {
             Some(_) => Actor::Person { name: "ada".to_owned(), via: Channel::CommandLine },

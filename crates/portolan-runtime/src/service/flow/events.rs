@@ -2,7 +2,7 @@
 
 use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::Node;
-use portolan_core::run::{Actor, Change, Event, EventKind, Place, Run, Verdict, WaitingFor};
+use portolan_core::run::{Actor, Change, EffectResult, Event, EventKind, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, NodeId};
 use serde_json::{Value, json};
 
@@ -205,7 +205,7 @@ fn transition(about: &About<'_>, record: &Record, (from, to): (&NodeId, &str), r
             (if counted_here { "iterate" } else { "rework" }, note.clone())
         }
         EventKind::Cancelled { reason, .. } => ("abort", Some(reason.clone())),
-        EventKind::Reported { .. } | EventKind::Settled { .. } => ("forward", reason),
+        EventKind::Reported { .. } | EventKind::Settled { result: EffectResult::Verdict(_), .. } => ("forward", reason),
         _ => ("other", reason),
     };
     let said = said.unwrap_or_else(|| format!("No acceptance checks for phase \"{from}\"."));

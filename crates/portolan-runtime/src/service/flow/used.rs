@@ -3,23 +3,22 @@
 
 use std::path::Path;
 
-use portolan_core::engine::Work;
 use portolan_core::run::{Bypass, EventKind, Verdict};
-use portolan_core::value::Timestamp;
+use portolan_core::value::{NodeId, Timestamp};
 
 use super::super::hold::{Held, Refused};
 use super::super::{Caller, Service};
 use crate::audit::{self, AuditError, Kind, Line};
 
 impl Service {
-    /// Has a run hear of the bypasses at the node of `work` that tool calls have used, where a verdict may be excused.
+    /// Has a run hear of the bypasses at `node` that tool calls have used, where a verdict may be excused.
     ///
     /// # Errors
     /// The log cannot be read, or the run has moved.
     pub(in crate::service) async fn note_used(
         &self,
         held: &mut Held,
-        work: &Work,
+        node: &NodeId,
         verdict: &Verdict,
         engine: &Caller,
     ) -> Result<(), Refused> {
@@ -27,7 +26,7 @@ impl Service {
             return Ok(());
         }
         let task = held.run.opening.description.clone();
-        let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node == work.id.node;
+        let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node == *node;
         let open: Vec<Bypass> = held.run.bypasses().iter().filter(open).cloned().collect();
         for Bypass { id, at, .. } in open {
             let used = is_used(self.project(), (task.as_deref(), &id), at, |_| true);

@@ -13,7 +13,7 @@ mod state;
 use std::sync::Arc;
 
 use portolan_core::present::Guidance;
-use portolan_core::run::{Actor, Branches, Event, EventKind, FramePath, Opening, Place, Raised, Rules};
+use portolan_core::run::{Actor, Branches, EffectId, EffectResult, Event, EventKind, Opening, Place, Raised, Rules};
 use portolan_core::value::{Outcome, Timestamp};
 use serde_json::{Map, Value};
 
@@ -257,9 +257,9 @@ impl Service {
     pub(super) async fn time_out(&self, held: &mut Held) -> Result<(), Refused> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         // Each answer may lead to the next question; that one's time begins only now.
-        while let Some((frame, since)) = self.overdue(held) {
+        while let Some(timer) = self.overdue(held) {
             let before = held.run.revision;
-            self.step(held, EventKind::TimedOut { frame, since }, &engine).await?;
+            self.step(held, timer.settled(EffectResult::Due, 0), &engine).await?;
             if held.run.revision == before {
                 break;
             }
@@ -270,7 +270,7 @@ impl Service {
 
 impl Service {
     /// A question whose time is over. The clock is looked at only where there is one whose time passes.
-    pub(super) fn overdue(&self, held: &Held) -> Option<(FramePath, u64)> {
+    pub(super) fn overdue(&self, held: &Held) -> Option<EffectId> {
         if held.run.overdue(Timestamp(i64::MAX)).is_empty() {
             return None;
         }

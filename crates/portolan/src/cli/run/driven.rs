@@ -324,9 +324,9 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let calls: Vec<Value> = held
         .calls()
         .iter()
-        .map(|call| {
+        .map(|(effect, call)| {
             let arguments = hidden.value(&call.arguments);
-            let node = way(&call.frame, &call.node);
+            let node = way(&effect.id.frame, effect.node());
             json!({ "node": node, "server": call.server, "tool": call.tool, "arguments": arguments })
         })
         .collect();

@@ -23,7 +23,7 @@ pub(in crate::engine::decide) fn resume(
 ) -> Result<(), Rejection> {
     let frame = addressed(draft.before, path)?;
     fresh(frame, revision)?;
-    let (since, node) = (frame.since, frame.place.node());
+    let node = frame.place.node();
     let held = match &frame.place {
         Place::Conversing { talk, .. } => match &talk.doing {
             Doing::Held { why, then } => Some((why.clone(), (**then).clone())),
@@ -35,7 +35,7 @@ pub(in crate::engine::decide) fn resume(
         let message = format!("`{node}` waits for nobody");
         return Err(Rejection::new(Why::OutOfPlace, message, "look at the present situation first"));
     };
-    let Some(mut working) = Working::at(draft, path, since, now) else { return Ok(()) };
+    let Some(mut working) = Working::at(draft, path, now) else { return Ok(()) };
     match with {
         Resume::GiveUp => {
             let message = format!("`{}` was given up: {}", working.node(), why.text());

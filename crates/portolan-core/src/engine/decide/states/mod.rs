@@ -114,9 +114,9 @@ impl<'d, 'w> Working<'d, 'w> {
         Some(Working { draft, path: path.clone(), frame, step, state, now, talk, shared })
     }
 
-    /// The state that is at work in a frame since a revision; nothing where it is another one by now.
-    fn at(draft: &'d mut Draft<'w>, path: &FramePath, since: u64, now: Now) -> Option<Working<'d, 'w>> {
-        let frame = draft.before.frame(path).filter(|frame| frame.since == since)?;
+    /// The state that is at work in a frame; nothing where none is.
+    fn at(draft: &'d mut Draft<'w>, path: &FramePath, now: Now) -> Option<Working<'d, 'w>> {
+        let frame = draft.before.frame(path)?;
         let Place::Conversing { talk, .. } = &frame.place else { return None };
         Working::new(draft, path, now, (**talk).clone())
     }
@@ -199,6 +199,6 @@ impl<'d, 'w> Working<'d, 'w> {
 
     /// So many milliseconds from now.
     fn in_ms(&self, ms: u64) -> Timestamp {
-        Timestamp(self.now.at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+        self.now.at.after_ms(ms)
     }
 }

@@ -10,20 +10,24 @@ use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
 use crate::graph::{Finding, KeyResult, State};
-use crate::run::{Attempt, Completion, Doing, EffectId, Found, Patience, Said, Spend, Verdict};
+use crate::run::{Attempt, Completion, Doing, Found, FramePath, Patience, Said, Spend, Verdict};
 use crate::value::{CheckId, Outcome};
 
-/// A check outside came to a verdict. Whether it was one of a state's.
-pub(in crate::engine::decide) fn settled(draft: &mut Draft<'_>, effect: &EffectId, verdict: &Verdict, now: Now) {
-    let Some(mut working) = Working::at(draft, &effect.frame, effect.since, now) else { return };
+/// A check outside came to a verdict.
+pub(in crate::engine::decide) fn settled(
+    draft: &mut Draft<'_>,
+    path: &FramePath,
+    (check, verdict): (&CheckId, &Verdict),
+    now: Now,
+) {
+    let Some(mut working) = Working::at(draft, path, now) else { return };
     let Doing::Checking { settled, .. } = &working.talk.doing else { return };
-    let is_open = !settled.iter().any(|(id, _)| *id == effect.check);
-    let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == effect.check);
-    if *working.node() != effect.node || !is_open || !is_known {
-        return;
+    let is_open = !settled.iter().any(|(id, _)| id == check);
+    let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == *check);
+    if is_open && is_known {
+        working.say(Said::Settled { check: check.clone(), verdict: verdict.clone() });
+        working.conclude();
     }
-    working.say(Said::Settled { check: effect.check.clone(), verdict: verdict.clone() });
-    working.conclude();
 }
 
 /// The checks outside, each under a name that belongs to one attempt: the next one has them performed anew.

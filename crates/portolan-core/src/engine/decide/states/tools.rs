@@ -18,12 +18,12 @@ const MAX_AT_ONCE: usize = 128;
 /// A tool is done. One that is done already, or that nobody has asked for, changes nothing.
 pub(in crate::engine::decide) fn tool_done(
     draft: &mut Draft<'_>,
-    (path, since): (&FramePath, u64),
+    path: &FramePath,
     call: &str,
     (done, spent): (&Done, Spend),
     now: Now,
 ) {
-    let Some(mut working) = Working::at(draft, path, since, now) else { return };
+    let Some(mut working) = Working::at(draft, path, now) else { return };
     let Doing::Using { settled } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {

@@ -22,12 +22,12 @@ const MAX_WAIT_MS: u64 = 3_600_000;
 /// A model, a judge or a function answered, or did not. What nobody waits for changes nothing.
 pub(in crate::engine::decide) fn completed(
     draft: &mut Draft<'_>,
-    (path, since): (&FramePath, u64),
+    path: &FramePath,
     (turn, vote): (u32, Option<u32>),
     reply: &Completion,
     now: Now,
 ) {
-    let Some(mut working) = Working::at(draft, path, since, now) else { return };
+    let Some(mut working) = Working::at(draft, path, now) else { return };
     if working.talk.turn != turn {
         return;
     }

@@ -13,10 +13,13 @@ use serde_json::{Value, json};
 
 use super::{json as reread, step};
 use crate::chat::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered, Usage};
-use crate::engine::{Effect, open};
+use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
 use crate::present;
-use crate::run::{Actor, Change, Completion, Done, Event, EventKind, FramePath, Opening, Place, Resume, Run, Verdict};
+use crate::run::{
+    Actor, Change, Completion, Done, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place,
+    Resume, Run, Verdict,
+};
 use crate::value::Timestamp;
 
 /// Tells what becomes of a run of `workflow` (see [`notation`]) when each of `lines` is said by whoever is asked. Like
@@ -52,10 +55,9 @@ fn tell(workflow: &Workflow, lines: &str, restart: impl Fn(Run, &Vec<Change>) ->
                 Err(refusal) => told.push_str(&format!("{line}: {refusal}\n")),
             }
         }
-        while let Some(Effect::Continue { frame, since, .. }) = continues(workflow, &run) {
+        while let Some(id) = advances(workflow, &run) {
             run = restart(run, &journal);
-            let what = EventKind::Continued { frame, since, seed: 0 };
-            let event = Event { at: Timestamp(now), by: Actor::Engine, what };
+            let event = Event { at: Timestamp(now), by: Actor::Engine, what: id.settled(EffectResult::Due, 0) };
             let changes = step(workflow, &mut run, &mut journal, &event).expect("it goes on");
             told.push_str(&format!("{}\n", present::history(&event, &changes)));
         }
@@ -67,40 +69,32 @@ fn tell(workflow: &Workflow, lines: &str, restart: impl Fn(Run, &Vec<Change>) ->
     told
 }
 
-fn continues(workflow: &Workflow, run: &Run) -> Option<Effect> {
-    run.pending(workflow).into_iter().find(|effect| matches!(effect, Effect::Continue { .. }))
+fn advances(workflow: &Workflow, run: &Run) -> Option<EffectId> {
+    run.pending(workflow).into_iter().find(|effect| effect.what == EffectKind::Advance).map(|effect| effect.id)
 }
 
 /// What is to be done, on a line; in a branch with its name.
 fn pending(effect: &Effect) -> String {
-    let branch = frame(effect).0.last().map(|branch| format!("in `{branch}` ")).unwrap_or_default();
+    let branch = effect.id.frame.0.last().map(|branch| format!("in `{branch}` ")).unwrap_or_default();
     branch + &to_do(effect)
 }
 
 fn to_do(effect: &Effect) -> String {
-    match effect {
-        Effect::Complete(asked) => {
+    match &effect.what {
+        EffectKind::Complete(asked) => {
             let last = asked.request.messages.last().and_then(|message| message.content.clone()).unwrap_or_default();
-            let who = asked.vote.map_or_else(|| "model".to_owned(), |vote| format!("judge {}", vote + 1));
-            let later = asked.not_before.map(|at| format!(" not before {}", at.0)).unwrap_or_default();
+            let who = asked.judge.map_or_else(|| "model".to_owned(), |judge| format!("judge {}", judge + 1));
+            let later = effect.not_before.map(|at| format!(" not before {}", at.0)).unwrap_or_default();
             let first = last.lines().next().unwrap_or_default();
             format!("ask {who} in {} messages{later}: {first}", asked.request.messages.len())
         }
-        Effect::Use(used) => format!("use {} {} ({})", used.tool, used.arguments, used.call),
-        Effect::Work(work) => format!("call {} with {}", work.function, work.input),
-        Effect::Perform(work) => format!("look at {}", work.id.check),
+        EffectKind::UseTool(used) => match &effect.id.part {
+            EffectPart::Tool(call) => format!("use {} {} ({call})", used.tool, used.arguments),
+            part => format!("{part:?}"),
+        },
+        EffectKind::Work(work) => format!("call {} with {}", work.function, work.input),
+        EffectKind::Check(_) => format!("look at {}", effect.id.check().expect("a check has its name")),
         other => format!("{other:?}"),
-    }
-}
-
-/// Where it is to be done.
-fn frame(effect: &Effect) -> FramePath {
-    match effect {
-        Effect::Complete(asked) => asked.frame.clone(),
-        Effect::Use(used) => used.frame.clone(),
-        Effect::Work(work) => work.frame.clone(),
-        Effect::Perform(work) => work.id.frame.clone(),
-        _ => FramePath::default(),
     }
 }
 
@@ -127,7 +121,7 @@ fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
     };
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     let mut asked = run.pending(workflow);
-    asked.retain(|effect| branch.0.is_empty() || frame(effect) == branch);
+    asked.retain(|effect| branch.0.is_empty() || effect.id.frame == branch);
     let (frame, revision, seed) = (branch, None, 0);
     let resumed = |with| EventKind::Resumed { frame: frame.clone(), revision, with, seed };
     match word {
@@ -140,35 +134,19 @@ fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
 }
 
 fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
-    let asked = |judges: bool| {
-        pending.iter().find_map(|effect| match effect {
-            Effect::Complete(asked) if asked.vote.is_some() == judges => Some(asked),
-            _ => None,
-        })
-    };
+    let first = |wanted: &dyn Fn(&EffectKind) -> bool| pending.iter().find(|effect| wanted(&effect.what));
     let completed = |judges, reply| {
-        let asked = asked(judges)?;
-        let (frame, since, turn, vote) = (asked.frame.clone(), asked.since, asked.turn, asked.vote);
-        Some(EventKind::Completed { frame, since, turn, vote, reply, seed: 0 })
+        let is_asked =
+            |what: &EffectKind| matches!(what, EffectKind::Complete(asked) if asked.judge.is_some() == judges);
+        Some(first(&is_asked)?.id.clone().settled(reply, 0))
     };
     let tool = |done: Done| {
-        pending.iter().find_map(|effect| match effect {
-            Effect::Use(used) => Some(EventKind::ToolDone {
-                frame: used.frame.clone(),
-                since: used.since,
-                call: used.call.clone(),
-                done: done.clone(),
-                spent: Default::default(),
-                seed: 0,
-            }),
-            _ => None,
-        })
+        let used = first(&|what| matches!(what, EffectKind::UseTool(_)))?;
+        Some(used.id.clone().settled(EffectResult::Tool { done, spent: Default::default() }, 0))
     };
     let settled = |verdict: Verdict| {
-        pending.iter().find_map(|effect| match effect {
-            Effect::Perform(work) => Some(EventKind::Settled { effect: work.id.clone(), verdict: verdict.clone() }),
-            _ => None,
-        })
+        let check = first(&|what| matches!(what, EffectKind::Check(_)))?;
+        Some(check.id.clone().settled(verdict, 0))
     };
     match word {
         "says" => completed(false, answer(rest, Vec::new(), Finish::Stop)),
@@ -185,17 +163,11 @@ fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
         "waits" => tool(Done::Waits(Arc::new(value(rest)))),
         "holds" => settled(Verdict::Held),
         "broken" => settled(Verdict::Broken { reason: rest.to_owned(), output: String::new() }),
-        "returns" => pending.iter().find_map(|effect| match effect {
-            Effect::Work(work) => Some(EventKind::Completed {
-                frame: work.frame.clone(),
-                since: work.since,
-                turn: work.turn,
-                vote: None,
-                reply: Completion::Output { output: Arc::new(value(rest)), writes: None },
-                seed: 0,
-            }),
-            _ => None,
-        }),
+        "returns" => {
+            let work = first(&|what| matches!(what, EffectKind::Work(_)))?;
+            let output = Completion::Output { output: Arc::new(value(rest)), writes: None };
+            Some(work.id.clone().settled(output, 0))
+        }
         _ => None,
     }
 }

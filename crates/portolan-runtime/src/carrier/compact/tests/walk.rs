@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use portolan_core::engine::{Effect, decide, open};
+use portolan_core::engine::{Effect, EffectKind, decide, open};
 use portolan_core::graph::{VariableKind, Workflow};
 use portolan_core::run::{
-    Actor, Channel, Event, EventKind, Fault, FramePath, Move, Opening, Raised, Reply, Run, Verdict, moves,
+    Actor, Channel, EffectResult, Event, EventKind, Fault, FramePath, Move, Opening, Raised, Reply, Run, Verdict, moves,
 };
 use portolan_core::value::Timestamp;
 use serde_json::{Map, Value, json};
@@ -56,7 +56,7 @@ impl<'w> Walk<'w> {
 
     pub(super) fn happen(&mut self, what: EventKind) -> Result<(), String> {
         let by = match what {
-            EventKind::Continued { .. } | EventKind::Returned { .. } | EventKind::Settled { .. } => Actor::Engine,
+            EventKind::Settled { .. } => Actor::Engine,
             _ => Actor::Person { name: "ada".to_owned(), via: Channel::Attested },
         };
         let event = Event { at: Timestamp(1_780_000_000_000), by, what };
@@ -116,24 +116,25 @@ fn value(kind: VariableKind, random: &mut Rng) -> Value {
 fn performed(effect: Effect, random: &mut Rng) -> Option<EventKind> {
     let reason = "exit status 1 — früh".to_owned();
     let fault = || Fault { node: "n".into(), code: "tool-error".into(), message: "no".into(), detail: String::new() };
-    match effect {
-        Effect::Perform(work) => {
+    let (id, result) = (effect.id, effect.what);
+    let result: EffectResult = match result {
+        EffectKind::Check(_) => {
             let verdicts = [
                 Verdict::Held,
                 Verdict::Broken { reason: reason.clone(), output: "✗".into() },
                 Verdict::Unknown { reason },
             ];
-            Some(EventKind::Settled { effect: work.id, verdict: verdicts[random.usize(..3)].clone() })
+            verdicts[random.usize(..3)].clone().into()
         }
-        Effect::Continue { frame, since, .. } => Some(EventKind::Continued { frame, since, seed: random.u64(..) }),
-        Effect::Call(call) => {
+        EffectKind::Advance => EffectResult::Due,
+        EffectKind::Call(_) => {
             let files = json!({"content": "[FILE] a\n[FILE] b\n[FILE] c\nsize: 7\n"});
             let failed = random.u8(..8) == 0;
-            let reply = if failed { Reply::Failed(fault()) } else { Reply::Output(Some(Arc::new(files))) };
-            Some(EventKind::Returned { frame: call.frame, since: call.since, reply, seed: random.u64(..) })
+            if failed { Reply::Failed(fault()).into() } else { Reply::Output(Some(Arc::new(files))).into() }
         }
-        Effect::Instruct { .. } | Effect::Ask { .. } => None,
+        EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => return None,
         // No catalogue workflow has states.
-        Effect::Complete(_) | Effect::Use(_) | Effect::Work(_) => None,
-    }
+        EffectKind::Complete(_) | EffectKind::UseTool(_) | EffectKind::Work(_) => return None,
+    };
+    Some(id.settled(result, random.u64(..)))
 }

@@ -1,0 +1,208 @@
+//! The effects of a run: what is to be performed or presented where it is.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::decide::{asked_for, outside};
+use super::effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
+use super::judge;
+use crate::chat::{Arguments, Request, shown};
+use crate::graph::{Check, CheckBy, Finding, Kind, State, Worker, Workflow};
+use crate::run::{Doing, EffectId, EffectPart, Frame, FramePath, Human, Patience, Place, Run, Talk};
+use crate::value::{CheckId, NodeId, Timestamp};
+
+impl Run {
+    /// The effects to perform or present, in order of the definition.
+    pub fn pending(&self, workflow: &Workflow) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for (path, frame) in self.positions() {
+            let node = frame.place.node();
+            At { run: self, workflow, path: &path, frame, node }.add_to(&mut effects);
+        }
+        effects
+    }
+
+    /// When the next effect that waits for its time may be performed; nothing where none waits for that.
+    pub fn next_due(&self, workflow: &Workflow) -> Option<Timestamp> {
+        self.pending(workflow).iter().filter_map(|effect| effect.not_before).min_by_key(|time| time.0)
+    }
+
+    /// The questions that have answered themselves by `now`, as the names of the effects that say so.
+    pub fn overdue(&self, now: Timestamp) -> Vec<EffectId> {
+        let overdue = |(path, frame): (FramePath, &Frame)| {
+            let due = self.answers_itself(&frame.place)?;
+            let (node, since, part) = (frame.place.node().clone(), frame.since, EffectPart::Timer);
+            (due.0 <= now.0).then_some(EffectId { frame: path, node, since, part })
+        };
+        self.positions().into_iter().filter_map(overdue).collect()
+    }
+
+    /// When a question answers itself; never where only a person's own answer counts.
+    fn answers_itself(&self, place: &Place) -> Option<Timestamp> {
+        let counts = self.opening.rules.human == Human::Attested;
+        let Place::Waiting { due, .. } = place else { return None };
+        due.filter(|_| counts)
+    }
+
+    /// The variables that gates among `checks` look at; nothing where there is none.
+    fn claims(&self, workflow: &Workflow, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
+        if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. })) {
+            return Arc::default();
+        }
+        // What could be claimed and is not is told as `null`; of several of a name the innermost is told first, and counts.
+        let owner = self.frame(&self.owner(path)).map(|frame| workflow.flow(&frame.flow));
+        let declared = owner.into_iter().flat_map(|flow| &flow.variables);
+        let mut claims: Map<String, Value> =
+            declared.map(|variable| (variable.name.value.clone(), Value::Null)).collect();
+        let seen = self.variables(path).into_iter().rev();
+        claims.extend(seen.map(|(name, value)| (name.to_owned(), value.clone())));
+        Arc::new(claims)
+    }
+}
+
+/// A position whose effects are made.
+struct At<'r> {
+    run: &'r Run,
+    workflow: &'r Workflow,
+    path: &'r FramePath,
+    frame: &'r Frame,
+    node: &'r NodeId,
+}
+
+impl At<'_> {
+    fn add_to(&self, effects: &mut Vec<Effect>) {
+        match &self.frame.place {
+            Place::Ready { .. } => effects.push(self.effect(EffectPart::Node, EffectKind::Instruct)),
+            Place::Waiting { .. } => {
+                effects.push(self.effect(EffectPart::Node, EffectKind::Ask));
+                let due = self.run.answers_itself(&self.frame.place);
+                let timer = || self.effect(EffectPart::Timer, EffectKind::TimeOut);
+                effects.extend(due.map(|due| Effect { not_before: Some(due), ..timer() }));
+            }
+            Place::Checking { settled, .. } => {
+                let checks = &self.workflow.flow(&self.frame.flow).step(self.node).node.accept;
+                let claims = self.run.claims(self.workflow, checks, self.path);
+                let open = checks.iter().filter(|check| !settled.iter().any(|(id, _)| *id == check.id));
+                effects.extend(open.map(|check| self.check(check.id.clone(), &check.by, &claims)));
+            }
+            Place::Passing { .. } => effects.push(self.effect(EffectPart::Node, EffectKind::Advance)),
+            Place::Calling { arguments, retries, not_before, .. } => {
+                effects.extend(self.call(arguments, *retries, *not_before));
+            }
+            Place::Conversing { talk, .. } => {
+                if let Kind::State(state) = &self.workflow.flow(&self.frame.flow).step(self.node).node.kind {
+                    self.talking(state, talk, effects);
+                }
+            }
+            Place::Each { .. }
+            | Place::Looping { .. }
+            | Place::Forked { .. }
+            | Place::Gathering { .. }
+            | Place::Within { .. }
+            | Place::Arrived { .. }
+            | Place::Ended { .. } => {}
+        }
+    }
+
+    fn effect(&self, part: EffectPart, what: EffectKind) -> Effect {
+        let id = EffectId { frame: self.path.clone(), node: self.node.clone(), since: self.frame.since, part };
+        let flow = self.frame.flow.clone();
+        Effect { id, flow, not_before: None, deadline: None, after_crash: AfterCrash::Repeat, what }
+    }
+
+    fn check(&self, check: CheckId, by: &CheckBy, claims: &Arc<Map<String, Value>>) -> Effect {
+        let request = CheckRequest { check: by.clone(), claims: claims.clone() };
+        self.effect(EffectPart::Check(check), EffectKind::Check(request))
+    }
+
+    fn call(&self, arguments: &Arc<Value>, retries: u32, not_before: Option<Timestamp>) -> Option<Effect> {
+        let flow = self.workflow.flow(&self.frame.flow);
+        let Kind::Call(call) = &flow.step(self.node).node.kind else { return None };
+        let limits = self.workflow.root().program.as_ref().map(|program| program.limits);
+        let deadline = self.run.opening.since.zip(limits).map(|(since, limits)| since.after_ms(limits.max_ms));
+        let after_crash = if call.idempotent { AfterCrash::Repeat } else { AfterCrash::Ask };
+        let what = EffectKind::Call(ToolCall {
+            server: call.server.value.clone(),
+            tool: call.tool.value.clone(),
+            arguments: arguments.clone(),
+            retries,
+            timeout_ms: call.timeout_ms,
+            text_first: flow.program.as_ref().is_some_and(|program| program.text_first),
+        });
+        Some(Effect { not_before, deadline, after_crash, ..self.effect(EffectPart::Node, what) })
+    }
+
+    /// What a state has to be done for it.
+    fn talking(&self, state: &State, talk: &Talk, effects: &mut Vec<Effect>) {
+        match &talk.doing {
+            Doing::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
+            Doing::Using { settled } => {
+                let open = asked_for(talk).iter().filter(|call| !settled.iter().any(|(id, _)| *id == call.id));
+                let names = shown(state.tools.iter().map(|tool| tool.value.as_str()));
+                effects.extend(open.filter_map(|call| {
+                    let at = names.iter().position(|name| *name == call.name)?;
+                    let Arguments::Json(arguments) = &call.arguments else { return None };
+                    let (tool, arguments) = (state.tools[at].value.clone(), arguments.clone());
+                    let what = EffectKind::UseTool(ModelToolCall { tool, arguments });
+                    let effect = self.effect(EffectPart::Tool(call.id.clone()), what);
+                    Some(Effect { after_crash: AfterCrash::Ask, ..effect })
+                }));
+            }
+            Doing::Checking { settled, .. } => {
+                let all = outside(state.key_results.iter(), talk.attempt);
+                let open = all.filter(|(check, _)| !settled.iter().any(|(known, _)| known == check));
+                effects.extend(open.filter_map(|(check, result)| {
+                    let Finding::Check(by) = &result.by else { return None };
+                    Some(self.check(check, by, &Arc::default()))
+                }));
+            }
+            Doing::Judging { output, votes, patience, .. } => {
+                let request = judge::request(state, output);
+                let open = (0..).zip(votes).filter(|(_, vote)| vote.is_none());
+                effects.extend(open.map(|(judge, _)| {
+                    let part = EffectPart::Vote { turn: talk.turn, judge };
+                    self.request(part, Some(judge), request.clone(), *patience)
+                }));
+            }
+            Doing::Held { .. } => {}
+        }
+    }
+
+    fn asking(&self, state: &State, talk: &Talk, patience: Patience) -> Option<Effect> {
+        let part = EffectPart::Request(talk.turn);
+        Some(match &state.work {
+            Worker::Nobody => return None,
+            Worker::Model(asking) => {
+                let tools = state.tools.iter().map(|tool| tool.value.clone()).collect();
+                let request = Request {
+                    model: asking.model.clone(),
+                    messages: talk.messages.clone(),
+                    tools: Arc::new(tools),
+                    settings: asking.settings.clone(),
+                    answer_schema: asking.schema.as_ref().map(|schema| Arc::new(schema.value().clone())),
+                };
+                self.request(part, None, request, patience)
+            }
+            Worker::Function(function) => {
+                let what = EffectKind::Work(FunctionUse {
+                    function: function.value.clone(),
+                    input: talk.input.clone(),
+                    shared: self.frame.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default(),
+                    attempt: talk.attempt,
+                    last: talk.failed.last().cloned(),
+                });
+                Effect { not_before: patience.not_before, ..self.effect(part, what) }
+            }
+        })
+    }
+
+    fn request(&self, part: EffectPart, judge: Option<u32>, request: Request, patience: Patience) -> Effect {
+        // The model of the whole definition, where the state names none.
+        let of_flow = || self.workflow.flow(&self.frame.flow).program.as_ref()?.model.clone();
+        let of_root = || self.workflow.root().program.as_ref()?.model.clone();
+        let request = Request { model: request.model.clone().or_else(of_flow).or_else(of_root), ..request };
+        let what = EffectKind::Complete(ModelRequest { judge, request });
+        Effect { not_before: patience.not_before, ..self.effect(part, what) }
+    }
+}
