@@ -19,8 +19,8 @@ const MOST_PARTS: usize = 14;
 pub(crate) fn files() -> impl Strategy<Value = Files> {
     prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| {
         let mut draw = Draw::from(&bytes);
-        let is_high = draw.one_in(10);
-        let drawing = |flow| Drawing { flow, draw: &mut draw, is_high, used: 0, activities: 1 }.file();
+        let (is_high, is_hollow) = (draw.one_in(10), draw.one_in(5));
+        let drawing = |flow| Drawing { flow, draw: &mut draw, is_high, is_hollow, used: 0, activities: 1 }.file();
         Files((0..FLOWS).map(drawing).collect())
     })
 }
@@ -35,6 +35,8 @@ struct Drawing<'d, 'b> {
     draw: &'d mut Draw<'b>,
     /// Whether each workflow is one activity of loops within loops: some of them stand deeper in one another than may be.
     is_high: bool,
+    /// Whether nothing in the workflows gives a variable a value, and most work is conditional.
+    is_hollow: bool,
     /// How many parts the activity has so far, which number their names.
     used: usize,
     activities: usize,
@@ -62,8 +64,8 @@ impl Drawing<'_, '_> {
         let mut variable = json!({ "name": name, "type": kind });
         match self.draw.below(8) {
             // Only the root is given what it requires.
-            6 => variable["required"] = json!(true),
-            7 => {}
+            6 if !self.is_hollow => variable["required"] = json!(true),
+            at if at > 5 || (self.is_hollow && at > 2) => {}
             at => variable["default"] = value(kind, at),
         }
         variable
@@ -133,7 +135,7 @@ impl Drawing<'_, '_> {
             4 => self.question(),
             _ => self.looping(depth),
         };
-        if self.draw.one_in(3) {
+        if self.draw.one_in(3) || (self.is_hollow && !self.draw.one_in(4)) {
             part["when"] = json!(self.condition());
         }
         part
@@ -146,7 +148,9 @@ impl Drawing<'_, '_> {
 
     fn step(&mut self) -> Value {
         let mut step = json!({ "id": self.id("w"), "kind": "step" });
-        if !self.draw.one_in(5) {
+        if self.is_hollow {
+            step["outputs"] = json!([]);
+        } else if !self.draw.one_in(5) {
             let outputs = VARIABLES.iter().filter(|_| self.draw.one_in(3)).map(|(name, _)| *name);
             step["outputs"] = outputs.collect();
         }
@@ -157,7 +161,7 @@ impl Drawing<'_, '_> {
             let checks = 1 + self.draw.below(2);
             step["accept"] = (0..checks).map(|check| json!({ "id": format!("c{check}"), "file": "x" })).collect();
         }
-        if self.draw.one_in(6) {
+        if !self.is_hollow && self.draw.one_in(6) {
             let (name, value) = self.setting();
             step["actions"] = json!([{ "action": "set", "target": name, "value": value }]);
         }
@@ -187,7 +191,7 @@ impl Drawing<'_, '_> {
 
     fn option(&mut self, option: usize) -> Value {
         let mut effect = Map::new();
-        if self.draw.one_in(2) {
+        if !self.is_hollow && self.draw.one_in(2) {
             let (name, value) = self.setting();
             effect.insert("setVariable".to_owned(), json!({ name: value }));
         }

@@ -1,4 +1,4 @@
-//! An agent whose every step succeeds, and a person who answers as it comes: in a workflow of activities that is accepted
+//! An agent whose every step succeeds, and a person who answers as it comes: in a workflow that is accepted
 //! they come to an end, whatever values the agent gives.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,11 @@ use proptest::prelude::Rng;
 use proptest::test_runner::TestRunner;
 
 use crate::adversary::{given, input};
-use crate::promises::knows_how_to_go_on;
+use crate::promises::{can_succeed, knows_how_to_go_on};
 use crate::walk::{Walk, by_agent, by_person, workflow};
-use crate::{activities, current};
+use crate::{activities, current, generate};
 
-const WORKFLOWS: usize = 400;
+const WORKFLOWS: usize = 900;
 /// Loops within loops multiply: a walk that is longer is not followed to its end.
 const MOST_EVENTS: usize = 3_000;
 /// How often a step outside of loops may be reached in one visit of its workflow. Where a value that the agent draws leads
@@ -27,9 +27,13 @@ const MOST_ARRIVALS: usize = 150;
 fn an_agent_whose_every_step_succeeds_arrives() {
     let mut runner = TestRunner::deterministic();
     let (mut arrived, mut asked, mut left) = (0, 0, 0);
-    for _ in 0..WORKFLOWS {
-        let files = current(&activities::files(), &mut runner);
+    for nth in 0..WORKFLOWS {
+        let files = match nth % 3 {
+            0 => current(&generate::files(), &mut runner),
+            _ => current(&activities::files(), &mut runner),
+        };
         let Some(workflow) = workflow(&files.0) else { continue };
+        can_succeed(&workflow);
         match succeed(&workflow, &mut runner) {
             Comes::ToTheEnd => arrived += 1,
             Comes::ToAPerson => asked += 1,

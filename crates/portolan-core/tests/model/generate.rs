@@ -17,11 +17,24 @@ impl std::fmt::Debug for Files {
 
 /// Random files. Not all of them are valid.
 pub(crate) fn files() -> impl Strategy<Value = Files> {
-    let flow = |blocks| prop::collection::vec(blocks, 0..4);
+    let flow = |blocks| (prop::collection::vec(blocks, 0..4), end());
     (flow(block().boxed()), flow(block().boxed()), flow(simple().boxed())).prop_map(|(root, first, second)| {
         let flows = [root, first, second];
         Files((0..flows.len()).map(|index| Drawing::of(index, &flows[index])).collect())
     })
+}
+
+/// Where success leads in the end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Success,
+    Failure,
+    /// Back into the work.
+    Round(u8),
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![12 => Just(End::Success), 1 => Just(End::Failure), 1 => any::<u8>().prop_map(End::Round)]
 }
 
 #[derive(Clone, Debug)]
@@ -129,14 +142,23 @@ struct Sequence {
 }
 
 impl Drawing {
-    fn of(flow: usize, blocks: &[Block]) -> Value {
+    fn of(flow: usize, (blocks, end): &(Vec<Block>, End)) -> Value {
         let mut drawing = Drawing { flow, nodes: Map::new(), edges: Vec::new(), astray: Vec::new() };
         drawing.nodes.insert("start".to_owned(), json!({"type": "start"}));
         let open = vec![("start".to_owned(), None)];
         let mut sequence = Sequence { entries: Vec::new(), open, join: None };
         drawing.blocks(blocks, &mut sequence);
-        drawing.nodes.insert("done".to_owned(), json!({"type": "end", "result": "success"}));
-        drawing.close(&mut sequence, "done");
+        match end {
+            End::Round(back) if !sequence.entries.is_empty() => {
+                let back = pick(&sequence.entries, *back);
+                drawing.close(&mut sequence, &back);
+            }
+            End::Success | End::Failure | End::Round(_) => {
+                let result = if matches!(end, End::Failure) { "failure" } else { "success" };
+                drawing.nodes.insert("done".to_owned(), json!({"type": "end", "result": result}));
+                drawing.close(&mut sequence, "done");
+            }
+        }
         drawing.lead_astray();
         json!({"id": format!("flow{flow}"), "nodes": drawing.nodes, "edges": drawing.edges})
     }

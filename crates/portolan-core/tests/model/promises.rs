@@ -4,8 +4,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use portolan_core::graph::{Check, Flow, Kind, Node, Workflow};
-use portolan_core::run::{EffectPart, EffectResult, Event, EventKind, FramePath, Place, Run, Verdict, WaitingFor};
+use portolan_core::graph::{Check, EndResult, Flow, Kind, Node, Workflow};
+use portolan_core::run::{
+    BranchState, EffectPart, EffectResult, Event, EventKind, Frame, FramePath, Place, Run, Verdict, WaitingFor,
+};
 use portolan_core::value::{CheckId, NodeId, Outcome, SKIPPED, WorkflowId};
 
 use crate::walk::Walk;
@@ -39,6 +41,7 @@ impl Shown {
         }
         self.is_behind_nothing_unshown(walk.workflow, &walk.run);
         is_not_stranded(walk);
+        is_done_once(walk);
     }
 
     fn note(&mut self, flow: &WorkflowId, node: &Node) {
@@ -196,6 +199,33 @@ pub(crate) fn is_not_stranded(walk: &Walk<'_>) {
     let gathers = matches!(walk.run.root.place, Place::Gathering { .. });
     let goes_on = walk.run.is_over() || gathers || !walk.pending().is_empty() || !walk.offers().is_empty();
     assert!(goes_on, "nobody can do anything at {:?}", walk.run.root);
+}
+
+/// Nothing is done twice because two branches of a fork come to it. A question is asked in each.
+pub(crate) fn is_done_once(walk: &Walk<'_>) {
+    fn look(workflow: &Workflow, frame: &Frame) {
+        if let Place::Forked { branches, .. } = &frame.place {
+            let open = branches.iter().filter_map(|branch| match &branch.state {
+                BranchState::Open(frame) if !frame.place.is_over() => Some(frame.place.node()),
+                _ => None,
+            });
+            let mut at = BTreeSet::new();
+            let is_work =
+                |node: &&NodeId| !matches!(workflow.flow(&frame.flow).step(node).node.kind, Kind::Checkpoint { .. });
+            open.filter(is_work).for_each(|node| assert!(at.insert(node), "two branches are at `{node}`"));
+        }
+        frame.inner().for_each(|(_, inner)| look(workflow, inner));
+    }
+    look(walk.workflow, &walk.run.root);
+}
+
+/// Each workflow that an agent is led into can come to a success: what runs it would not get past it.
+pub(crate) fn can_succeed(workflow: &Workflow) {
+    for (id, flow) in workflow.flows().filter(|(id, _)| *id != workflow.id()) {
+        let succeeds =
+            |node: &NodeId| matches!(flow.step(node).node.kind, Kind::End { result: EndResult::Success, .. });
+        assert!(flow.steps.keys().any(succeeds), "`{id}` cannot succeed");
+    }
 }
 
 /// In a workflow that is accepted as it is, nobody has to be asked because the definition does not say how to go on; but

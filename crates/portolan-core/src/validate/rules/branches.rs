@@ -3,7 +3,7 @@
 //! Each fork is looked at as a whole, and each step belongs to one fork: branch by branch the cost would be the
 //! square of the graph.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
@@ -106,14 +106,23 @@ impl<'g> Region<'g> {
 
     fn walk(&mut self, map: &Map<'g>, entry: &'g Node, owners: &mut BTreeMap<&'g NodeId, &'g NodeId>) {
         let mut waiting = vec![entry];
+        let mut asked = BTreeSet::new();
         while let Some(node) = waiting.pop() {
-            if let Some((_, first)) = self.steps.get(&node.id) {
-                // A question is asked in each branch that has it.
-                let is_done_twice =
-                    !matches!(node.kind, Kind::Join { .. } | Kind::End { .. } | Kind::Checkpoint { .. });
-                if first.id != entry.id && is_done_twice {
-                    self.shared.entry(&node.id).or_insert((entry, first));
+            if let Some((_, first)) = self.steps.get(&node.id).filter(|(_, first)| first.id != entry.id) {
+                match node.kind {
+                    Kind::Join { .. } | Kind::End { .. } => {}
+                    // A question is asked in each branch that has it: what its answers lead to must be the branch's own.
+                    Kind::Checkpoint { .. } if asked.insert(&node.id) => {
+                        waiting.extend(map.leaving(&node.id).iter().filter_map(|edge| map.node(&edge.to.value)));
+                    }
+                    Kind::Checkpoint { .. } => {}
+                    _ => {
+                        self.shared.entry(&node.id).or_insert((entry, first));
+                    }
                 }
+                continue;
+            }
+            if self.steps.contains_key(&node.id) {
                 continue;
             }
             self.steps.insert(&node.id, (node, entry));
