@@ -74,6 +74,23 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// A graph that has nothing but a name, for the rest to be filled in.
+    pub fn new(id: Spanned<String>) -> Graph {
+        Graph {
+            name: id.value.clone(),
+            id,
+            description: String::new(),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            unread: BTreeSet::new(),
+            program: None,
+            version: None,
+            variables: Vec::new(),
+            activities: Vec::new(),
+            broken: None,
+        }
+    }
+
     /// The node called `id`.
     pub fn node(&self, id: &NodeId) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == *id)
@@ -113,6 +130,24 @@ pub struct Node {
 }
 
 impl Node {
+    /// A node of which nothing is said but what it is, for the rest to be filled in.
+    pub fn new(id: impl Into<NodeId>, span: Span, kind: Kind) -> Node {
+        let id = id.into();
+        Node {
+            name: id.to_string(),
+            id,
+            span,
+            brief: Brief::default(),
+            kind,
+            accept: Vec::new(),
+            max_retries: None,
+            sets: Vec::new(),
+            seat: None,
+            phase: None,
+            tools: None,
+        }
+    }
+
     /// Whether the node is left by `outcome` only when its checks hold. A failure claims nothing. `skipped` claims nothing
     /// where a step may be skipped, which only steps of activities may be: anywhere else it is an outcome like others.
     pub fn is_checked_on(&self, outcome: &Outcome) -> bool {

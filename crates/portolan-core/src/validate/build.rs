@@ -11,7 +11,7 @@ use super::Library;
 use super::map::Map;
 use crate::expr::Expr;
 use crate::graph::{
-    Brief, DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
+    DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
 };
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
@@ -209,19 +209,7 @@ fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
 }
 
 fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> Step {
-    let node = Node {
-        id: id.clone(),
-        span: Span::default(),
-        name: name.to_owned(),
-        brief: Brief::default(),
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    };
+    let node = Node { name: name.to_owned(), ..Node::new(id.clone(), Span::default(), kind) };
     Step { exits: Exits { on, failing: again(&node, 0), guards: Vec::new(), branches: Vec::new() }, node }
 }
 

@@ -9,8 +9,8 @@ use portolan_core::chat::{Answer, Arguments, Finish, Message, Role, ToolSpec, To
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::{Expr, Jsonata};
 use portolan_core::graph::{
-    Again, Bounds, Brief, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node, Program,
-    State, Trigger, Worker,
+    Again, Bounds, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node, Program, State,
+    Trigger, Worker,
 };
 use portolan_core::run::{Actor, Change, Done, Said};
 use portolan_core::source::{Span, Spanned};
@@ -101,19 +101,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         way: None,
     };
     change(&mut state);
-    let node = |id: &str, kind| Node {
-        id: NodeId::from(id),
-        span: Span::default(),
-        name: id.to_owned(),
-        brief: Brief::default(),
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    };
+    let node = |id: &str, kind| Node::new(id, Span::default(), kind);
     let edge = |from: &str, to: &str| Edge {
         from: spanned(NodeId::from(from)),
         to: spanned(NodeId::from(to)),
@@ -124,17 +112,10 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
     let end = Kind::End { result: EndResult::Success, escalation: None };
     let limits = Limits { max_nodes: 100, max_ms: u64::MAX >> 1 };
     let graph = Graph {
-        id: spanned("w".to_owned()),
-        name: "w".to_owned(),
-        description: String::new(),
         nodes: vec![node("start", Kind::Start), node("work", Kind::State(Box::new(state))), node("end", end)],
         edges: vec![edge("start", "work"), edge("work", "end")],
-        unread: Default::default(),
         program: Some(Arc::new(Program { limits, waits_at_limits: true, ..Program::default() })),
-        version: None,
-        variables: Vec::new(),
-        activities: Vec::new(),
-        broken: None,
+        ..Graph::new(spanned("w".to_owned()))
     };
     let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
     let workflow = workflow.unwrap_or_else(|| panic!("{faults:?}"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::Expr;
-use portolan_core::graph::{Brief, Call, Each, Edge, EndResult, Graph, Kind, Node, Program, Retry, Strategy, Trigger};
+use portolan_core::graph::{Call, Each, Edge, EndResult, Graph, Kind, Node, Program, Retry, Strategy, Trigger};
 use portolan_core::source::{Span, Spanned};
 use portolan_core::validate;
 use portolan_core::value::{NodeId, Outcome};
@@ -32,19 +32,7 @@ pub(crate) fn definition(text: &str) -> Arc<Definition> {
 
 fn empty(name: &str) -> Graph {
     let program = Program::default();
-    Graph {
-        id: spanned(name.to_owned()),
-        name: name.to_owned(),
-        description: String::new(),
-        nodes: Vec::new(),
-        edges: Vec::new(),
-        unread: Default::default(),
-        version: None,
-        variables: Vec::new(),
-        activities: Vec::new(),
-        program: Some(Arc::new(program)),
-        broken: None,
-    }
+    Graph { program: Some(Arc::new(program)), ..Graph::new(spanned(name.to_owned())) }
 }
 
 fn add(graph: &mut Graph, id: &str, rest: &str) {
@@ -60,21 +48,7 @@ fn add(graph: &mut Graph, id: &str, rest: &str) {
         label: None,
         span: Span::default(),
     }));
-    let kind = kind(what);
-    let (span, name) = (Span::default(), id.to_string());
-    graph.nodes.push(Node {
-        id,
-        span,
-        name,
-        brief: Brief::default(),
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    });
+    graph.nodes.push(Node::new(id, Span::default(), kind(what)));
 }
 
 fn kind(what: &str) -> Kind {

@@ -47,15 +47,10 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
     Graph {
         name: file.name.map_or_else(|| id.value.clone(), |name| name.value),
         description: file.description.map(|text| text.value).unwrap_or_default(),
-        id,
         nodes,
         edges,
         unread,
-        version: None,
-        variables: Vec::new(),
-        activities: Vec::new(),
-        program: None,
-        broken: None,
+        ..Graph::new(id)
     }
 }
 
@@ -165,16 +160,11 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
     };
     Some(Node {
         name: node.name.map_or_else(|| node.id.value.clone(), |name| name.value),
-        span: node.id.span,
-        id: NodeId::from(node.id.value),
         brief,
-        kind,
         accept,
         max_retries,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
         tools,
+        ..Node::new(node.id.value, node.id.span, kind)
     })
 }
 

@@ -43,7 +43,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     let backs = backs(&phases, &places, faults);
     let counted_at = backs.iter().position(Option::is_some).map(|at| phases[at].id.value.clone());
     let cap = file.cap.as_ref().map_or(DEFAULT_CAP, |cap| cap.value);
-    let mut nodes = vec![plain(&names.start, Span::default(), "Start", Kind::Start)];
+    let mut nodes = vec![invented(&names.start, "Start", Kind::Start)];
     let mut edges = Vec::new();
     let mut from = Spanned { value: names.start.clone(), span: Span::default() };
     for (phase, back) in phases.iter().zip(&backs) {
@@ -57,7 +57,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
         from = id;
     }
     edges.push(edge(from, Spanned { value: names.done.clone(), span: Span::default() }, Trigger::Done));
-    nodes.push(plain(&names.done, Span::default(), "Done", Kind::End { result: EndResult::Success, escalation: None }));
+    nodes.push(invented(&names.done, "Done", Kind::End { result: EndResult::Success, escalation: None }));
     let variables: Vec<Variable> = file.fields.iter().map(|field| variable(field, &phases, &places, faults)).collect();
     claimed(&phases, &variables, faults);
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
@@ -65,15 +65,12 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     Some(Graph {
         name: text(&file.title).unwrap_or_else(|| id.value.clone()),
         description: text(&file.description).unwrap_or_default(),
-        id,
         nodes,
         edges,
         unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
-        program: None,
         version: text(&file.version),
         variables,
-        activities: Vec::new(),
-        broken: None,
+        ..Graph::new(id)
     })
 }
 
@@ -129,24 +126,12 @@ fn node(phase: &syntax::Phase, back: Option<&Spanned<String>>, cap: u32, counted
         accept: phase.accept.clone(),
         phase: Some(Box::new(Phase { back, cap, counted_at })),
         tools: phase.tools.clone(),
-        ..plain(&id, phase.id.span, &phase.id.value, Kind::Work { gate: false, outputs: Vec::new() })
+        ..Node::new(id, phase.id.span, Kind::Work { gate: false, outputs: Vec::new() })
     }
 }
 
-fn plain(id: &NodeId, span: Span, name: &str, kind: Kind) -> Node {
-    Node {
-        id: id.clone(),
-        span,
-        name: name.to_owned(),
-        brief: Brief::default(),
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    }
+fn invented(id: &NodeId, name: &str, kind: Kind) -> Node {
+    Node { name: name.to_owned(), ..Node::new(id.clone(), Span::default(), kind) }
 }
 
 fn edge(from: Spanned<NodeId>, to: Spanned<NodeId>, on: Trigger) -> Edge {

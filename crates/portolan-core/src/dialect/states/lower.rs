@@ -31,16 +31,12 @@ pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
     let Drawing { nodes, edges, unread, .. } = drawing;
     Graph {
         name: name.unwrap_or_else(|| id.value.clone()),
-        id,
         description,
         nodes,
         edges,
         unread,
         program: Some(Arc::new(program)),
-        version: None,
-        variables: Vec::new(),
-        activities: Vec::new(),
-        broken: None,
+        ..Graph::new(id)
     }
 }
 
@@ -379,17 +375,6 @@ pub(super) fn node_id(id: &Spanned<String>) -> NodeId {
 }
 
 fn node(id: &Spanned<String>, description: Option<String>, kind: Kind) -> graph::Node {
-    graph::Node {
-        id: node_id(id),
-        span: id.span,
-        name: id.value.clone(),
-        brief: Brief { description, ..Brief::default() },
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    }
+    let brief = Brief { description, ..Brief::default() };
+    graph::Node { brief, ..graph::Node::new(node_id(id), id.span, kind) }
 }

@@ -83,16 +83,13 @@ impl Common {
         };
         Graph {
             name: tool.title.unwrap_or_else(|| tool.name.value.clone()),
-            id: tool.name,
             description: tool.description,
             nodes: drawn,
             edges,
             unread,
-            version: None,
-            variables: Vec::new(),
-            activities: Vec::new(),
             program: Some(Arc::new(program)),
             broken: tool.broken.or(found).or_else(|| self.broken.clone()),
+            ..Graph::new(tool.name)
         }
     }
 
@@ -244,17 +241,9 @@ impl Drawing<'_> {
             self.edge(&node_id(&node.id), node.id.span, to, Trigger::Done);
         }
         Some(graph::Node {
-            id: node_id(&node.id),
-            span: node.id.span,
             name: node.name.clone().unwrap_or_else(|| node.id.value.clone()),
             brief: Brief { description: node.description.clone(), ..Brief::default() },
-            kind,
-            accept: Vec::new(),
-            max_retries: None,
-            sets: Vec::new(),
-            seat: None,
-            phase: None,
-            tools: None,
+            ..graph::Node::new(node_id(&node.id), node.id.span, kind)
         })
     }
 

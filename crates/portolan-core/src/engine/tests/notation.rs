@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Activity, AtLimit, Brief, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph,
+    Activity, AtLimit, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph,
     Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
 };
 use crate::source::{Span, Spanned};
@@ -69,17 +69,11 @@ fn graph(id: &str, text: &str) -> Graph {
         take_effect(&mut nodes, effect);
     }
     Graph {
-        id: spanned(id.to_owned()),
-        name: id.to_owned(),
-        description: String::new(),
         nodes,
         edges: drawing.edges,
-        unread: Default::default(),
         variables: drawing.variables,
         activities,
-        version: None,
-        program: None,
-        broken: Default::default(),
+        ..Graph::new(spanned(id.to_owned()))
     }
 }
 
@@ -202,16 +196,10 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         Kind::End { result: result(&has, hitl), escalation: hitl }
     };
     Node {
-        id: id.into(),
-        span: Span::default(),
-        name: id.to_owned(),
-        brief: Brief::default(),
-        kind,
         accept: list("checks").map(check).collect(),
         max_retries: after("retries").map(|count| spanned(count.parse().expect("retries are a number"))),
         sets: list("sets").map(assignment).collect(),
         phase: has("phase").then(|| Box::new(phase(id, &after))),
-        tools: None,
         seat: Some(Box::new(Seat {
             activity: 0,
             id: id.to_owned(),
@@ -221,6 +209,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
             gates: false,
             reports: None,
         })),
+        ..Node::new(id, Span::default(), kind)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nodes in a row: each new one is entered from what was left open before it.
 
-use crate::graph::{Brief, Edge, Kind, Node, Seat, Trigger};
+use crate::graph::{Edge, Kind, Node, Seat, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
 
@@ -27,17 +27,9 @@ impl Chain {
         self.lead_to(id);
         self.tails = vec![Tail { from: id.clone(), span, on: Trigger::Done }];
         self.nodes.push(Node {
-            id: id.clone(),
-            span,
             name: seat.as_ref().map_or_else(|| id.to_string(), |seat| seat.id.clone()),
-            brief: Brief::default(),
-            kind,
-            accept: Vec::new(),
-            max_retries: None,
-            sets: Vec::new(),
-            phase: None,
-            tools: None,
             seat: seat.map(Box::new),
+            ..Node::new(id.clone(), span, kind)
         });
         let last = self.nodes.len() - 1;
         &mut self.nodes[last]

@@ -85,15 +85,13 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
     Some(Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
         description: described(&file.description).unwrap_or_default(),
-        id,
         nodes: chain.nodes,
         edges: chain.edges,
         unread,
-        program: None,
         version: described(&file.version),
         variables,
         activities: activities.iter().enumerate().map(told).collect(),
-        broken: None,
+        ..Graph::new(id)
     })
 }
 

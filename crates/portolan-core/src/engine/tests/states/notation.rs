@@ -11,8 +11,8 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata};
 use crate::graph::Again;
 use crate::graph::{
-    Asking, Bounds, Brief, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node,
-    Program, State, Strategy, Trigger, Worker, Workflow,
+    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node, Program,
+    State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -54,19 +54,8 @@ pub(super) fn workflow(text: &str) -> Workflow {
     let max_nodes = if text.contains("# few steps") { 4 } else { 1_000 };
     let program =
         Program { limits: Limits { max_nodes, max_ms: u64::MAX >> 1 }, waits_at_limits: true, ..Program::default() };
-    let graph = Graph {
-        id: spanned("w".to_owned()),
-        name: "w".to_owned(),
-        description: String::new(),
-        nodes,
-        edges,
-        unread: Default::default(),
-        program: Some(Arc::new(program)),
-        version: None,
-        variables: Vec::new(),
-        activities: Vec::new(),
-        broken: None,
-    };
+    let program = Some(Arc::new(program));
+    let graph = Graph { nodes, edges, program, ..Graph::new(spanned("w".to_owned())) };
     let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
     workflow.unwrap_or_else(|| panic!("{faults:?}"))
 }
@@ -77,19 +66,7 @@ fn edge(from: &str, to: &str, on: Trigger) -> Edge {
 }
 
 fn node(id: &str, kind: Kind) -> Node {
-    Node {
-        id: NodeId::from(id),
-        span: Span::default(),
-        name: id.to_owned(),
-        brief: Brief::default(),
-        kind,
-        accept: Vec::new(),
-        max_retries: None,
-        sets: Vec::new(),
-        seat: None,
-        phase: None,
-        tools: None,
-    }
+    Node::new(id, Span::default(), kind)
 }
 
 fn state(parts: &str) -> State {
