@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the test reads the sources; the crate reads nothing")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,80 @@ fn imports_run_downwards() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The rooms of the dialects that formats share. Every other room is a format.
+const SHARED: &[&str] = &["nodes", "checks", "servers"];
+
+/// The rooms of the dialects that a file names; what stands in the room around them begins with a capital. `inside` is its
+/// place in that room.
+fn rooms_named(inside: &str, code: &str) -> BTreeSet<String> {
+    let relative = "super::".repeat(inside.trim_end_matches("/mod.rs").split('/').count());
+    let mut named = BTreeSet::new();
+    let paths = code.match_indices("crate::dialect::").chain(code.match_indices(&relative));
+    for (at, found) in paths {
+        let rest = &code[at + found.len()..];
+        let list = match rest.strip_prefix('{') {
+            Some(rest) => parts(rest),
+            None => vec![rest],
+        };
+        let word = |text: &str| text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let words = list.into_iter().map(word);
+        named.extend(words.filter(|word: &String| word != "self" && word.starts_with(|c: char| c.is_lowercase())));
+    }
+    named
+}
+
+/// The parts of a list in braces, without those in further braces inside it.
+fn parts(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                parts.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// A format borrows nothing from another one, and what they share knows none of them: one can be added, and one taken out,
+/// without looking at the others.
+#[test]
+fn formats_do_not_know_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialect");
+    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in modules().into_keys() {
+        let Ok(relative) = path.strip_prefix(&root) else { continue };
+        let inside = relative.to_string_lossy().replace('\\', "/");
+        let room = inside.split('/').next().expect("a name").trim_end_matches(".rs").to_owned();
+        if room != "mod" {
+            imports.entry(room).or_default().extend(rooms_named(&inside, &code(&path)));
+        }
+    }
+    assert!(imports["states"].contains("nodes") && imports["toolgraph"].contains("servers"), "{imports:?}");
+    for (room, named) in &imports {
+        let wrong: Vec<&String> = named.iter().filter(|one| *one != room && !SHARED.contains(&one.as_str())).collect();
+        assert!(wrong.is_empty(), "`{room}` reaches into {wrong:?}: what formats share stands in `dialect/nodes`");
+    }
+    // Shared rooms: whoever is left when all that import nothing are taken away stands in a circle.
+    let mut open: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for room in SHARED {
+        open.insert(room, imports[*room].iter().map(String::as_str).filter(|one| one != room).collect());
+    }
+    while let Some(done) = open.iter().find(|(_, named)| named.is_empty()).map(|(room, _)| *room) {
+        open.remove(done);
+        open.values_mut().for_each(|named| named.retain(|one| *one != done));
+    }
+    assert!(open.is_empty(), "these rooms stand in a circle: {open:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod activity;
 mod checks;
 pub mod navigator;
+mod nodes;
 mod phases;
 pub mod script;
 mod servers;

@@ -8,6 +8,7 @@ use super::nodes::{Answer, Node, NodeKind, is_answer};
 use super::syntax::File;
 use super::ways::{Branch, Choose, DEFAULT, Transition, Ways};
 use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::nodes::Joins;
 use crate::graph::{self, Brief, Choice, Edge, EndResult, Graph, Kind, Question, State, Trigger, Worker};
 use crate::source::fields::{Faults, MAX_GUESSES};
 use crate::source::{Span, Spanned};
@@ -52,7 +53,7 @@ pub(super) struct Drawing<'d> {
     nodes: Vec<graph::Node>,
     edges: Vec<Edge>,
     /// Which state's branches each join collects.
-    pub(super) joins: BTreeMap<String, NodeId>,
+    pub(super) joins: Joins,
     pub(super) unread: BTreeSet<NodeId>,
     pub(super) faults: &'d mut Faults,
 }
@@ -61,7 +62,7 @@ impl<'d> Drawing<'d> {
     fn of(named: BTreeSet<String>, names: Vec<String>, unread: Vec<String>, faults: &'d mut Faults) -> Drawing<'d> {
         let unread = unread.iter().map(|id| NodeId::from(id.as_str())).collect();
         let (known, end) = (named.clone(), NodeId::from("end"));
-        let joins = BTreeMap::new();
+        let joins = Joins::default();
         Drawing { named, known, names, end, nodes: Vec::new(), edges: Vec::new(), joins, unread, faults }
     }
 

@@ -22,15 +22,10 @@ mod branches;
 mod lower;
 mod nodes;
 mod original;
-mod results;
-mod state;
 mod syntax;
-mod values;
 mod ways;
 
-pub(super) use nodes::read_state;
 pub use original::{beyond_original, unlike_original};
-pub(super) use syntax::About;
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;

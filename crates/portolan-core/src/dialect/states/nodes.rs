@@ -1,14 +1,9 @@
 //! An exact picture of what stands under `states`: a state, a tool call, a transform, another workflow, a question, states side
 //! by side.
 
-use super::branches::Fork;
-use super::state;
-use super::syntax::About;
-use super::values;
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::dialect::toolgraph;
-use crate::expr::Expr;
-use crate::graph::{Call, Kind, State, Strategy};
+use crate::dialect::nodes::{self, About, Dollar, Fork};
+use crate::graph::{Kind, Strategy};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 use crate::value::FAILED;
@@ -76,19 +71,6 @@ pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults:
     Some(Node { id: id.clone(), description, kind: kind?, initial, is_final, go_to })
 }
 
-/// A state among nodes of another kind of file, and the node that a failure of it leads to.
-pub(in crate::dialect) fn read_state<'t>(
-    about: &About<'_>,
-    named: String,
-    tree: &'t Tree,
-    fields: &mut Fields<'t>,
-    faults: &mut Faults,
-) -> (Option<State>, Option<Spanned<String>>) {
-    let mut reader = Reader { about, tree, named, fields, faults, go_to: None };
-    let state = state::read(&mut reader);
-    (state, reader.go_to)
-}
-
 /// One node while its fields are read.
 pub(super) struct Reader<'f, 't> {
     pub(super) about: &'f About<'f>,
@@ -101,7 +83,9 @@ pub(super) struct Reader<'f, 't> {
 
 impl Reader<'_, '_> {
     fn state(&mut self) -> Option<Kind> {
-        state::read(self).map(|state| Kind::State(Box::new(state)))
+        let (state, go_to) = nodes::state(self.about, &self.named, self.tree, self.fields, self.faults);
+        self.go_to = go_to;
+        state.map(|state| Kind::State(Box::new(state)))
     }
 
     /// `call: {server, tool, args, …}`
@@ -110,39 +94,10 @@ impl Reader<'_, '_> {
         let tree = self.fields.required("call", self.faults)?;
         let what = format!("`call` of {}", self.named);
         let mut fields = Fields::of(tree, what.clone(), self.faults)?;
-        let server = fields.required_string("server", self.faults);
-        let tool = fields.required_string("tool", self.faults);
-        let args = self.args(&mut fields, &what);
-        let post = fields.optional("postTransform").map(|tree| {
-            toolgraph::wrapped(self.about.source, tree, &format!("`postTransform` in {what}"), self.faults)
-        });
-        let retry = toolgraph::retry(&mut fields, &what, self.faults);
-        let timeout = fields.duration_ms("timeout", 1..=toolgraph::MAX_MS, self.faults);
-        let idempotent = fields.flag("idempotent", self.faults).is_some_and(|flag| flag.value);
+        let said = (what.as_str(), &*format!("`postTransform` in {what}"));
+        let call = nodes::call(self.about.source, Dollar::Text, &mut fields, said, self.faults);
         fields.finish(self.faults);
-        let post = match post {
-            Some(post) => Some(post?),
-            None => None,
-        };
-        Some(NodeKind::Other(Kind::Call(Box::new(Call {
-            server: server?,
-            tool: tool?,
-            args: args?.unwrap_or(Expr::Object(Vec::new())),
-            post,
-            retry: retry?,
-            timeout_ms: timeout.map(|timeout| timeout.value),
-            idempotent,
-        }))))
-    }
-
-    /// Arguments, where they are given; nothing at all where they cannot be read.
-    fn args(&mut self, fields: &mut Fields<'_>, what: &str) -> Option<Option<Expr>> {
-        let Some(tree) = fields.optional("args") else { return Some(None) };
-        if tree.entries().is_none() {
-            self.faults.push(crate::source::fields::not_an_object(tree, &format!("`args` of {what}")));
-            return None;
-        }
-        values::template(self.about.source, tree, &format!("`args` of {what}"), self.faults).map(Some)
+        call.map(|call| NodeKind::Other(Kind::Call(Box::new(call))))
     }
 
     /// `transform: expression`, a text in JSONata.
@@ -151,8 +106,8 @@ impl Reader<'_, '_> {
         let tree = self.fields.required("transform", self.faults)?;
         let what = format!("`transform` of {}", self.named);
         let expr = match tree.as_str() {
-            Some(_) => toolgraph::jsonata(self.about.source, tree, &what, self.faults),
-            None => values::computed(self.about.source, tree, &what, self.faults),
+            Some(_) => nodes::jsonata(self.about.source, tree, &what, self.faults),
+            None => nodes::computed(self.about.source, tree, &what, self.faults),
         };
         expr.map(|expr| NodeKind::Other(Kind::Compute(expr)))
     }
@@ -163,7 +118,9 @@ impl Reader<'_, '_> {
         let workflow = self.fields.required_string("run", self.faults);
         let what = self.named.clone();
         let args = match self.fields.optional("args") {
-            Some(tree) => Some(values::template(self.about.source, tree, &format!("`args` of {what}"), self.faults)?),
+            Some(tree) => {
+                Some(nodes::text_or_template(self.about.source, tree, &format!("`args` of {what}"), self.faults)?)
+            }
             None => None,
         };
         Some(NodeKind::Other(Kind::Subflow { workflow: workflow?, args, context: Vec::new() }))
@@ -215,15 +172,7 @@ impl Reader<'_, '_> {
     /// `on_failure: {go_to: STATE}` where nothing else can be meant.
     pub(super) fn on_failure_leads(&mut self) {
         let Some(tree) = self.fields.optional("on_failure") else { return };
-        self.go_to = self.leads_to(tree);
-    }
-
-    /// `{go_to: STATE}`
-    pub(super) fn leads_to(&mut self, tree: &Tree) -> Option<Spanned<String>> {
-        let mut fields = Fields::of(tree, format!("`on_failure` of {}", self.named), self.faults)?;
-        let to = fields.required_string("go_to", self.faults);
-        fields.finish(self.faults);
-        to
+        self.go_to = nodes::leads_to(tree, &self.named, self.faults);
     }
 }
 
@@ -234,5 +183,5 @@ pub(super) fn is_answer(id: &Spanned<String>, faults: &mut Faults) -> bool {
         faults.push(fault.at(id.span).help("call it `no`, or what the answer means"));
         return false;
     }
-    toolgraph::is_id(id, "an answer", faults)
+    nodes::is_id(id, "an answer", faults)
 }

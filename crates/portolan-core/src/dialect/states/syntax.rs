@@ -1,15 +1,13 @@
 //! An exact picture of a file: what stands beside the states.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::nodes::{self, Node};
-use super::values;
 use super::ways::{self, Transition};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::{servers, toolgraph};
+use crate::dialect::nodes::{About, is_id, judge, limits, model, redact, schema};
+use crate::dialect::servers;
 use crate::graph::{Bounds, DEFAULT_MAX_NODES, Limits, Program};
-use crate::schema::Schema;
 use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
@@ -31,24 +29,15 @@ pub(super) struct File {
     pub(super) program: Program,
 }
 
-/// What is known of the whole file while its states are read.
-pub(in crate::dialect) struct About<'f> {
-    pub(in crate::dialect) source: &'f Source,
-    /// What the whole workflow is for.
-    pub(in crate::dialect) purpose: String,
-    /// Who judges where a state does not say.
-    pub(in crate::dialect) judge: crate::graph::Judge,
-}
-
 pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
     let mut fields = Fields::of(tree, "the file", faults)?;
     version(&mut fields, faults);
-    let id = fields.string("id", faults).filter(|id| toolgraph::is_id(id, "a workflow", faults));
+    let id = fields.string("id", faults).filter(|id| is_id(id, "a workflow", faults));
     let name = fields.string("name", faults);
     let purpose = fields.string("objective", faults).map(|text| text.value).unwrap_or_default();
     let description = fields.string("description", faults).map(|text| text.value);
-    let program = read_program(source, tree, &mut fields, faults);
-    let judge = values::judge(&mut fields, "the file", faults).unwrap_or_default();
+    let program = read_program(source, &mut fields, faults);
+    let judge = judge(&mut fields, "the file", faults).unwrap_or_default();
     let about = About { source, purpose, judge };
     let states = fields.required("states", faults);
     let transitions = fields.optional("transitions");
@@ -82,20 +71,19 @@ fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
     }
 }
 
-fn read_program(source: &Source, tree: &Tree, fields: &mut Fields<'_>, faults: &mut Faults) -> Program {
+fn read_program(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -> Program {
     let input = schema(fields, "input_schema", "the file", faults);
     let output = schema(fields, "output_schema", "the file", faults);
-    let model = values::model(fields, faults);
+    let model = model(fields, faults);
     let (bounds, steps) = match fields.optional("limits") {
-        Some(tree) => values::limits(tree, "the file", true, faults),
+        Some(tree) => limits(tree, "the file", true, faults),
         None => (Bounds::default(), None),
     };
     let (servers, unread) = match fields.optional("mcpServers") {
         Some(tree) => servers::read(source, tree, "mcpServers", faults),
         None => Default::default(),
     };
-    let redact = fields.strings("redact", faults);
-    toolgraph::pointers(&redact, tree, faults);
+    let redact = redact(fields, |_| false, faults);
     let max_nodes = steps.map_or(DEFAULT_MAX_NODES, |steps| steps.saturating_add(INVENTED_NODES));
     Program {
         input,
@@ -108,29 +96,9 @@ fn read_program(source: &Source, tree: &Tree, fields: &mut Fields<'_>, faults: &
         names_input: true,
         servers,
         unread_servers: unread.into_iter().collect(),
-        redact: redact.into_iter().map(|name| name.value).collect(),
+        redact,
         ..Program::default()
     }
-}
-
-/// A JSON Schema, where one is given.
-pub(super) fn schema(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    whose: &str,
-    faults: &mut Faults,
-) -> Option<Spanned<Schema>> {
-    let tree = fields.optional(key)?;
-    let found = match Schema::compile(&tree.value()) {
-        Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
-        Err(found) => found,
-    };
-    for fault in found {
-        let message = format!("`{key}` of {whose} is no JSON Schema: {fault}");
-        let place = toolgraph::at_pointer(tree, &fault.path).unwrap_or(tree);
-        faults.push(Diagnostic::error("bad-schema", message).at(place.head()).help(toolgraph::SCHEMA_HELP));
-    }
-    None
 }
 
 type States = (Vec<Node>, Vec<String>);
@@ -153,7 +121,7 @@ fn read_states(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<St
     }
     let mut states = States::default();
     for entry in distinct(entries, "`states`", faults) {
-        if !toolgraph::is_id(&entry.key, "a state", faults) {
+        if !is_id(&entry.key, "a state", faults) {
             continue;
         }
         shadowing(&entry.key, faults);
@@ -181,9 +149,4 @@ fn shadowing(name: &Spanned<String>, faults: &mut Faults) {
 /// A name and where it stands.
 pub(super) fn spanned(tree: &Tree) -> Option<Spanned<String>> {
     tree.as_str().map(|text| Spanned { value: text.to_owned(), span: tree.span })
-}
-
-/// A text that stands for itself.
-pub(super) fn literal(text: &str) -> crate::expr::Expr {
-    crate::expr::Expr::Literal(Arc::new(serde_json::Value::from(text)))
 }

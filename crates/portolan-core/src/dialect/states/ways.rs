@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::syntax::spanned;
-use super::values;
 use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::nodes::computed;
 use crate::expr::Expr;
 use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
@@ -121,7 +121,7 @@ fn choose(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Opti
     let expr = fields.required("choose", faults);
     let to = fields.optional("to");
     fields.finish(faults);
-    let expr = values::computed(source, expr?, &format!("`choose` in {what}"), faults);
+    let expr = computed(source, expr?, &format!("`choose` in {what}"), faults);
     let to = match to {
         None => None,
         Some(tree) => Some(targets(tree, what, faults)?),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expressions::Dollar;
 use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::nodes::Dollar;
 use crate::expr::{JsonLogic, Jsonata};
 use crate::source::fields::{Faults, MAX_GUESSES};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
@@ -95,37 +95,9 @@ fn place(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(stands)
 }
 
-/// Reports what in `redact` hides nothing: pointers that are none, and those that begin at a node instead of in a value.
-pub(in crate::dialect) fn pointers(redact: &[Spanned<String>], file: &Tree, faults: &mut Faults) {
-    for place in redact {
-        let text = place.value.as_str();
-        if is_broken(text) {
-            let message = format!("`{}` in `redact` is neither the name of a field nor a JSON pointer", clip(text));
-            let fault = Diagnostic::error("bad-pointer", message).at(place.span);
-            faults.push(fault.help(
-                "write the name alone, or a pointer such as `/user/token`; in it `~0` stands for `~`, `~1` for `/`",
-            ));
-            continue;
-        }
-        let Some((first, rest)) = text.strip_prefix('/').and_then(|way| way.split_once('/')) else { continue };
-        if is_node(file, first) && !is_declared(file, first) {
-            let message = format!(
-                "`{}` in `redact` begins with the id of a node, and a pointer begins inside of a value: it hides nothing",
-                clip(text)
-            );
-            let fault = Diagnostic::warning("inert-pointer", message).at(place.span);
-            faults.push(
-                fault
-                    .help(format!("write `/{}`, which is hidden in whatever any node is given or answers", clip(rest))),
-            );
-        }
-    }
-}
-
-/// Whether a text is meant as a pointer, and is none.
-fn is_broken(text: &str) -> bool {
-    let bad_escape = || text.split('~').skip(1).any(|after| !after.starts_with(['0', '1']));
-    text.is_empty() || text.starts_with("#/") || text.starts_with("$.") || (text.starts_with('/') && bad_escape())
+/// Whether a name is the id of a node, and of no field that a tool declares.
+pub(super) fn is_nothing_but_node(file: &Tree, name: &str) -> bool {
+    is_node(file, name) && !is_declared(file, name)
 }
 
 fn tools(file: &Tree) -> &[Tree] {

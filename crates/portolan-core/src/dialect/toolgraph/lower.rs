@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::lints;
-use super::nodes::{Condition, Each, Mcp, Node, NodeType, Target};
+use super::nodes::{Condition, Each, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::{self, Brief, Call, Edge, EndResult, Graph, Kind, Limits, Program, Server, State, Trigger};
+use crate::dialect::nodes::{Joins, unpaired};
+use crate::graph::{self, Brief, Edge, EndResult, Graph, Kind, Limits, Program, Server, State, Trigger};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
@@ -51,8 +52,7 @@ impl Common {
         self.lint(&tool, &nodes, faults);
         let joins = joins(&nodes);
         let ids: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
-        let doubtful =
-            nodes.iter().any(|node| node.kind.is_none()) || joins.keys().any(|id| !ids.contains(id.as_str()));
+        let doubtful = nodes.iter().any(|node| node.kind.is_none()) || joins.names().any(|id| !ids.contains(id));
         let mut drawing =
             Drawing { common: self, purpose: &tool.description, doubtful, joins, edges: Vec::new(), faults };
         let mut unread = BTreeSet::new();
@@ -161,8 +161,8 @@ fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut Faults) -> Vec<&'n N
 fn leads_to(node: &Node) -> Vec<&str> {
     let mut names = ways(node);
     names.extend(&node.on_error);
-    if let Some(NodeType::Parallel { branches, join, .. }) = &node.kind {
-        names.extend(branches.iter().chain([join]));
+    if let Some(NodeType::Parallel(fork)) = &node.kind {
+        names.extend(fork.branches.iter().chain([&fork.join]));
     }
     names.into_iter().map(|name| name.value.as_str()).collect()
 }
@@ -201,12 +201,11 @@ fn ends(tool: &Tool, nodes: &[&Node], faults: &mut Faults) {
 }
 
 /// Which `parallel` each join belongs to.
-fn joins(nodes: &[&Node]) -> BTreeMap<String, NodeId> {
-    let pair = |node: &&Node| match &node.kind {
-        Some(NodeType::Parallel { join, .. }) => Some((join.value.clone(), node_id(&node.id))),
+fn joins(nodes: &[&Node]) -> Joins {
+    Joins::of(nodes.iter().filter_map(|node| match &node.kind {
+        Some(NodeType::Parallel(fork)) => Some((&node.id, fork)),
         _ => None,
-    };
-    nodes.iter().filter_map(pair).collect()
+    }))
 }
 
 fn node_id(id: &Spanned<String>) -> NodeId {
@@ -220,7 +219,7 @@ struct Drawing<'d> {
     purpose: &'d str,
     /// Whether a `parallel` could not be read, or names no node as its join: any join may be the one it means.
     doubtful: bool,
-    joins: BTreeMap<String, NodeId>,
+    joins: Joins,
     edges: Vec<Edge>,
     faults: &'d mut Faults,
 }
@@ -230,7 +229,7 @@ impl Drawing<'_> {
         let kind = self.kind(node, node.kind.as_ref()?)?;
         // What leaves a `parallel` when it fails, leaves its join: that is where its branches are collected.
         let failing = match &node.kind {
-            Some(NodeType::Parallel { join, .. }) => node_id(join),
+            Some(NodeType::Parallel(fork)) => node_id(&fork.join),
             _ => node_id(&node.id),
         };
         if let Some(to) = &node.on_error {
@@ -252,7 +251,7 @@ impl Drawing<'_> {
             NodeType::Entry => Kind::Start,
             NodeType::Exit => Kind::End { result: EndResult::Success, escalation: None },
             NodeType::Transform(expr) => Kind::Compute(expr.clone()),
-            NodeType::Mcp(mcp) => Kind::Call(Box::new(call(mcp))),
+            NodeType::Mcp(call) => Kind::Call(call.clone()),
             NodeType::State(state) => {
                 Kind::State(Box::new(State { purpose: self.purpose.to_owned(), ..(**state).clone() }))
             }
@@ -260,24 +259,19 @@ impl Drawing<'_> {
                 self.guards(node, conditions);
                 Kind::Switch
             }
-            NodeType::Parallel { branches, join, max_concurrency } => {
-                for branch in branches {
+            NodeType::Parallel(fork) => {
+                for branch in &fork.branches {
                     self.edge(&node_id(&node.id), node.id.span, branch, Trigger::Done);
                 }
-                let join = Spanned { value: node_id(join), span: join.span };
-                Kind::Fork { join, max_concurrency: *max_concurrency }
+                let join = Spanned { value: node_id(&fork.join), span: fork.join.span };
+                Kind::Fork { join, max_concurrency: fork.max_concurrency }
             }
             NodeType::Join(strategy) => {
-                let Some(fork) = self.joins.get(&node.id.value) else {
-                    if self.doubtful {
-                        return None;
-                    }
-                    let message = format!("no `parallel` node leads to the join `{}`", clip(&node.id.value));
-                    let fault = Diagnostic::error("unpaired-join", message).at(node.id.span);
-                    self.faults.push(fault.help("name it as `join` of the `parallel` whose branches it collects"));
-                    return None;
-                };
-                Kind::Join { fork: Spanned { value: fork.clone(), span: node.id.span }, strategy: *strategy }
+                let joined = self.joins.join(&node.id, *strategy);
+                if joined.is_none() && !self.doubtful {
+                    self.faults.push(unpaired(&node.id, "`parallel` node", "`parallel`"));
+                }
+                joined?
             }
             NodeType::Each(each) => self.each(node, each)?,
             NodeType::Call { target, args } => {
@@ -323,17 +317,5 @@ impl Drawing<'_> {
         let to = Spanned { value: node_id(to), span: to.span };
         let span = to.span;
         self.edges.push(Edge { from, to, on, label: None, span });
-    }
-}
-
-fn call(mcp: &Mcp) -> Call {
-    Call {
-        server: mcp.server.clone(),
-        tool: mcp.tool.clone(),
-        args: mcp.args.clone(),
-        post: mcp.post.clone(),
-        retry: mcp.retry,
-        timeout_ms: mcp.timeout_ms,
-        idempotent: mcp.idempotent,
     }
 }

@@ -9,16 +9,10 @@
 //! | a tool's answer | its text first | its structured content first |
 //! | `"$…"` in `args` | an expression | a text where the file has `{expr: …}`, else an expression |
 
-mod expressions;
 mod lints;
 mod lower;
 mod nodes;
 mod syntax;
-
-pub(super) use expressions::{Dollar, Template, jsonata, rule, wrapped};
-pub(super) use lints::pointers;
-pub(super) use nodes::{MAX_BRANCHES, MAX_COUNT, MAX_MS, is_id, retry};
-pub(super) use syntax::{SCHEMA_HELP, at_pointer};
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::{File, Strictness};

@@ -3,28 +3,26 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::expressions::{self, Template};
 use super::lints;
 use super::syntax::About;
-use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
-use crate::dialect::states;
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::nodes::{self, About as AboutStates, Fork, MAX_COUNT, Words, is_id};
 use crate::expr::Expr;
-use crate::graph::{Judge, Retry, State, Strategy};
+use crate::graph::{Call, Judge, State, Strategy};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
-/// The longest identifier, in bytes.
-const MAX_ID_BYTES: usize = 200;
 /// The most nodes of a tool, and of a file where they stand beside the tools.
 const MAX_NODES: usize = 10_000;
-/// The most branches of a `parallel`.
-pub(in crate::dialect) const MAX_BRANCHES: usize = 1_000;
-/// The longest time that is waited for anything, in milliseconds: a day.
-pub(in crate::dialect) const MAX_MS: u64 = 86_400_000;
-/// The most retries, and the most branches and items at once.
-pub(in crate::dialect) const MAX_COUNT: u32 = 10_000;
 /// The most conditions of a switch.
 const MAX_CONDITIONS: usize = 1_000;
+
+const WORDS: Words = Words {
+    branches: "branches",
+    at_once: "maxConcurrency",
+    if_none: "name the first node of each branch: `branches: [left, right]`",
+    if_too_many: "a `forEach` does the same for very many items",
+};
 
 pub(super) struct Node {
     pub(super) id: Spanned<String>,
@@ -43,24 +41,14 @@ pub(super) struct Node {
 pub(super) enum NodeType {
     Entry,
     Exit,
-    Mcp(Box<Mcp>),
+    Mcp(Box<Call>),
     Transform(Expr),
     Switch(Vec<Condition>),
-    Parallel { branches: Vec<Spanned<String>>, join: Spanned<String>, max_concurrency: Option<NonZeroU32> },
+    Parallel(Fork),
     Join(Strategy),
     Each(Box<Each>),
     Call { target: Target, args: Option<Expr> },
     State(Box<State>),
-}
-
-pub(super) struct Mcp {
-    pub(super) server: Spanned<String>,
-    pub(super) tool: Spanned<String>,
-    pub(super) args: Expr,
-    pub(super) post: Option<Expr>,
-    pub(super) retry: Retry,
-    pub(super) timeout_ms: Option<u64>,
-    pub(super) idempotent: bool,
 }
 
 pub(super) struct Condition {
@@ -111,17 +99,6 @@ pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Fau
         nodes.push(node);
     }
     nodes
-}
-
-/// Whether a text can be an identifier; a fault when it cannot.
-pub(in crate::dialect) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
-    let text = &id.value;
-    let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
-    if !sound {
-        let message = format!("`{}` cannot be the name of {whose}", clip(text));
-        faults.push(Diagnostic::error("bad-id", message).at(id.span).help("use letters, digits, `_` and `-`"));
-    }
-    sound
 }
 
 fn read_node(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
@@ -196,8 +173,7 @@ impl Reader<'_, '_> {
             "parallel" => self.parallel(),
             "join" => {
                 self.next();
-                let strategies = [("all", Strategy::AllPass), ("any", Strategy::AnyPass)];
-                let strategy = self.fields.choice("strategy", &strategies, self.faults);
+                let strategy = nodes::strategy(&mut self.fields, "strategy", self.faults);
                 Some(NodeType::Join(strategy.unwrap_or_default()))
             }
             "forEach" => self.each(),
@@ -236,45 +212,14 @@ impl Reader<'_, '_> {
     fn mcp(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();
-        let server = self.fields.required_string("server", self.faults);
-        let tool = self.fields.required_string("tool", self.faults);
-        let args = self.args("args");
-        let post = self.wrapped("postTransform");
-        let retry = retry(&mut self.fields, &self.named, self.faults);
-        let timeout = self.fields.duration_ms("timeout", 1..=MAX_MS, self.faults);
-        let idempotent = self.fields.flag("idempotent", self.faults).is_some_and(|flag| flag.value);
-        let args = match args {
-            Some(args) => args?,
-            None => Expr::Object(Vec::new()),
-        };
-        Some(NodeType::Mcp(Box::new(Mcp {
-            server: server?,
-            tool: tool?,
-            args,
-            post: post?,
-            retry: retry?,
-            timeout_ms: timeout.map(|timeout| timeout.value),
-            idempotent,
-        })))
+        let said = (self.named.as_str(), &*format!("`postTransform` of {}", self.named));
+        let call = nodes::call(self.about.source, self.about.dollar, &mut self.fields, said, self.faults);
+        call.map(|call| NodeType::Mcp(Box::new(call)))
     }
 
-    /// Arguments, where they are given: nothing inside where they cannot be read.
-    fn args(&mut self, key: &'static str) -> Option<Option<Expr>> {
-        let tree = self.fields.optional(key)?;
-        if tree.entries().is_none() {
-            self.faults.push(crate::source::fields::not_an_object(tree, &format!("`{key}` of {}", self.named)));
-            return Some(None);
-        }
-        let what = format!("`{key}` of {}", self.named);
-        let template = Template { source: self.about.source, dollar: self.about.dollar, what };
-        Some(template.read(tree, self.faults))
-    }
-
-    /// `{expr: …}`, where it is given; nothing at all where it cannot be read.
-    fn wrapped(&mut self, key: &'static str) -> Option<Option<Expr>> {
-        let Some(tree) = self.fields.optional(key) else { return Some(None) };
-        let what = format!("`{key}` of {}", self.named);
-        expressions::wrapped(self.about.source, tree, &what, self.faults).map(Some)
+    /// Arguments, where they are given; nothing at all where they cannot be read.
+    fn args(&mut self) -> Option<Option<Expr>> {
+        nodes::args(self.about.source, self.about.dollar, &mut self.fields, &self.named, self.faults)
     }
 
     fn transform(&mut self) -> Option<NodeType> {
@@ -285,7 +230,7 @@ impl Reader<'_, '_> {
         let mut fields = Fields::of(tree, what, self.faults)?;
         let expr = fields.required("expr", self.faults);
         fields.finish(self.faults);
-        expressions::jsonata(self.about.source, expr?, &format!("`expr` of {}", self.named), self.faults)
+        nodes::jsonata(self.about.source, expr?, &format!("`expr` of {}", self.named), self.faults)
             .map(NodeType::Transform)
     }
 
@@ -344,7 +289,7 @@ impl Reader<'_, '_> {
         let next = next?;
         match rule {
             Some(rule) => {
-                let rule = expressions::rule(rule, &format!("`rule` in {what}"), self.faults)?;
+                let rule = nodes::rule(rule, &format!("`rule` in {what}"), self.faults)?;
                 Some(Some(Condition { rule, next, span: tree.head() }))
             }
             // Without a rule it is the default, as it was written before the switch had a `next` of its own.
@@ -365,24 +310,7 @@ impl Reader<'_, '_> {
 
     fn parallel(&mut self) -> Option<NodeType> {
         self.on_error();
-        let branches = self.fields.strings("branches", self.faults);
-        if branches.is_empty() {
-            let message = format!("{} opens no branch", self.named);
-            let fault = Diagnostic::error("missing-field", message).at(self.tree.head());
-            self.faults.push(fault.help("name the first node of each branch: `branches: [left, right]`"));
-            self.lost = true;
-        }
-        if branches.len() > MAX_BRANCHES {
-            let message =
-                format!("{} opens {} branches, more than the {MAX_BRANCHES} that are read", self.named, branches.len());
-            let fault = Diagnostic::error("too-large", message).at(self.tree.head());
-            self.faults.push(fault.help("a `forEach` does the same for very many items"));
-            return None;
-        }
-        let join = self.fields.required_string("join", self.faults);
-        let most = self.fields.count("maxConcurrency", 1..=MAX_COUNT, self.faults);
-        let max_concurrency = most.and_then(|most| NonZeroU32::new(most.value));
-        Some(NodeType::Parallel { branches, join: join?, max_concurrency })
+        nodes::fork(&WORDS, &mut self.fields, (self.tree, &self.named), self.faults).map(NodeType::Parallel)
     }
 
     fn each(&mut self) -> Option<NodeType> {
@@ -390,36 +318,28 @@ impl Reader<'_, '_> {
         self.on_error();
         let items = self.fields.required("items", self.faults);
         let what = format!("`items` of {}", self.named);
-        let items = items.map(|tree| expressions::wrapped(self.about.source, tree, &what, self.faults));
+        let items = items.map(|tree| nodes::wrapped(self.about.source, tree, &what, self.faults));
         let target = self.target();
-        let args = self.args("args");
+        let args = self.args();
         let most = self.fields.count("concurrency", 1..=MAX_COUNT, self.faults);
         let concurrency = most.and_then(|most| NonZeroU32::new(most.value)).unwrap_or(NonZeroU32::MIN);
-        let args = match args {
-            Some(args) => Some(args?),
-            None => None,
-        };
-        Some(NodeType::Each(Box::new(Each { items: items??, target: target?, args, concurrency })))
+        Some(NodeType::Each(Box::new(Each { items: items??, target: target?, args: args?, concurrency })))
     }
 
     fn call(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();
         let target = self.target();
-        let args = match self.args("args") {
-            Some(args) => Some(args?),
-            None => None,
-        };
-        Some(NodeType::Call { target: target?, args })
+        let args = self.args();
+        Some(NodeType::Call { target: target?, args: args? })
     }
 
     /// What a model works on until its key results hold, with the fields that it has in a file of states.
     fn state(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();
-        let about = states::About { source: self.about.source, purpose: String::new(), judge: Judge::default() };
-        let named = self.named.clone();
-        let (state, go_to) = states::read_state(&about, named, self.tree, &mut self.fields, self.faults);
+        let about = AboutStates { source: self.about.source, purpose: String::new(), judge: Judge::default() };
+        let (state, go_to) = nodes::state(&about, &self.named, self.tree, &mut self.fields, self.faults);
         self.on_error = self.on_error.take().or(go_to);
         state.map(|state| NodeType::State(Box::new(state)))
     }
@@ -440,42 +360,4 @@ impl Reader<'_, '_> {
             }
         }
     }
-}
-
-/// `retry`: how often and when a call is tried again; nothing where it cannot be read.
-pub(in crate::dialect) fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut Faults) -> Option<Retry> {
-    let Some(tree) = outer.optional("retry") else { return Some(Retry::default()) };
-    let mut fields = Fields::of(tree, format!("`retry` of {}", named), faults)?;
-    let usual = Retry::default();
-    let max = fields.count("max", 0..=MAX_COUNT, faults);
-    if max.is_none() && !fields.has("max") {
-        fields.required("max", faults);
-    }
-    let backoff = fields.duration_ms("backoff", 0..=MAX_MS, faults);
-    let longest = fields.duration_ms("maxDelay", 0..=MAX_MS, faults);
-    let factor = fields.optional("factor").map(|tree| (tree, factor_percent(tree)));
-    fields.finish(faults);
-    let factor_percent = match factor {
-        None => usual.factor_percent,
-        Some((_, Some(percent))) => percent,
-        Some((tree, None)) => {
-            let message = format!("`factor` in `retry` of {} must be a number from 1 to 100", named);
-            faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("2 doubles the wait each time"));
-            return None;
-        }
-    };
-    Some(Retry {
-        max: max?.value,
-        backoff_ms: backoff.map_or(usual.backoff_ms, |time| time.value),
-        factor_percent,
-        max_delay_ms: longest.map_or(usual.max_delay_ms, |time| time.value),
-    })
-}
-
-/// A factor in hundredths.
-fn factor_percent(tree: &Tree) -> Option<u32> {
-    let TreeKind::Number(text) = &tree.kind else { return None };
-    let factor: f64 = text.parse().ok()?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 100 and 10,000")]
-    (1.0..=100.0).contains(&factor).then(|| (factor * 100.0).round() as u32)
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::expressions::{Dollar, has_expr};
 use super::lints;
 use super::nodes::{self, Node};
 use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::nodes::{Dollar, compiled, has_expr, is_id, redact};
 use crate::dialect::{Strictness, servers};
 use crate::graph::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Server};
 use crate::schema::Schema;
@@ -73,9 +73,7 @@ pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults:
     let face = fields.required("server", faults).and_then(|tree| read_face(tree, beside, faults));
     let (servers, unread) = read_servers(source, &mut fields, tree, faults);
     let limits = fields.optional("executionLimits").map_or_else(Limits::default, |tree| read_limits(tree, faults));
-    let redact = fields.strings("redact", faults);
-    lints::pointers(&redact, tree, faults);
-    let redact = redact.into_iter().map(|name| name.value).collect();
+    let redact = redact(&mut fields, |name| lints::is_nothing_but_node(tree, name), faults);
     let shared = fields.optional("nodes").map(|tree| nodes::read(&about, tree, "the file", faults));
     let tools = fields.required("tools", faults);
     fields.ignored(&["$schema", "metadata"]);
@@ -200,7 +198,7 @@ fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Tool
         .and_then(Tree::as_str)
         .map_or_else(|| "a tool".to_owned(), |name| format!("tool `{}`", clip(name)));
     let mut fields = Fields::of(tree, named.clone(), faults)?;
-    let name = fields.required_string("name", faults).filter(|name| nodes::is_id(name, "a tool", faults));
+    let name = fields.required_string("name", faults).filter(|name| is_id(name, "a tool", faults));
     let description = fields.required_string("description", faults);
     let title = fields.string("title", faults);
     let input = schema(&mut fields, "inputSchema", &named, tree, faults);
@@ -276,31 +274,5 @@ fn schema(
         faults.push(Diagnostic::error("bad-schema", message).at(kind.head()).help("write `type: object`"));
         return None;
     }
-    match Schema::compile(&tree.value()) {
-        Ok(schema) => Some(Spanned { value: schema, span: tree.head() }),
-        Err(found) => {
-            for fault in found {
-                let message = format!("`{key}` of {named} is no JSON Schema: {fault}");
-                let place = at_pointer(tree, &fault.path).unwrap_or(tree);
-                faults.push(Diagnostic::error("bad-schema", message).at(place.head()).help(SCHEMA_HELP));
-            }
-            None
-        }
-    }
-}
-
-pub(in crate::dialect) const SCHEMA_HELP: &str =
-    "write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`";
-
-/// The part of a tree that a JSON pointer names.
-pub(in crate::dialect) fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
-    let mut at = tree;
-    for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
-        at = match &at.kind {
-            TreeKind::Array(items) => items.get(part.parse::<usize>().ok()?)?,
-            _ => at.get(&part)?,
-        };
-    }
-    Some(at)
+    compiled(tree, key, named, faults)
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::values;
+use super::{computed, is_id};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
 use crate::expr::{Expr, Python};
 use crate::graph::{Finding, KeyResult, MAX_TIMEOUT_SECONDS};
 use crate::source::fields::{Faults, Fields};
-use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
+use crate::source::{Source, Span, Tree, TreeKind, offset_in};
 
 /// The most key results of a state.
 const MAX_RESULTS: usize = 100;
@@ -55,13 +55,9 @@ fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut Faults) ->
         _ => fields.string("description", faults),
     };
     fields.finish(faults);
-    let name = name.filter(|name| is_name(name, faults))?;
+    let name = name.filter(|name| is_id(name, "a key result", faults))?;
     let description = description.map(|text| text.value).unwrap_or_else(|| name.value.clone());
     Some(KeyResult { name, description, by: by?, advisory })
-}
-
-fn is_name(name: &Spanned<String>, faults: &mut Faults) -> bool {
-    crate::dialect::toolgraph::is_id(name, "a key result", faults)
 }
 
 /// How it is found out: by one of the ways there are; where nothing is said, a model judges.
@@ -85,7 +81,7 @@ fn finding(source: &Source, tree: &Tree, fields: &mut Fields<'_>, what: &str, fa
 
 /// A text is Python, as the original has it; an object is JSONata or JSON Logic.
 fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
-    let Some(text) = tree.as_str() else { return values::computed(source, tree, what, faults) };
+    let Some(text) = tree.as_str() else { return computed(source, tree, what, faults) };
     match Python::parse_with(text, &NAMES) {
         Ok(python) => Some(Expr::Python(python)),
         Err(fault) => {

@@ -2,15 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use super::nodes::Reader;
-use super::syntax::schema;
-use super::{results, values};
+use super::{is_id, results, schema, text_or_template, values};
 use crate::chat::Settings;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Expr;
-use crate::graph::{Again, Asking, DEFAULT_STATE_RETRIES, Exhausted, State, Worker};
-use crate::source::Spanned;
-use crate::source::fields::distinct;
+use crate::graph::{Again, Asking, DEFAULT_STATE_RETRIES, Exhausted, Judge, State, Worker};
+use crate::source::fields::{Faults, Fields, distinct, not_an_object};
+use crate::source::{Source, Spanned, Tree};
 
 /// The most retries of a state.
 const MAX_RETRIES: u32 = 1_000;
@@ -34,7 +32,47 @@ const FOR_MODELS: [&str; 12] = [
     "retry",
 ];
 
-pub(super) fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
+/// What is known of the whole file while its states are read.
+pub(in crate::dialect) struct About<'f> {
+    pub(in crate::dialect) source: &'f Source,
+    /// What the whole workflow is for.
+    pub(in crate::dialect) purpose: String,
+    /// Who judges where a state does not say.
+    pub(in crate::dialect) judge: Judge,
+}
+
+/// A state, and the node that a failure of it leads to.
+pub(in crate::dialect) fn state<'t>(
+    about: &About<'_>,
+    named: &str,
+    tree: &'t Tree,
+    fields: &mut Fields<'t>,
+    faults: &mut Faults,
+) -> (Option<State>, Option<Spanned<String>>) {
+    let mut reader = Reader { about, tree, named: named.to_owned(), fields, faults, go_to: None };
+    let state = read(&mut reader);
+    (state, reader.go_to)
+}
+
+/// `{go_to: NODE}`, which stands at `on_failure`.
+pub(in crate::dialect) fn leads_to(tree: &Tree, named: &str, faults: &mut Faults) -> Option<Spanned<String>> {
+    let mut fields = Fields::of(tree, format!("`on_failure` of {named}"), faults)?;
+    let to = fields.required_string("go_to", faults);
+    fields.finish(faults);
+    to
+}
+
+/// A state while its fields are read.
+struct Reader<'f, 't> {
+    about: &'f About<'f>,
+    tree: &'t Tree,
+    named: String,
+    fields: &'f mut Fields<'t>,
+    faults: &'f mut Faults,
+    go_to: Option<Spanned<String>>,
+}
+
+fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
     let named = reader.named.clone();
     let work = worker(reader);
     let objective = objective(reader, !matches!(work, Some(Worker::Model(_)) | None));
@@ -123,9 +161,7 @@ fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
     let asking = asking(reader);
     match execute {
         Some(nobody) if nobody.value == "none" => Some(Worker::Nobody),
-        Some(name) => {
-            crate::dialect::toolgraph::is_id(&name, "a function", reader.faults).then_some(Worker::Function(name))
-        }
+        Some(name) => is_id(&name, "a function", reader.faults).then_some(Worker::Function(name)),
         None if is_given => None,
         None => asking.map(|asking| Worker::Model(Box::new(asking))),
     }
@@ -152,13 +188,13 @@ fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
 fn text(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<Expr> {
     let tree = reader.fields.optional(key)?;
     let what = format!("`{key}` of {}", reader.named);
-    values::template(reader.about.source, tree, &what, reader.faults)
+    text_or_template(reader.about.source, tree, &what, reader.faults)
 }
 
 /// What becomes of it when no attempt is left.
 fn exhausted(reader: &mut Reader<'_, '_>) -> Exhausted {
     if let Some(tree) = reader.fields.optional("on_failure").filter(|tree| tree.entries().is_some()) {
-        reader.go_to = reader.leads_to(tree);
+        reader.go_to = leads_to(tree, &reader.named, reader.faults);
         return Exhausted::Fail;
     }
     let words = [("fail", Exhausted::Fail), ("best", Exhausted::Best), ("ask", Exhausted::Ask)];
@@ -170,7 +206,7 @@ fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
     let Some(tree) = reader.fields.optional("set") else { return Vec::new() };
     let what = format!("`set` of {}", reader.named);
     let Some(entries) = tree.entries() else {
-        reader.faults.push(crate::source::fields::not_an_object(tree, &what));
+        reader.faults.push(not_an_object(tree, &what));
         return Vec::new();
     };
     if entries.len() > MAX_SETS {
@@ -182,7 +218,7 @@ fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
     let entries = distinct(entries, &what, reader.faults).into_iter();
     let sets = entries.filter_map(|entry| {
         let what = format!("`{}` in {what}", clip(&entry.key.value));
-        let expr = values::template(reader.about.source, &entry.value, &what, reader.faults)?;
+        let expr = text_or_template(reader.about.source, &entry.value, &what, reader.faults)?;
         Some((entry.key.clone(), expr))
     });
     sets.collect()

@@ -76,15 +76,52 @@ pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> 
     }
 }
 
-/// Arguments: taken as they stand, but for `{expr: …}`.
-pub(in crate::dialect) struct Template<'f> {
-    pub(in crate::dialect) source: &'f Source,
-    pub(in crate::dialect) dollar: Dollar,
-    pub(in crate::dialect) what: String,
+/// Any value, taken as it stands but for `{expr: …}` and what `"$…"` means here.
+pub(in crate::dialect) fn template(
+    source: &Source,
+    dollar: Dollar,
+    tree: &Tree,
+    what: &str,
+    faults: &mut Faults,
+) -> Option<Expr> {
+    Template { source, dollar, what }.read(tree, faults)
+}
+
+/// A text, which stands for itself, or a template with `{expr: …}` in it.
+pub(in crate::dialect) fn text_or_template(
+    source: &Source,
+    tree: &Tree,
+    what: &str,
+    faults: &mut Faults,
+) -> Option<Expr> {
+    match tree.as_str() {
+        Some(text) => Some(Expr::Literal(Arc::new(Value::from(text)))),
+        None => template(source, Dollar::Text, tree, what, faults),
+    }
+}
+
+/// `{expr: …}` in JSONata, or any other object as a rule of JSON Logic.
+pub(in crate::dialect) fn computed(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+    match (tree.entries(), tree.get("expr")) {
+        (Some([_]), Some(expr)) => jsonata(source, expr, &format!("`expr` in {what}"), faults),
+        (Some(_), _) => rule(tree, what, faults).map(|rule| rule.value),
+        (None, _) => {
+            let message = format!("{what} must be an expression, but is {}", tree.describe());
+            let fault = Diagnostic::error("wrong-type", message).at(tree.head());
+            faults.push(fault.help("write `{ expr: \"…\" }` in JSONata, or a rule of JSON Logic"));
+            None
+        }
+    }
+}
+
+struct Template<'f> {
+    source: &'f Source,
+    dollar: Dollar,
+    what: &'f str,
 }
 
 impl Template<'_> {
-    pub(in crate::dialect) fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
+    fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
         match &tree.kind {
             TreeKind::Object(entries) if tree.get("expr").is_some() => {
                 if entries.len() > 1 {
@@ -96,7 +133,7 @@ impl Template<'_> {
                 jsonata(self.source, &entries[0].value, &format!("`expr` in {}", self.what), faults)
             }
             TreeKind::Object(entries) => {
-                let members: Option<Vec<(String, Expr)>> = distinct(entries, &self.what, faults)
+                let members: Option<Vec<(String, Expr)>> = distinct(entries, self.what, faults)
                     .into_iter()
                     .map(|entry| Some((entry.key.value.clone(), self.read(&entry.value, faults)?)))
                     .collect();
@@ -149,7 +186,7 @@ fn plain<T>(tree: &Tree, parts: Vec<T>, expr: impl Fn(&T) -> &Expr, whole: impl 
 }
 
 /// Whether `{expr: …}` stands anywhere in the arguments of a tree's nodes.
-pub(super) fn has_expr(tree: &Tree) -> bool {
+pub(in crate::dialect) fn has_expr(tree: &Tree) -> bool {
     match &tree.kind {
         TreeKind::Object(entries) => {
             let is_one = matches!(entries.as_slice(), [only] if only.key.value == "expr");

@@ -1,17 +1,14 @@
-//! Values that stand in several places: models and their settings, judges, limits, expressions.
+//! Values that stand in several places: models and their settings, judges, limits.
 
 use std::num::NonZeroU32;
 
 use serde_json::Number;
 
-use super::syntax::literal;
 use crate::chat::Settings;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::toolgraph::{Dollar, Template, jsonata, rule};
-use crate::expr::Expr;
 use crate::graph::{Bounds, Judge};
 use crate::source::fields::{Faults, Fields};
-use crate::source::{Source, Tree, TreeKind};
+use crate::source::{Tree, TreeKind};
 
 /// The most votes of a judge.
 const MAX_VOTES: u32 = 25;
@@ -21,7 +18,7 @@ const MAX_TOKENS: u32 = 10_000_000;
 const MICRODOLLARS: usize = 6;
 
 /// The model, as `provider:name`.
-pub(super) fn model(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<String> {
+pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<String> {
     let model = fields.string("model", faults)?;
     if model.value.trim().is_empty() {
         let fault = Diagnostic::error("missing-field", "`model` names no model").at(model.span);
@@ -51,7 +48,7 @@ pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut Faults) -> Settings
 }
 
 /// `judge`: a model, or how models are asked.
-pub(super) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut Faults) -> Option<Judge> {
+pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut Faults) -> Option<Judge> {
     let tree = fields.optional("judge")?;
     if tree.as_str().is_some() {
         return fields.string("judge", faults).map(|model| Judge { model: Some(model.value), ..Judge::default() });
@@ -66,7 +63,7 @@ pub(super) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut Faults) -
 }
 
 /// What may be used up, and how many nodes may be executed: only a whole run is bounded in `steps`.
-pub(super) fn limits(tree: &Tree, whose: &str, steps: bool, faults: &mut Faults) -> (Bounds, Option<u64>) {
+pub(in crate::dialect) fn limits(tree: &Tree, whose: &str, steps: bool, faults: &mut Faults) -> (Bounds, Option<u64>) {
     let what = format!("`limits` of {whose}");
     let Some(mut fields) = Fields::of(tree, what.clone(), faults) else { return Default::default() };
     let mut reader = Reader { fields: &mut fields, what: &what, faults };
@@ -128,28 +125,6 @@ fn scaled(text: &str, places: usize) -> Option<u64> {
     let factor = 10_u64.checked_pow(u32::try_from(places).ok()?)?;
     let rest: u64 = if places == 0 { 0 } else { format!("{fraction:0<places$}").parse().ok()? };
     whole.parse::<u64>().ok()?.checked_mul(factor)?.checked_add(rest)
-}
-
-/// A text, which stands for itself, or a template with `{expr: …}` in it.
-pub(super) fn template(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
-    match tree.as_str() {
-        Some(text) => Some(literal(text)),
-        None => Template { source, dollar: Dollar::Text, what: what.to_owned() }.read(tree, faults),
-    }
-}
-
-/// `{expr: …}` in JSONata, or any other object as a rule of JSON Logic.
-pub(super) fn computed(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
-    match (tree.entries(), tree.get("expr")) {
-        (Some([_]), Some(expr)) => jsonata(source, expr, &format!("`expr` in {what}"), faults),
-        (Some(_), _) => rule(tree, what, faults).map(|rule| rule.value),
-        (None, _) => {
-            let message = format!("{what} must be an expression, but is {}", tree.describe());
-            let fault = Diagnostic::error("wrong-type", message).at(tree.head());
-            faults.push(fault.help("write `{ expr: \"…\" }` in JSONata, or a rule of JSON Logic"));
-            None
-        }
-    }
 }
 
 #[cfg(test)]

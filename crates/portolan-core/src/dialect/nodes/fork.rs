@@ -1,0 +1,101 @@
+//! Branches side by side: what opens them, and what collects them.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use super::MAX_COUNT;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::graph::{Kind, Strategy};
+use crate::source::fields::{Faults, Fields};
+use crate::source::{Spanned, Tree};
+use crate::value::NodeId;
+
+/// The most branches of a fork.
+const MAX_BRANCHES: usize = 1_000;
+
+/// What opens branches.
+pub(in crate::dialect) struct Fork {
+    /// The first node of each branch.
+    pub(in crate::dialect) branches: Vec<Spanned<String>>,
+    pub(in crate::dialect) join: Spanned<String>,
+    pub(in crate::dialect) max_concurrency: Option<NonZeroU32>,
+}
+
+/// How a format spells it.
+pub(in crate::dialect) struct Words {
+    /// The field that has the branches.
+    pub(in crate::dialect) branches: &'static str,
+    /// The field that bounds how many are open at once.
+    pub(in crate::dialect) at_once: &'static str,
+    /// What to do where there are none.
+    pub(in crate::dialect) if_none: &'static str,
+    /// What to do where there are too many.
+    pub(in crate::dialect) if_too_many: &'static str,
+}
+
+pub(in crate::dialect) fn fork(
+    words: &Words,
+    fields: &mut Fields<'_>,
+    (tree, named): (&Tree, &str),
+    faults: &mut Faults,
+) -> Option<Fork> {
+    let before = faults.0.len();
+    let branches = fields.strings(words.branches, faults);
+    let wrong = |code, message: String, help| Diagnostic::error(code, message).at(tree.head()).help(help);
+    let sound = match branches.len() {
+        0 if faults.0.len() > before => false,
+        0 => {
+            faults.push(wrong("missing-field", format!("{named} opens no branch"), words.if_none));
+            false
+        }
+        1..=MAX_BRANCHES => true,
+        count => {
+            let message = format!("{named} opens {count} branches, more than the {MAX_BRANCHES} that are read");
+            faults.push(wrong("too-large", message, words.if_too_many));
+            false
+        }
+    };
+    let join = fields.required_string("join", faults);
+    let most = fields.count(words.at_once, 1..=MAX_COUNT, faults);
+    let max_concurrency = most.and_then(|most| NonZeroU32::new(most.value));
+    let join = join.filter(|_| sound)?;
+    Some(Fork { branches, join, max_concurrency })
+}
+
+/// `all`, or `any`.
+pub(in crate::dialect) fn strategy(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    faults: &mut Faults,
+) -> Option<Strategy> {
+    fields.choice(key, &[("all", Strategy::AllPass), ("any", Strategy::AnyPass)], faults)
+}
+
+/// Which fork's branches each join collects.
+#[derive(Default)]
+pub(in crate::dialect) struct Joins(BTreeMap<String, NodeId>);
+
+impl Joins {
+    /// The joins that these forks name.
+    pub(in crate::dialect) fn of<'n>(forks: impl Iterator<Item = (&'n Spanned<String>, &'n Fork)>) -> Joins {
+        Joins(forks.map(|(id, fork)| (fork.join.value.clone(), NodeId::from(id.value.as_str()))).collect())
+    }
+
+    /// The names of the joins.
+    pub(in crate::dialect) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// A join as the graph has it; nothing where no fork names it.
+    pub(in crate::dialect) fn join(&self, id: &Spanned<String>, strategy: Strategy) -> Option<Kind> {
+        let fork = Spanned { value: self.0.get(&id.value)?.clone(), span: id.span };
+        Some(Kind::Join { fork, strategy })
+    }
+}
+
+/// A join that no fork names; `forks` is what could name it, and `those` is one of them.
+pub(in crate::dialect) fn unpaired(id: &Spanned<String>, forks: &str, those: &str) -> Diagnostic {
+    let message = format!("no {forks} leads to the join `{}`", clip(&id.value));
+    let fault = Diagnostic::error("unpaired-join", message).at(id.span);
+    fault.help(format!("name it as `join` of the {those} whose branches it collects"))
+}

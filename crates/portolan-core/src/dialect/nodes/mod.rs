@@ -1,0 +1,43 @@
+//! Readers of what nodes say, shared by the formats that have such nodes.
+//!
+//! None of them knows which format asks: where the words of formats differ, they are handed in. None of them knows how a
+//! node leads on either, for that is what formats differ in most.
+
+mod call;
+mod expressions;
+mod fork;
+mod redact;
+mod results;
+mod schema;
+mod state;
+mod values;
+
+pub(super) use call::{args, call};
+pub(super) use expressions::{Dollar, computed, has_expr, jsonata, rule, template, text_or_template, wrapped};
+pub(super) use fork::{Fork, Joins, Words, fork, strategy, unpaired};
+pub(super) use redact::redact;
+pub(super) use schema::{compiled, schema};
+pub(super) use state::{About, leads_to, state};
+pub(super) use values::{judge, limits, model};
+
+use crate::diagnostic::{Diagnostic, clip, is_unseen};
+use crate::source::Spanned;
+use crate::source::fields::Faults;
+
+/// The longest identifier, in bytes.
+const MAX_ID_BYTES: usize = 200;
+/// The longest time that is waited for anything, in milliseconds: a day.
+const MAX_MS: u64 = 86_400_000;
+/// The most retries, and the most branches and items at once.
+pub(super) const MAX_COUNT: u32 = 10_000;
+
+/// Whether a text can be an identifier; a fault when it cannot.
+pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
+    let text = &id.value;
+    let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
+    if !sound {
+        let message = format!("`{}` cannot be the name of {whose}", clip(text));
+        faults.push(Diagnostic::error("bad-id", message).at(id.span).help("use letters, digits, `_` and `-`"));
+    }
+    sound
+}

@@ -1,0 +1,42 @@
+//! What is hidden wherever values are shown: names of fields, and pointers.
+
+use crate::diagnostic::{Diagnostic, clip};
+use crate::source::fields::{Faults, Fields};
+
+/// `redact`. Pointers that hide nothing are told: those that are none, and those that begin at a node instead of in a
+/// value.
+pub(in crate::dialect) fn redact(
+    fields: &mut Fields<'_>,
+    is_node: impl Fn(&str) -> bool,
+    faults: &mut Faults,
+) -> Vec<String> {
+    let redact = fields.strings("redact", faults);
+    for place in &redact {
+        let text = place.value.as_str();
+        if is_broken(text) {
+            let message = format!("`{}` in `redact` is neither the name of a field nor a JSON pointer", clip(text));
+            let fault = Diagnostic::error("bad-pointer", message).at(place.span);
+            faults.push(fault.help(
+                "write the name alone, or a pointer such as `/user/token`; in it `~0` stands for `~`, `~1` for `/`",
+            ));
+            continue;
+        }
+        let Some((first, rest)) = text.strip_prefix('/').and_then(|way| way.split_once('/')) else { continue };
+        if is_node(first) {
+            let message = format!(
+                "`{}` in `redact` begins with the id of a node, and a pointer begins inside of a value: it hides nothing",
+                clip(text)
+            );
+            let fault = Diagnostic::warning("inert-pointer", message).at(place.span);
+            let help = format!("write `/{}`, which is hidden in whatever any node is given or answers", clip(rest));
+            faults.push(fault.help(help));
+        }
+    }
+    redact.into_iter().map(|place| place.value).collect()
+}
+
+/// Whether a text is meant as a pointer, and is none.
+fn is_broken(text: &str) -> bool {
+    let bad_escape = || text.split('~').skip(1).any(|after| !after.starts_with(['0', '1']));
+    text.is_empty() || text.starts_with("#/") || text.starts_with("$.") || (text.starts_with('/') && bad_escape())
+}

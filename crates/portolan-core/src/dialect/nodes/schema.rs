@@ -1,0 +1,49 @@
+//! JSON Schemas in a file, each fault at the place in the text that it is about.
+
+use crate::diagnostic::Diagnostic;
+use crate::schema::Schema;
+use crate::source::fields::{Faults, Fields};
+use crate::source::{Spanned, Tree, TreeKind};
+
+/// A JSON Schema, where one is given.
+pub(in crate::dialect) fn schema(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    whose: &str,
+    faults: &mut Faults,
+) -> Option<Spanned<Schema>> {
+    fields.optional(key).and_then(|tree| compiled(tree, key, whose, faults))
+}
+
+/// What a tree says as a JSON Schema.
+pub(in crate::dialect) fn compiled(
+    tree: &Tree,
+    key: &str,
+    whose: &str,
+    faults: &mut Faults,
+) -> Option<Spanned<Schema>> {
+    let found = match Schema::compile(&tree.value()) {
+        Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
+        Err(found) => found,
+    };
+    for fault in found {
+        let message = format!("`{key}` of {whose} is no JSON Schema: {fault}");
+        let place = at_pointer(tree, &fault.path).unwrap_or(tree);
+        let fault = Diagnostic::error("bad-schema", message).at(place.head());
+        faults.push(fault.help("write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`"));
+    }
+    None
+}
+
+/// The part of a tree that a JSON pointer names.
+fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
+    let mut at = tree;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        at = match &at.kind {
+            TreeKind::Array(items) => items.get(part.parse::<usize>().ok()?)?,
+            _ => at.get(&part)?,
+        };
+    }
+    Some(at)
+}
