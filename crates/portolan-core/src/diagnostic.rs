@@ -32,6 +32,17 @@ pub struct Diagnostic {
     pub repair: Option<&'static str>,
 }
 
+/// What a diagnostic code means.
+#[derive(Debug)]
+pub struct Code {
+    /// The code.
+    pub code: &'static str,
+    /// What is wrong, and why it matters.
+    pub what: &'static str,
+    /// How to mend it.
+    pub fix: &'static str,
+}
+
 impl Diagnostic {
     /// An error without place or help.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {

@@ -78,3 +78,10 @@ pub mod shell;
 pub mod source;
 pub mod validate;
 pub mod value;
+
+/// Every code that a definition can be reported with, in alphabetical order; `docs/diagnostics.md` has a paragraph for each.
+pub fn codes() -> Vec<&'static diagnostic::Code> {
+    let mut codes: Vec<&diagnostic::Code> = dialect::codes().chain(validate::codes()).collect();
+    codes.sort_by_key(|code| code.code);
+    codes
+}

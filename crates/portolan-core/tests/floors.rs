@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use portolan_core::dialect::DIALECTS;
+
 /// What each module may import, besides itself.
 const FLOORS: &[(&str, &[&str])] = &[
     ("value", &[]),
@@ -171,6 +173,30 @@ fn formats_do_not_know_each_other() {
         open.values_mut().for_each(|named| named.retain(|one| *one != done));
     }
     assert!(open.is_empty(), "these rooms stand in a circle: {open:?}");
+}
+
+/// What a code means is told beside who raises it: in the folder of its format, which alone does.
+#[test]
+fn the_codes_of_a_format_stand_beside_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialect");
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for path in modules().into_keys().filter(|path| !path.ends_with("codes.rs")) {
+        let Ok(relative) = path.strip_prefix(&root) else { continue };
+        let room = relative.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+        texts.entry(room).or_default().push_str(&code(&path));
+    }
+    // The folder of activities is read by who reads files.
+    let reader = code(&root.join("../../../portolan-runtime/src/library/activities.rs"));
+    texts.get_mut("activity").expect("a format").push_str(&reader);
+    for dialect in DIALECTS {
+        assert!(texts.contains_key(dialect.name), "`{}` has no folder", dialect.name);
+        for code in dialect.codes {
+            let word = format!("\"{}\"", code.code);
+            let raising: Vec<&str> =
+                texts.iter().filter(|(_, text)| text.contains(&word)).map(|(room, _)| room.as_str()).collect();
+            assert_eq!(raising, [dialect.name], "who raises {word}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use portolan_core::dialect::Strictness;
+use portolan_core::dialect::{self, RunAs, Strictness};
 use portolan_core::source::Source;
 
 use crate::definition::Parsed;
@@ -15,6 +15,8 @@ pub struct Entry {
     pub id: &'static str,
     /// The ending of its file.
     pub ending: &'static str,
+    /// The dialect that it is written in; nothing for what is no workflow.
+    pub dialect: Option<&'static str>,
     /// Its text.
     pub text: &'static str,
 }
@@ -24,12 +26,22 @@ impl Entry {
     pub fn source(&self) -> Source {
         Source::new(format!("{}.{}", self.id, self.ending), self.text)
     }
+
+    /// What it is run as; nothing where it is no workflow.
+    pub fn run_as(&self) -> Option<RunAs> {
+        self.dialect.and_then(dialect::named).map(|dialect| dialect.run_as)
+    }
 }
 
 /// Names the files of a catalogue folder, so that the binary carries them.
 macro_rules! entries {
-    ($folder:literal, $extension:literal, [$($id:literal),* $(,)?]) => {
-        &[$(Entry { id: $id, ending: $extension, text: include_str!(concat!("../catalog/", $folder, "/", $id, ".", $extension)) }),*]
+    ($folder:literal, $extension:literal, $dialect:expr, [$($id:literal),* $(,)?]) => {
+        &[$(Entry {
+            id: $id,
+            ending: $extension,
+            dialect: $dialect,
+            text: include_str!(concat!("../catalog/", $folder, "/", $id, ".", $extension)),
+        }),*]
     };
 }
 
@@ -37,6 +49,7 @@ macro_rules! entries {
 pub const WORKFLOWS: &[Entry] = entries!(
     "workflows",
     "json",
+    Some("navigator"),
     [
         "agile-task",
         "batch-process",
@@ -58,25 +71,31 @@ pub const WORKFLOWS: &[Entry] = entries!(
 );
 
 /// The workflows that are phases, in alphabetical order.
-pub const PHASES: &[Entry] = entries!("phases", "yaml", ["delivery", "sdlc-simple"]);
+pub const PHASES: &[Entry] = entries!("phases", "yaml", Some("phases"), ["delivery", "sdlc-simple"]);
 
 /// The workflows of states, which language models work on, in alphabetical order.
-pub const STATES: &[Entry] = entries!("states", "yaml", ["ooda"]);
+pub const STATES: &[Entry] = entries!("states", "yaml", Some("states"), ["ooda"]);
 
-/// The workflows that agents are led through: the steps first, then the phases.
-pub fn workflows() -> impl Iterator<Item = Entry> {
-    WORKFLOWS.iter().chain(PHASES).copied()
+/// Every workflow: the steps first, then the phases, then the states.
+pub fn all() -> impl Iterator<Item = Entry> {
+    WORKFLOWS.iter().chain(PHASES).chain(STATES).copied()
 }
 
-/// The same, and then those that are run like functions.
-pub fn all() -> impl Iterator<Item = Entry> {
-    workflows().chain(STATES.iter().copied())
+/// Those that agents are led through.
+pub fn workflows() -> impl Iterator<Item = Entry> {
+    all().filter(|entry| entry.run_as() != Some(RunAs::Calls))
+}
+
+/// Those that are run like functions.
+pub fn functions() -> impl Iterator<Item = Entry> {
+    all().filter(|entry| entry.run_as() == Some(RunAs::Calls))
 }
 
 /// The agent templates, in alphabetical order.
 pub const AGENTS: &[Entry] = entries!(
     "agents",
     "md",
+    None,
     ["architect", "context-engineer", "developer", "investigator", "planner", "reviewer", "tester"]
 );
 
@@ -147,6 +166,13 @@ mod tests {
                 .collect();
             files.sort();
             assert_eq!(files, entries.iter().map(|entry| entry.id).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_workflow_is_written_in_the_dialect_that_it_says() {
+        for entry in all() {
+            assert_eq!(dialect::of(&entry.source()).map(|dialect| dialect.name), entry.dialect, "{}", entry.id);
         }
     }
 

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use clap::Command;
 use expect_test::expect_file;
-use portolan_core::validate;
 use portolan_runtime::audit::Kind;
 use rmcp::model::Tool;
 use serde_json::Value;
@@ -112,7 +111,7 @@ fn the_page_of_the_diagnostics_is_current() {
     let mut page = "# What `portolan check` reports\n\nGenerated from the rules. Each finding has a stable code, a place, and says \
                     what to do. The examples are the test cases of the rules.\n"
         .to_owned();
-    for code in validate::codes() {
+    for code in portolan_core::codes() {
         let _ = write!(page, "\n## {}\n\n{}\n\n*Mend it:* {}\n", code.code, code.what, code.fix);
         if let Some(Example { text, language, said }) = example(code.code) {
             if let Some(text) = text {

@@ -1,9 +1,28 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
-use crate::diagnostic::{Diagnostic, clip};
+use crate::diagnostic::{Code, Diagnostic, clip};
 use crate::graph::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
+
+/// What only this reports.
+pub(super) const CODES: &[Code] = &[
+    Code {
+        code: "bad-check",
+        what: "An acceptance check could not be performed as written.",
+        fix: "Give it either `run`, a program and its arguments, or `file`, a path inside the project.",
+    },
+    Code {
+        code: "unknown-gate",
+        what: "A check names a gate that there is not.",
+        fix: "Name one of those that the help lists; a command of your own is `run`.",
+    },
+    Code {
+        code: "bad-pattern",
+        what: "A text in `allow` or `deny` is no pattern of tools: it is empty, or too long.",
+        fix: "Write the name of a tool, with `*` for any text.",
+    },
+];
 
 /// The most checks on one node.
 const MAX_CHECKS: usize = 32;

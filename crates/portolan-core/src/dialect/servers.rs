@@ -5,10 +5,24 @@
 
 use indexmap::IndexMap;
 
-use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
+use crate::diagnostic::{Code, Diagnostic, clip, is_unseen, list};
 use crate::graph::{Builtin, Server, Transport};
 use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind, offset_in};
+
+/// What only this reports.
+pub(super) const CODES: &[Code] = &[
+    Code {
+        code: "bad-server",
+        what: "The entry of an MCP server does not say how it is started or reached, or says it twice.",
+        fix: "Give it one of `command`, `url` and `builtin`, and what the help names.",
+    },
+    Code {
+        code: "short-timeout",
+        what: "A bare number counts milliseconds, and this one is so small that seconds seem to be meant.",
+        fix: "Write the unit: `30s`.",
+    },
+];
 
 /// The most servers that are read.
 const MAX_SERVERS: usize = 1_000;

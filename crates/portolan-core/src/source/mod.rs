@@ -2,6 +2,7 @@
 //!
 //! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
 
+mod codes;
 pub(crate) mod fields;
 mod files;
 mod json;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, clip};
 
+pub(crate) use codes::CODES;
 pub use files::Piece;
 pub(crate) use files::parse_part;
 pub use json::parse_json;

@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;
 use crate::graph::{Graph, Workflow};
 
-pub use rules::{Code, RULES, Rule, codes};
+pub use rules::{RULES, Rule, codes};
 pub use servers::servers;
 
 /// How deep subflows may run subflows.

@@ -1,8 +1,7 @@
 //! Whether the servers that tools are called on exist. Which there are is known only when a workflow is about to be
 //! run: some come from the definition, others from the user's own file.
 
-use super::rules::Code;
-use crate::diagnostic::{Diagnostic, clip, list};
+use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::graph::{Graph, Kind};
 
 pub(super) const CODES: &[Code] = &[Code {

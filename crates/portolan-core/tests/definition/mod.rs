@@ -49,7 +49,7 @@ pub(crate) fn read(source: &Source, strictness: Strictness) -> (Option<Workflow>
 }
 
 fn look_at_faults(source: &Source, faults: &[Diagnostic]) {
-    let codes: BTreeSet<&str> = validate::codes().iter().map(|code| code.code).collect();
+    let codes: BTreeSet<&str> = portolan_core::codes().iter().map(|code| code.code).collect();
     for fault in faults {
         assert!(codes.contains(fault.code), "`{}` is not in the table of codes", fault.code);
         for text in [Some(&fault.message), fault.help.as_ref()].into_iter().flatten() {

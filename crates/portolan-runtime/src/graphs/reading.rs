@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::dialect::{self, Strictness};
+use portolan_core::dialect::{self, RunAs, Strictness};
 use portolan_core::graph::{Face, Kind, Server, Transport, Workflow};
 use portolan_core::source::Source;
 use portolan_core::validate;
@@ -17,14 +17,12 @@ use crate::library::{Family, Library, bare, read_definition, subflows};
 use crate::servers::Servers;
 use crate::service::ServiceError;
 
-/// Whether a file holds functions, as far as it can be understood.
+/// Whether a file is written in a dialect of functions, faults or not.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn holds_functions(path: &Path) -> Result<bool, ServiceError> {
-    let source = read_definition(path)?;
-    let graphs = dialect::parse(&source, Strictness::Lenient).graphs;
-    Ok(graphs.iter().any(|graph| graph.program.is_some()))
+    Ok(dialect::of(&read_definition(path)?).is_some_and(|dialect| dialect.run_as == RunAs::Calls))
 }
 
 /// Everything that is found in a file of functions, by the source it stands in.

@@ -63,7 +63,7 @@ pub(super) fn run(args: &Catalog, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn list(output: &Output) -> anyhow::Result<Exit> {
-    let functions = catalog::STATES.iter().filter_map(catalog::shown);
+    let functions = catalog::functions().filter_map(|entry| catalog::shown(&entry));
     let workflows: Vec<Listed> = catalog::listed().iter().cloned().chain(functions).collect();
     let agents: Vec<(&str, AgentCard)> =
         catalog::AGENTS.iter().map(|entry| (entry.id, AgentCard::read(entry))).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::dialect::{Strictness, beyond_original};
+use portolan_core::dialect::{self, Strictness};
 use portolan_core::present::{self, Crates, rust_project};
 use portolan_core::source::{Source, Spelling, convert, parse};
 use portolan_runtime::catalog;
@@ -97,11 +97,12 @@ fn spelled(output: &Output, args: &Export, spelling: Spelling) -> anyhow::Result
             return Ok(None);
         }
     };
+    // Programs that a format comes from read JSON.
     if spelling == Spelling::Json
+        && let Some(original) = dialect::of(&source).and_then(|dialect| dialect.original)
         && let (Some(tree), _) = parse(&source)
-        && tree.get("states").is_some()
     {
-        faulty(output, &source, &beyond_original(&tree));
+        faulty(output, &source, &(original.beyond)(&tree));
     }
     Ok(Some(text))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use portolan_core::dialect::{self, Strictness};
+use portolan_core::dialect::{self, RunAs};
 use portolan_core::run::Human;
 use portolan_runtime::author::Author;
 use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
@@ -189,9 +189,9 @@ fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
             continue;
         }
         for file in files_at(path)? {
-            let first = dialect::parse(&read_definition(&file.path)?, Strictness::Lenient).first().0;
-            let is_graph = first.as_ref().is_some_and(|graph| graph.program.is_some());
-            has_activities |= first.is_some_and(|graph| !graph.activities.is_empty());
+            let run_as = dialect::of(&read_definition(&file.path)?).map(|dialect| dialect.run_as);
+            let is_graph = run_as == Some(RunAs::Calls);
+            has_activities |= run_as == Some(RunAs::Activities);
             let is_for_graphs = if of_graphs == leading { is_graph } else { of_graphs };
             if is_for_graphs { named.graphs.push(file.path) } else { named.led.push(file.path) }
         }

@@ -15,6 +15,7 @@
 
 mod activities;
 mod checkpoints;
+mod codes;
 mod conditions;
 mod flow;
 mod folder;
@@ -28,6 +29,23 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+use crate::dialect::{Dialect, RunAs};
+use crate::source::{Source, Tree};
+
 pub use folder::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
-pub(crate) use lower::lower;
-pub(crate) use syntax::read;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "activity",
+    field: "activities",
+    shape: "a workflow of activities has `activities`, a list, each with its `steps`",
+    run_as: RunAs::Activities,
+    is_one,
+    read: lower::lower,
+    codes: codes::CODES,
+    original: None,
+};
+
+/// Several files are one text where activities stand in files of their own.
+fn is_one(source: &Source, tree: &Tree) -> bool {
+    source.is_joined() || ["activities", "initialActivity", "activitiesDir"].iter().any(|key| tree.get(key).is_some())
+}

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::syntax::{self, File, NodeType, Work};
+use super::syntax::{self, NodeType, Work};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::Strictness;
+use crate::dialect::{File, Strictness};
 use crate::graph::{Brief, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger};
 use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
@@ -14,21 +14,13 @@ use crate::value::{NodeId, Outcome};
 /// Lowers a parsed Navigator file.
 ///
 /// The graph is there whenever `nodes` and `edges` could be read, faults or not.
-pub fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
+pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = Faults::default();
-    let mut graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
-    let mut faults = match strictness {
-        Strictness::Strict => faults.0,
-        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
-    };
-    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
-    if let Some(graph) = &mut graph {
-        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
-    }
-    (graph, faults)
+    let graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
+    File::of(graph, strictness.weigh(faults))
 }
 
-fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
+fn lower_file(source: &Source, file: syntax::File, faults: &mut Faults) -> Graph {
     let id = workflow_id(source, &file, faults);
     let leaving: BTreeSet<String> = file.edges.iter().map(|edge| edge.from.value.clone()).collect();
     let mut edges: Vec<Edge> = file.edges.into_iter().map(|edge| lower_edge(edge, faults)).collect();
@@ -55,7 +47,7 @@ fn lower_file(source: &Source, file: File, faults: &mut Faults) -> Graph {
 }
 
 /// The id that the file gives, which must be the name of the file: that is what `Init` finds it by.
-fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
     let stem = source.stem().map(str::to_owned);
     match (&file.id, stem) {
         (Some(id), Some(stem)) if id.value != stem => {

@@ -6,4 +6,15 @@
 mod lower;
 mod syntax;
 
-pub use lower::lower;
+use crate::dialect::{Dialect, RunAs};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "navigator",
+    field: "nodes",
+    shape: "a workflow for agents has `nodes`, an object from node id to node, and `edges`",
+    run_as: RunAs::Steps,
+    is_one: |_, tree| tree.get("nodes").or(tree.get("edges")).is_some(),
+    read: lower::lower,
+    codes: &[],
+    original: None,
+};

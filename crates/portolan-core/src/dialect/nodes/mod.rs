@@ -4,6 +4,7 @@
 //! node leads on either, for that is what formats differ in most.
 
 mod call;
+mod codes;
 mod expressions;
 mod fork;
 mod redact;
@@ -13,6 +14,7 @@ mod state;
 mod values;
 
 pub(super) use call::{args, call};
+pub(super) use codes::CODES;
 pub(super) use expressions::{Dollar, computed, has_expr, jsonata, rule, template, text_or_template, wrapped};
 pub(super) use fork::{Fork, Joins, Words, fork, strategy, unpaired};
 pub(super) use redact::redact;

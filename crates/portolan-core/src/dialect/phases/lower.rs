@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::order::{order, unknown};
-use super::syntax::{self, Field, File};
+use super::syntax::{self, Field};
 use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::{File, Strictness};
 use crate::graph::{Brief, CheckBy, Edge, EndResult, Gate, Graph, Keeper, Kind, Node, Phase, Trigger, Variable};
 use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
@@ -20,21 +21,16 @@ const DEFAULT_CAP: u32 = 5;
 /// Lowers a parsed file of phases.
 ///
 /// The graph is there whenever the phases make one way, other faults or not.
-pub(crate) fn lower(source: &Source, tree: &Tree) -> (Option<Graph>, Vec<Diagnostic>) {
+pub(super) fn lower(source: &Source, tree: &Tree, _: Strictness) -> File {
     let mut faults = Faults::default();
     let file = syntax::read(tree, &mut faults);
-    let mut graph = file.and_then(|file| lower_file(source, &file, &mut faults));
-    let mut faults = faults.0;
+    let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
     // The format is our own: there is no other program whose leniency could be followed.
-    faults.iter_mut().for_each(|fault| fault.repair = None);
-    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
-    if let Some(graph) = &mut graph {
-        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
-    }
-    (graph, faults)
+    faults.0.iter_mut().for_each(|fault| fault.repair = None);
+    File::of(graph, faults.0)
 }
 
-fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
     let order = order(&file.phases, faults)?;
     let places: BTreeMap<&str, usize> =
         order.iter().enumerate().map(|(at, phase)| (file.phases[*phase].id.value.as_str(), at)).collect();
@@ -204,7 +200,7 @@ fn given_later<'v>(field: &'v Variable, phases: &[&syntax::Phase]) -> Option<&'v
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
-fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "phases".to_owned(), span: Span::default() });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {

@@ -15,8 +15,20 @@
 //! The phases follow each other as they are written, or as `after` says; whatever is said, they are one way from the first
 //! to the last, after which the work is done. A field is what a task claims: it may be given a value up to its phase.
 
+mod codes;
 mod lower;
 mod order;
 mod syntax;
 
-pub(crate) use lower::lower;
+use crate::dialect::{Dialect, RunAs};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "phases",
+    field: "phases",
+    shape: "a workflow of phases has `phases`, a list in their order",
+    run_as: RunAs::Steps,
+    is_one: |_, tree| tree.get("phases").is_some(),
+    read: lower::lower,
+    codes: codes::CODES,
+    original: None,
+};

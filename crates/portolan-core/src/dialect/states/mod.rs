@@ -19,34 +19,33 @@
 //! says what the fields mean.
 
 mod branches;
+mod codes;
 mod lower;
 mod nodes;
 mod original;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod ways;
 
-pub use original::{beyond_original, unlike_original};
-
-use crate::diagnostic::Diagnostic;
-use crate::dialect::Strictness;
-use crate::graph::Graph;
+use crate::dialect::{Dialect, File, Original, RunAs, Strictness};
 use crate::source::fields::Faults;
 use crate::source::{Source, Tree};
 
-/// Reads a file and lowers it to a graph.
-pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "states",
+    field: "states",
+    shape: "a workflow of agents' states has `states`, an object from name to state",
+    run_as: RunAs::Calls,
+    is_one: |_, tree| tree.get("states").is_some(),
+    read,
+    codes: codes::CODES,
+    original: Some(Original { beyond: original::beyond, unlike: original::unlike }),
+};
+
+fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = Faults::default();
     let file = syntax::read(source, tree, &mut faults);
-    let mut graph = file.map(|file| lower::graph(file, &mut faults));
-    let faults: Vec<Diagnostic> = match strictness {
-        Strictness::Strict => faults.0,
-        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
-    };
-    if let (Some(graph), Some(first)) = (&mut graph, faults.iter().find(|fault| fault.is_error())) {
-        graph.broken = Some(first.message.clone());
-    }
-    (graph, faults)
+    let graph = file.map(|file| lower::graph(file, &mut faults));
+    File::of(graph, strictness.weigh(faults))
 }
-
-#[cfg(test)]
-mod tests;

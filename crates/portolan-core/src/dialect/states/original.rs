@@ -14,7 +14,7 @@ const KEY_RESULT: [&str; 3] = ["name", "description", "check"];
 const OURS: [&str; 2] = ["shared_get", "shared_set"];
 
 /// What fsm-agent-flow, version 2.0, makes something else of, as warnings.
-pub fn beyond_original(tree: &Tree) -> Vec<Diagnostic> {
+pub(super) fn beyond(tree: &Tree) -> Vec<Diagnostic> {
     let mut found = Found::default();
     found.fields(tree, &FILE);
     for entry in tree.get("states").and_then(Tree::entries).into_iter().flatten() {
@@ -35,7 +35,7 @@ pub fn beyond_original(tree: &Tree) -> Vec<Diagnostic> {
 }
 
 /// What of a file of fsm-agent-flow, version 2.0, is something else here, as warnings.
-pub fn unlike_original(tree: &Tree) -> Vec<Diagnostic> {
+pub(super) fn unlike(tree: &Tree) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let mut warn = |message: String, at: &Tree, help: &'static str| {
         warnings.push(Diagnostic::warning("unlike-original", message).at(at.head()).help(help));

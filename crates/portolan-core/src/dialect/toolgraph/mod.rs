@@ -9,34 +9,39 @@
 //! | a tool's answer | its text first | its structured content first |
 //! | `"$…"` in `args` | an expression | a text where the file has `{expr: …}`, else an expression |
 
+mod codes;
 mod lints;
 mod lower;
 mod nodes;
 mod syntax;
 
-use crate::diagnostic::Diagnostic;
-use crate::dialect::{File, Strictness};
+use crate::dialect::{Dialect, File, RunAs, Strictness};
 use crate::source::fields::Faults;
 use crate::source::{Source, Tree, TreeKind};
 
-/// Whether a file is a graph of tool calls.
-pub(super) fn is_one(tree: &Tree) -> bool {
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "toolgraph",
+    field: "tools",
+    shape: "a graph of tool calls has `tools`, a list of tools with their `nodes`",
+    run_as: RunAs::Calls,
+    is_one,
+    read,
+    codes: codes::CODES,
+    original: None,
+};
+
+fn is_one(_: &Source, tree: &Tree) -> bool {
     let has = |key: &str| tree.get(key).is_some();
     let nodes = matches!(tree.get("nodes").map(|nodes| &nodes.kind), Some(TreeKind::Array(_)));
     has("tools") || !has("edges") && (nodes || has("server") || has("executionLimits"))
 }
 
-/// Reads a file and lowers each of its tools to a graph.
-pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
+/// Each tool is a graph of its own, broken by faults in its own text.
+fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = Faults::default();
     let graphs = match syntax::read(source, tree, strictness, &mut faults) {
         Some(file) => lower::graphs(file, &mut faults),
         None => Vec::new(),
     };
-    let mut faults: Vec<Diagnostic> = match strictness {
-        Strictness::Strict => faults.0,
-        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
-    };
-    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
-    File { graphs, faults }
+    File { graphs, faults: strictness.weigh(faults) }
 }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
-use portolan_core::dialect::{self, Strictness, unlike_original};
+use portolan_core::dialect::{self, Strictness};
 use portolan_core::source::{Source, Spelling, convert, parse};
 use portolan_core::validate;
 use portolan_runtime::copy::inside;
@@ -22,7 +22,8 @@ const WORKFLOWS: &str = ".flow/workflows";
 pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> anyhow::Result<Exit> {
     let source = read_definition(file)?;
     let (tree, _) = parse(&source);
-    if tree.as_ref().is_some_and(|tree| tree.get("states").is_none()) {
+    let original = dialect::of(&source).and_then(|dialect| dialect.original);
+    if tree.is_some() && original.is_none() {
         let message = format!("`{}` has no `states`: it is no workflow of fsm-agent-flow", file.display());
         return Err(
             ServiceError::refused("nothing_to_import", message, "name a file that its `to_json` has written").into()
@@ -32,7 +33,7 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     if let Some(graph) = &graph {
         faults.extend(validate::validate(graph, &validate::no_library, Strictness::Strict).1);
     }
-    faults.extend(tree.iter().flat_map(unlike_original));
+    faults.extend(original.into_iter().zip(&tree).flat_map(|(original, tree)| (original.unlike)(tree)));
     let text = convert(&source, Spelling::Yaml).unwrap_or_default();
     let is_faulty = faults.iter().any(Diagnostic::is_error) || text.is_empty();
     let written = match graph.filter(|_| write && !is_faulty) {

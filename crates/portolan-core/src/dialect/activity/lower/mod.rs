@@ -17,9 +17,9 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::activities::Activity;
-use super::syntax::File;
+use super::syntax;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::Strictness;
+use crate::dialect::{File, Strictness};
 use crate::graph::{EndResult, Graph, Keeper, Kind, Node, Trigger, Variable};
 use crate::source::fields::Faults;
 use crate::source::{Source, Span, Spanned, Tree};
@@ -31,25 +31,18 @@ use names::Names;
 /// Lowers a parsed file of activities.
 ///
 /// The graph is there whenever the activities could be read, faults or not.
-pub(crate) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> (Option<Graph>, Vec<Diagnostic>) {
+pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = Faults::default();
-    let graph = super::read(source, tree, &mut faults).and_then(|file| lower_file(source, &file, &mut faults));
-    let mut faults = match strictness {
-        Strictness::Strict => faults.0,
-        Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
-    };
-    faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+    let file = syntax::read(source, tree, &mut faults);
+    let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
+    let mut faults = strictness.weigh(faults);
     // What stands in an activity that loops go through is looked at once for each of them.
     let mut said = BTreeSet::new();
     faults.retain(|fault| said.insert((fault.span, fault.code, fault.message.clone())));
-    let graph = graph.map(|mut graph| {
-        graph.broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
-        graph
-    });
-    (graph, faults)
+    File::of(graph, faults)
 }
 
-fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
     let activities = file.activities.as_deref().filter(|activities| !activities.is_empty() || !source.is_joined());
     let Some(activities) = activities else {
         return none(source, file, faults);
@@ -96,7 +89,7 @@ fn lower_file(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph
 }
 
 /// Without activities there is nothing to draw. Where they could not be read, that is the fault.
-fn none(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
+fn none(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
     if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
         let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
         faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
@@ -105,7 +98,7 @@ fn none(source: &Source, file: &File, faults: &mut Faults) -> Option<Graph> {
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
-fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: file.span });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {
@@ -117,7 +110,7 @@ fn workflow_id(source: &Source, file: &File, faults: &mut Faults) -> Spanned<Str
     Spanned { value: name.to_owned(), span: own.span }
 }
 
-fn variable(variable: &super::syntax::Variable) -> Variable {
+fn variable(variable: &syntax::Variable) -> Variable {
     Variable {
         name: variable.name.clone(),
         kind: variable.kind,
@@ -151,7 +144,7 @@ fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]
 
 /// A workflow on its way to a graph.
 pub(super) struct Lowering<'f, 'd> {
-    file: &'f File,
+    file: &'f syntax::File,
     /// The place of each activity among all.
     places: BTreeMap<&'f str, usize>,
     names: Names<'f>,

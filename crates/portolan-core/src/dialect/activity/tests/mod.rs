@@ -11,7 +11,7 @@ mod today;
 use outline::Outline;
 
 use super::activities::read_activity;
-use super::read;
+use super::syntax::read;
 use crate::source::fields::Faults;
 use crate::source::{self, Source};
 

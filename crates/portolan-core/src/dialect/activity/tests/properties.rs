@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use crate::dialect::Strictness;
 use crate::dialect::activity::activities::read_activity;
-use crate::dialect::activity::{lower, read};
+use crate::dialect::activity::lower::lower;
+use crate::dialect::activity::syntax::read;
 use crate::source::fields::Faults;
 use crate::source::{self, Piece, Source};
 
@@ -28,7 +29,7 @@ fn survives(text: &str) -> Result<(), TestCaseError> {
 fn is_placed_as_a_file_of_its_own(text: &str) -> Result<(), TestCaseError> {
     let piece = |name: &str| Piece { name: name.to_owned(), text: Ok(text.to_owned()) };
     let source = Source::new("w.yaml", "id: w").joined(vec![piece("1.yaml"), piece("2.yaml")], Vec::new());
-    let (_, faults) = lower(&source, &source::parse(&source).0.expect("a tree"), Strictness::Strict);
+    let faults = lower(&source, &source::parse(&source).0.expect("a tree"), Strictness::Strict).faults;
     let said = |name: &str| {
         let in_file = faults.iter().filter(|fault| {
             fault.span.is_some_and(|span| {
