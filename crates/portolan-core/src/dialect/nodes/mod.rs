@@ -3,8 +3,10 @@
 //! None of them knows which format asks: where the words of formats differ, they are handed in. None of them knows how a
 //! node leads on either, for that is what formats differ in most.
 
+mod ask;
 mod call;
 mod codes;
+mod each;
 mod expressions;
 mod fork;
 mod redact;
@@ -13,8 +15,10 @@ mod schema;
 mod state;
 mod values;
 
+pub(super) use ask::{Answer, Ask, ask, is_answer};
 pub(super) use call::{args, call};
 pub(super) use codes::CODES;
+pub(super) use each::{Each, each};
 pub(super) use expressions::{Dollar, computed, has_expr, jsonata, rule, template, text_or_template, wrapped};
 pub(super) use fork::{Fork, Joins, Words, fork, strategy, unpaired};
 pub(super) use redact::redact;
@@ -31,7 +35,7 @@ const MAX_ID_BYTES: usize = 200;
 /// The longest time that is waited for anything, in milliseconds: a day.
 const MAX_MS: u64 = 86_400_000;
 /// The most retries, and the most branches and items at once.
-pub(super) const MAX_COUNT: u32 = 10_000;
+const MAX_COUNT: u32 = 10_000;
 
 /// Whether a text can be an identifier; a fault when it cannot.
 pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::branches;
-use super::nodes::{Answer, Node, NodeKind, is_answer};
+use super::nodes::{Node, NodeKind};
 use super::syntax::File;
 use super::ways::{Branch, Choose, DEFAULT, Transition, Ways};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::dialect::nodes::Joins;
+use crate::dialect::nodes::{Answer, Ask, Joins, is_answer};
 use crate::graph::{self, Brief, Choice, Edge, EndResult, Graph, Kind, Question, State, Trigger, Worker};
 use crate::source::fields::{Faults, MAX_GUESSES};
 use crate::source::{Span, Spanned};
@@ -119,7 +119,7 @@ impl<'d> Drawing<'d> {
                 self.unread.insert(id);
                 return;
             }
-            (NodeKind::Ask { question, options }, ways) => self.question(&read.id, question, options, ways),
+            (NodeKind::Ask(ask), ways) => self.question(&read.id, ask, ways),
             (NodeKind::Fork(fork), _) => self.fork(&read.id, fork),
             (NodeKind::Join(strategy), ways) => match self.joined(&read.id, strategy) {
                 Some(kind) => self.leads(&read.id, kind, ways),
@@ -234,7 +234,8 @@ impl<'d> Drawing<'d> {
     }
 
     /// A question: each answer has a way of its own.
-    fn question(&mut self, id: &Spanned<String>, message: String, options: Vec<Answer>, ways: Ways) -> Kind {
+    fn question(&mut self, id: &Spanned<String>, ask: Ask, ways: Ways) -> Kind {
+        let Ask { question: message, options } = ask;
         let from = node_id(id);
         let options = match (&ways, options) {
             (Ways::Branches(_, branches), options) if options.is_empty() => self.answers(branches),

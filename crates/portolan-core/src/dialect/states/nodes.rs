@@ -2,14 +2,11 @@
 //! by side.
 
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::dialect::nodes::{self, About, Dollar, Fork};
+use crate::dialect::nodes::{self, About, Ask, Dollar, Fork};
 use crate::graph::{Kind, Strategy};
 use crate::source::fields::{Faults, Fields};
-use crate::source::{Span, Spanned, Tree, TreeKind};
-use crate::value::FAILED;
+use crate::source::{Span, Spanned, Tree};
 
-/// The most answers to one question.
-const MAX_OPTIONS: usize = 100;
 /// The fields that make something else than a state of it.
 const KINDS: [&str; 6] = ["call", "transform", "run", "ask", "parallel", "join"];
 
@@ -27,18 +24,12 @@ pub(super) struct Node {
 pub(super) enum NodeKind {
     /// What the graph has too, and leads on by its output.
     Other(Kind),
-    /// A question, which leads on by its answer.
-    Ask { question: String, options: Vec<Answer> },
+    /// It leads on by its answer.
+    Ask(Ask),
     /// It opens branches, and its join leads on.
     Fork(Fork),
     /// It collects branches, and leads on by its output.
     Join(Strategy),
-}
-
-/// An answer to a question.
-pub(super) struct Answer {
-    pub(super) id: Spanned<String>,
-    pub(super) label: String,
 }
 
 /// Reads a node; nothing where it cannot be said what it does.
@@ -128,45 +119,7 @@ impl Reader<'_, '_> {
 
     /// `ask: question`, with `options`.
     fn ask(&mut self) -> Option<NodeKind> {
-        let question = self.fields.required_string("ask", self.faults);
-        let options = self.options();
-        Some(NodeKind::Ask { question: question?.value, options: options? })
-    }
-
-    fn options(&mut self) -> Option<Vec<Answer>> {
-        let Some(tree) = self.fields.optional("options") else { return Some(Vec::new()) };
-        let what = format!("`options` of {}", self.named);
-        let items: Vec<(Spanned<String>, &Tree)> = match &tree.kind {
-            TreeKind::Array(items) => {
-                let texts = items.iter().filter_map(|item| Some((super::syntax::spanned(item)?, item)));
-                let texts: Vec<_> = texts.collect();
-                if texts.len() < items.len() {
-                    return self.fields.wrong("options", "an array of strings", tree, self.faults);
-                }
-                texts
-            }
-            TreeKind::Object(_) => self.fields.texts("options", self.faults),
-            _ => return self.fields.wrong("options", "an array of answers", tree, self.faults),
-        };
-        if items.len() > MAX_OPTIONS {
-            let message = format!("{what} are {}, more than the {MAX_OPTIONS} that are read", items.len());
-            self.faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("ask in two steps"));
-            return None;
-        }
-        let mut answers: Vec<Answer> = Vec::new();
-        for (id, tree) in items {
-            if !is_answer(&id, self.faults) {
-                continue;
-            }
-            if answers.iter().any(|earlier| earlier.id.value == id.value) {
-                let message = format!("{what} have `{}` twice", clip(&id.value));
-                self.faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("keep one of the two"));
-                continue;
-            }
-            let label = tree.as_str().unwrap_or(&id.value).to_owned();
-            answers.push(Answer { id, label });
-        }
-        Some(answers)
+        nodes::ask("ask", self.fields, &self.named, self.faults).map(NodeKind::Ask)
     }
 
     /// `on_failure: {go_to: STATE}` where nothing else can be meant.
@@ -174,14 +127,4 @@ impl Reader<'_, '_> {
         let Some(tree) = self.fields.optional("on_failure") else { return };
         self.go_to = nodes::leads_to(tree, &self.named, self.faults);
     }
-}
-
-/// Whether an answer can be told from a failure.
-pub(super) fn is_answer(id: &Spanned<String>, faults: &mut Faults) -> bool {
-    if id.value == FAILED {
-        let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that nothing was answered");
-        faults.push(fault.at(id.span).help("call it `no`, or what the answer means"));
-        return false;
-    }
-    nodes::is_id(id, "an answer", faults)
 }

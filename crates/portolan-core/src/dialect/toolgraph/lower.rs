@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::lints;
-use super::nodes::{Condition, Each, Node, NodeType, Target};
+use super::nodes::{Condition, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{Joins, unpaired};
@@ -273,17 +273,16 @@ impl Drawing<'_> {
                 }
                 joined?
             }
-            NodeType::Each(each) => self.each(node, each)?,
+            NodeType::Each { each, target } => Kind::Each(Box::new(graph::Each {
+                items: each.items.clone(),
+                workflow: self.target(node, target)?,
+                args: each.args.clone(),
+                concurrency: each.concurrency,
+            })),
             NodeType::Call { target, args } => {
                 Kind::Subflow { workflow: self.target(node, target)?, args: args.clone(), context: Vec::new() }
             }
         })
-    }
-
-    fn each(&mut self, node: &Node, each: &Each) -> Option<Kind> {
-        let workflow = self.target(node, &each.target)?;
-        let (items, args) = (each.items.clone(), each.args.clone());
-        Some(Kind::Each(Box::new(graph::Each { items, workflow, args, concurrency: each.concurrency })))
     }
 
     /// What is called. That another workflow exists is for validation to say: it may stand in any file.

@@ -1,12 +1,11 @@
 //! An exact picture of the nodes: which fields each type has.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
 use super::lints;
 use super::syntax::About;
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::dialect::nodes::{self, About as AboutStates, Fork, MAX_COUNT, Words, is_id};
+use crate::dialect::nodes::{self, About as AboutStates, Each, Fork, Words, is_id};
 use crate::expr::Expr;
 use crate::graph::{Call, Judge, State, Strategy};
 use crate::source::fields::{Faults, Fields};
@@ -46,7 +45,7 @@ pub(super) enum NodeType {
     Switch(Vec<Condition>),
     Parallel(Fork),
     Join(Strategy),
-    Each(Box<Each>),
+    Each { each: Each, target: Target },
     Call { target: Target, args: Option<Expr> },
     State(Box<State>),
 }
@@ -55,13 +54,6 @@ pub(super) struct Condition {
     pub(super) rule: Spanned<Expr>,
     pub(super) next: Spanned<String>,
     pub(super) span: Span,
-}
-
-pub(super) struct Each {
-    pub(super) items: Expr,
-    pub(super) target: Target,
-    pub(super) args: Option<Expr>,
-    pub(super) concurrency: NonZeroU32,
 }
 
 /// What a node calls.
@@ -316,14 +308,9 @@ impl Reader<'_, '_> {
     fn each(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();
-        let items = self.fields.required("items", self.faults);
-        let what = format!("`items` of {}", self.named);
-        let items = items.map(|tree| nodes::wrapped(self.about.source, tree, &what, self.faults));
+        let each = nodes::each(self.about.source, self.about.dollar, &mut self.fields, &self.named, self.faults);
         let target = self.target();
-        let args = self.args();
-        let most = self.fields.count("concurrency", 1..=MAX_COUNT, self.faults);
-        let concurrency = most.and_then(|most| NonZeroU32::new(most.value)).unwrap_or(NonZeroU32::MIN);
-        Some(NodeType::Each(Box::new(Each { items: items??, target: target?, args: args?, concurrency })))
+        Some(NodeType::Each { each: each?, target: target? })
     }
 
     fn call(&mut self) -> Option<NodeType> {
