@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip, closest, list};
+use portolan_core::dialect::{self, Dialect, RunAs};
 use portolan_core::source::{self, Source, Span, Tree, TreeKind};
 use serde_json::{Map, Value, json};
 
 use super::splice::{Unfit, appended, spliced};
 use super::{Refused, checks};
 use crate::digest::Digest;
+
+/// The dialect whose files are changed here.
+const GRAPHS: &str = "toolgraph";
 
 /// What is to be done to a file.
 #[derive(Clone, Debug)]
@@ -83,9 +87,10 @@ impl Present {
         if tree.entries().is_none() {
             return Err(refused(&format!("is {}", tree.describe())));
         }
-        let led = tree.get("edges").is_some() || tree.get("nodes").is_some_and(|nodes| nodes.entries().is_some());
-        if led && tree.get("tools").is_none() {
-            return Err(refused("holds a workflow that an agent is led through"));
+        match dialect::of(&self.source).filter(|dialect| dialect.name != GRAPHS) {
+            None => {}
+            Some(Dialect { run_as: RunAs::Calls, .. }) => return Err(refused("holds a workflow of another format")),
+            Some(_) => return Err(refused("holds a workflow that an agent is led through")),
         }
         match tree.get("tools").map(|tools| &tools.kind) {
             None | Some(TreeKind::Array(_) | TreeKind::Null) => Ok(()),
