@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use crate::catalog::{self, Entry};
+use crate::error::ServiceError;
 use crate::library::plain;
-use crate::service::ServiceError;
 
 /// What came of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

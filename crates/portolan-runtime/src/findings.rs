@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Log};
 use crate::clock::Clock;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::supervisor::{replace, seen};
 
 /// The longest baseline, in bytes.

@@ -72,9 +72,9 @@ use portolan_core::present::Redaction;
 use portolan_core::source::Source;
 
 use crate::definition::{Definition, Findings};
+use crate::error::ServiceError;
 use crate::library::Library;
 use crate::servers::{PoolOptions, Servers};
-use crate::service::ServiceError;
 
 use reading::Reading;
 pub use reading::{drawable, holds_functions, review};

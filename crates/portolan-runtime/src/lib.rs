@@ -55,6 +55,7 @@ pub mod definition;
 pub mod digest;
 pub mod drive;
 pub mod drivers;
+pub mod error;
 pub mod findings;
 pub mod gates;
 pub mod graphs;

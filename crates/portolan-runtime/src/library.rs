@@ -19,7 +19,7 @@ use portolan_core::source::Source;
 
 use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
-use crate::service::{ErrorKind, ServiceError};
+use crate::error::{ErrorKind, ServiceError};
 
 use folder::places;
 pub use folder::{Found, read_definition, workflow_files};

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
-use crate::service::{ErrorKind, Finished, FunctionCall, How, Service, ServiceError};
+use crate::error::{ErrorKind, ServiceError};
+use crate::service::{Finished, FunctionCall, How, Service};
 
 /// The name under which the catalogue has it.
 pub const ID: &str = "ooda";

@@ -9,7 +9,7 @@ use portolan_core::source::Source;
 use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Line, Log};
-use crate::service::{ErrorKind, ServiceError};
+use crate::error::{ErrorKind, ServiceError};
 use crate::trust::{Command, Digest, Trust, TrustError};
 
 /// Where a project writes down what it adds.

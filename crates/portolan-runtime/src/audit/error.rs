@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// A call on the log that did not do what was asked. What it was to write is not in the log, unless the code is
 /// `log_unsynced`.

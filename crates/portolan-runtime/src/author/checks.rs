@@ -8,10 +8,10 @@ use portolan_core::source::{Source, Span};
 use super::change::{Planned, Present};
 use super::{Author, Refused};
 use crate::definition::Findings;
+use crate::error::{ErrorKind, ServiceError};
 use crate::graphs::{Graphs, OpenError};
 use crate::library::Library;
 use crate::servers::{PoolOptions, Servers};
-use crate::service::{ErrorKind, ServiceError};
 
 /// Warnings of texts that another tool of the file made something else of.
 const READ_OTHERWISE: [&str; 2] = ["literal-expression", "old-spelling"];

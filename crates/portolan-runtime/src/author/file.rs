@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
+use crate::error::ServiceError;
 use crate::graphs::folder_around;
 use crate::library::{plain, read_text};
-use crate::service::ServiceError;
 
 /// How often a change is tried again because somebody who takes no lock was faster.
 const TRIES: u32 = 5;

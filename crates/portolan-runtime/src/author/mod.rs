@@ -21,10 +21,11 @@ use portolan_core::source::Source;
 use serde_json::Value;
 
 use crate::definition::{Definition, Findings};
+use crate::error::ServiceError;
 use crate::graphs::{Graphs, Loaded, OpenError};
 use crate::library::Library;
 use crate::servers::{PoolOptions, Servers};
-use crate::service::{Service, ServiceError};
+use crate::service::Service;
 
 pub use change::{Change, Named, Present};
 pub use servers::Known;

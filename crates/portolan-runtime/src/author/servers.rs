@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::change::Present;
 use super::{Author, Refused};
+use crate::error::ServiceError;
 use crate::graphs::{self, Graphs, builtin, folder_around, own_servers};
 use crate::servers::{Servers, Setup};
-use crate::service::{Service, ServiceError};
+use crate::service::Service;
 
 /// The pool, and which servers it is of.
 pub(super) struct Pool {

@@ -21,9 +21,10 @@ use serde_json::json;
 
 use crate::audit::Kind;
 use crate::drivers::{AgentDriver, Assignment, Posed, Worked};
+use crate::error::{ErrorKind, ServiceError};
 use crate::notifiers::{Notice, Notifiers};
 use crate::project_folder;
-use crate::service::{Brief, Caller, Ending, ErrorKind, Service, ServiceError, Tick};
+use crate::service::{Brief, Caller, Ending, Service, Tick};
 use crate::supervisor::{Ask, Report, Supervisor, Task};
 use pulse::Pulse;
 

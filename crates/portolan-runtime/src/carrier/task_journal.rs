@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ServiceError;
 use crate::nested;
 use crate::project_folder;
-use crate::service::ServiceError;
 use crate::store::Record;
 
 /// One line.

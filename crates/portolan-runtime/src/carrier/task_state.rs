@@ -6,7 +6,7 @@ use portolan_core::value::{NodeId, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::store::Digest;
 
 /// The state under `metadata.portolan`.

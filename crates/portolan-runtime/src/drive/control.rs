@@ -7,7 +7,7 @@ use portolan_core::run::{FramePath, Run};
 use portolan_core::value::NodeId;
 use tokio::sync::watch;
 
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// Who may stop a run, pause it and step through it. All clones are the same one.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 
 use portolan_core::run::{Change, Event, Run};
 
-use crate::service::{Held, Service, ServiceError, store_error};
-use crate::store::{Record, RunId, Store};
+use crate::error::ServiceError;
+use crate::service::{Held, Service};
+use crate::store::{Record, RunId, Store, store_error};
 
 /// Where a run is kept.
 pub(crate) enum Keep<'d> {

@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::Clock;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::states::Workers;
 use crate::tools::Tools;
 

@@ -21,7 +21,7 @@ use portolan_core::gates::plugins::Plugins;
 use portolan_core::gates::supervisor::Usage;
 use serde_json::{Map, Value};
 
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 pub use claude::Claude;
 pub use codex::Codex;

@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use super::process::{Program, run};
 use super::{AgentDriver, Assignment, Posed, Worked, Working};
-use crate::service::{ErrorKind, ServiceError};
+use crate::error::{ErrorKind, ServiceError};
 use portolan_core::source::{Source, parse};
 
 /// The longest script, in bytes.

@@ -8,10 +8,10 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::gates::{Guidelines, guidelines};
 use portolan_core::source::Source;
 
+use crate::error::{ErrorKind, ServiceError};
 use crate::library::read_text;
 use crate::pins::{Agreed, Pins};
 use crate::project_folder;
-use crate::service::{ErrorKind, ServiceError};
 
 /// Where a project writes its rules down.
 pub const FILE: &str = ".portolan/guidelines.yaml";

@@ -13,9 +13,9 @@ use portolan_core::validate;
 
 use super::{Faulty, Loaded, OpenError, Seen, builtin, folder_around};
 use crate::definition::{Bundle, Definition, Findings, Parsed};
+use crate::error::ServiceError;
 use crate::library::{Family, Library, bare, read_definition, subflows};
 use crate::servers::Servers;
-use crate::service::ServiceError;
 
 /// Whether a file is written in a dialect of functions, faults or not.
 ///

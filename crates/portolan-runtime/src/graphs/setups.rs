@@ -8,9 +8,9 @@ use portolan_core::present::Redaction;
 use portolan_core::source::{Span, Spanned};
 
 use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
 use crate::library::read_definition;
 use crate::servers::Setup;
-use crate::service::{ErrorKind, ServiceError};
 
 /// Whether these are the same servers, wherever in their files they stand.
 pub(crate) fn same(one: &[(Server, PathBuf)], other: &[(Server, PathBuf)]) -> bool {

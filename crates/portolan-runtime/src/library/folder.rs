@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use portolan_core::source::{MAX_SOURCE_BYTES, Source};
 
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// A file that holds a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]

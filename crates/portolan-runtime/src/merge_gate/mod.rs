@@ -16,9 +16,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Log};
+use crate::error::ServiceError;
 use crate::library::read_text;
 use crate::repository::Repository;
-use crate::service::ServiceError;
 use forge::Request;
 use git::Commits;
 

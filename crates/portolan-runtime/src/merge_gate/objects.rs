@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::gates::merge::{Text, reads};
 
 use super::git::Commits;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// The longest file that is looked into.
 const MAX_FILE: u64 = 1 << 20;

@@ -25,7 +25,8 @@ mod wire;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::service::{Service, ServiceError};
+use crate::error::ServiceError;
+use crate::service::Service;
 use crate::trust::{data_dir, data_dir_from, data_dir_of_account};
 use descent::Sign;
 use hosts::Hosts;

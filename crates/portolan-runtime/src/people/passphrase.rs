@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{People, processes};
 use crate::audit::{self, Durability, Entry, Kind, Line, Log};
 use crate::digest::Digest;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::supervisor::replace;
 
 /// Where hashes lie in a data folder.

@@ -12,7 +12,8 @@ use super::passphrase::Standing;
 use super::processes::{Process, Seen};
 use crate::audit;
 use crate::clock::Clock;
-use crate::service::{Options, Service, ServiceError};
+use crate::error::ServiceError;
+use crate::service::{Options, Service};
 
 /// Processes as command lines, the nearest first; `@` before one begins at another time, and its file is its first word.
 fn chain(lines: &[&str]) -> Vec<Seen> {

@@ -17,9 +17,9 @@ use portolan_core::graph::Kind;
 use portolan_core::source::Source;
 
 use crate::definition::Findings;
+use crate::error::ServiceError;
 use crate::graphs::{Graphs, Loaded, OpenError};
 use crate::library::{Library, read_definition};
-use crate::service::ServiceError;
 
 pub use coverage::{Coverage, EdgeTaken};
 pub use record::{Recording, Rewritten};

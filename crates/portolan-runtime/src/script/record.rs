@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::run::{Came, Tester};
 use crate::definition::Definition;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::tools::{Recorder, Written};
 
 /// What is written down of a run.

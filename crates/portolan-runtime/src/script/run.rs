@@ -15,7 +15,8 @@ use super::coverage::{Coverage, Ways};
 use crate::clock::Clock;
 use crate::definition::Definition;
 use crate::drive::{Began, Outcome, Watch};
-use crate::service::{FunctionCall, How, Options, Service, ServiceError, StoreAt};
+use crate::error::ServiceError;
+use crate::service::{FunctionCall, How, Options, Service, StoreAt};
 use crate::tools::{Tools, Written};
 
 /// The time in every test: 2001-09-09T01:46:40Z.

@@ -8,10 +8,11 @@ use portolan_core::run::{Place, Run};
 use portolan_core::value::{NodeId, Outcome};
 use serde_json::{Map, Value};
 
+use super::Service;
 use super::hold::{Carrier, Held};
-use super::{Service, ServiceError};
 use crate::carrier::task_file::{Fault, TaskFileError};
 use crate::carrier::{Found, Parent, read_state};
+use crate::error::ServiceError;
 
 /// The branches of the fork at which a task waits.
 #[derive(Default)]

@@ -6,9 +6,10 @@ use portolan_core::graph::{Server, Transport, Workflow};
 use portolan_core::present::Redaction;
 use portolan_core::run::{Opening, Run};
 
-use super::{Service, ServiceError, store_error};
+use super::Service;
 use crate::definition::Definition;
-use crate::store::{NewRun, Record, RunId, StoreError};
+use crate::error::ServiceError;
+use crate::store::{NewRun, Record, RunId, StoreError, store_error};
 
 impl Service {
     /// Keeps a run of which `record` is all that has happened.

@@ -10,14 +10,15 @@ use serde_json::Value;
 
 use super::hold::{Carrier, Held, Refused};
 use super::interrupted::{self, Interrupted, Resumed};
-use super::{Live, Service, ServiceError, store_error};
+use super::{Live, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Setup, TraceContext, Watch};
+use crate::error::ServiceError;
 use crate::graphs::{self, Loaded};
 use crate::servers::{PoolOptions, Servers};
 use crate::states::Workers;
-use crate::store::{Record, RunId};
+use crate::store::{Record, RunId, store_error};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
 

@@ -4,9 +4,10 @@
 use portolan_core::graph::Workflow;
 use portolan_core::run::{EventKind, Run};
 
+use super::Service;
 use super::flow::has_phases;
 use super::hold::Held;
-use super::{Service, ServiceError};
+use crate::error::ServiceError;
 
 impl Service {
     /// Refuses to begin a run that a budget stops. The session that reported last may be over, so that its own budget

@@ -6,11 +6,12 @@ use portolan_core::engine::fits;
 use portolan_core::run::{Change, Event, Run};
 use serde_json::{Value, json};
 
-use super::{Service, ServiceError};
+use super::Service;
 use crate::carrier::task_file::{Durability, Fault, Locked, Task, TaskFile, TaskFileError};
 use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
 use crate::definition::Definition;
-use crate::store::{Digest, Record, RunId, StoreError};
+use crate::error::ServiceError;
+use crate::store::{Digest, Record, RunId, StoreError, store_error};
 use crate::tasks;
 use crate::trust::TrustError;
 
@@ -318,22 +319,4 @@ pub(super) fn task_error(error: TaskFileError) -> ServiceError {
 
 pub(super) fn trust_error(error: TrustError) -> ServiceError {
     ServiceError::failed(error.code(), error.message, error.help)
-}
-
-/// A store's error in the service's form.
-pub(crate) fn store_error(error: StoreError) -> ServiceError {
-    let text = error.to_string();
-    let (message, help) = text.split_once(": ").unwrap_or((&text, "look at the file and try again"));
-    let code = match &error {
-        StoreError::NotFound { .. } => {
-            return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the runs there are");
-        }
-        StoreError::Taken => "handle_taken",
-        StoreError::Conflict { .. } => "stale",
-        StoreError::Full => "disk_full",
-        StoreError::ReadOnly => "read_only",
-        StoreError::Unavailable(_) => "store_unavailable",
-        StoreError::Corrupt(_) => "store_corrupt",
-    };
-    ServiceError::failed(code, message, help)
 }

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use super::children::Room;
 use super::hold::{Carrier, Held, Refused, Written, task_error};
 use super::view::View;
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service};
 use crate::carrier::task_file::{Task, TaskFile};
 use crate::carrier::{Address, Parent, is_child};
 use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
 use crate::store::{Record, RunId};
 use crate::tasks;
 
@@ -194,7 +195,7 @@ impl Service {
             (None, Human::Verified) => "the steps before it".to_owned(),
         };
         Err(ServiceError::of(
-            super::ErrorKind::NeedsPerson,
+            ErrorKind::NeedsPerson,
             "needs_person",
             format!("a run that begins at `{}` would pass over {over}, which only a person may decide", clip(step)),
             "begin without `stepId`; or the person begins the run there with `portolan runs start`",

@@ -4,8 +4,8 @@ use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, EffectKind};
 use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run, Spend};
 
-use super::{ErrorKind, ServiceError};
 use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
 
 /// What becomes of a call that a crash interrupted: whether the server performed it is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ServiceError, StoreAt};
+use super::StoreAt;
 use crate::carrier::task_file::open_lock;
+use crate::error::ServiceError;
 use crate::store::RunId;
 
 /// The runs that are driven.

@@ -4,8 +4,9 @@ use std::sync::PoisonError;
 
 use portolan_core::value::WorkflowId;
 
-use super::{Service, ServiceError};
+use super::Service;
 use crate::drive::{Control, Phase};
+use crate::error::ServiceError;
 use crate::store::RunId;
 
 /// A run that is being driven and that somebody may control.

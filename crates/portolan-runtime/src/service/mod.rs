@@ -8,7 +8,6 @@
 
 mod children;
 mod create;
-mod error;
 mod flow;
 mod functions;
 mod halt;
@@ -43,14 +42,14 @@ use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
-pub use error::{ErrorKind, ServiceError};
+pub use crate::error::{ErrorKind, ServiceError};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
     Start, Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
 pub use functions::{Finished, FunctionCall, How};
-pub(crate) use hold::{Held, store_error};
+pub(crate) use hold::Held;
 pub use init::Init;
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;

@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::hold::{Held, Refused};
 use super::report::{Report, bounded};
 use super::view::View;
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service};
 use crate::carrier::Address;
+use crate::error::ServiceError;
 
 /// What a caller says of a position.
 #[derive(Clone, Debug)]

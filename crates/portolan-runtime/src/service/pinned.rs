@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ServiceError;
 use crate::carrier::token::Fingerprint;
 use crate::definition::Definition;
+use crate::error::ServiceError;
 use crate::project_folder;
 use crate::store::Digest;
 

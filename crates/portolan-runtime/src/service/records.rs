@@ -6,15 +6,15 @@ use portolan_core::present::{Redaction, State};
 use portolan_core::run::{Change, FramePath, Place};
 use serde::Serialize;
 
-use super::hold::store_error;
 use super::interrupted::ambiguous;
 use super::view::View;
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::carrier::task_file::TaskFile;
 use crate::clock::rfc3339;
+use crate::error::ServiceError;
 use crate::graphs;
-use crate::store::{ListFilter, Record};
+use crate::store::{ListFilter, Record, store_error};
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -14,7 +14,8 @@ use serde_json::Value;
 use super::hold::{Held, Refused, Released};
 use super::moves::{MAX_CONFLICTS, too_busy};
 use super::view::{Claim, runs_commands};
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service};
+use crate::error::ServiceError;
 use crate::repository::Repository;
 use crate::runner::{self, Ground};
 

@@ -9,9 +9,10 @@ use portolan_core::run::Run;
 
 use serde_json::Value;
 
-use super::{ErrorKind, Service, ServiceError};
+use super::Service;
 use crate::carrier::Address;
 use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
 use crate::graphs;
 use crate::servers::Setup;
 use crate::store::RunId;

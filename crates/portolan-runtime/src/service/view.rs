@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::children::lifted_by;
 use super::hold::{Carrier, Held};
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
+use crate::error::ServiceError;
 use crate::tasks;
 
 /// Where a run is, for whoever asked.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::ServiceError;
+
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
@@ -58,4 +60,22 @@ impl StoreError {
     pub(super) fn no_definition(digest: &super::Digest) -> StoreError {
         StoreError::NotFound { what: format!("definition `{digest}`") }
     }
+}
+
+/// A store's error in the form that callers are given.
+pub(crate) fn store_error(error: StoreError) -> ServiceError {
+    let text = error.to_string();
+    let (message, help) = text.split_once(": ").unwrap_or((&text, "look at the file and try again"));
+    let code = match &error {
+        StoreError::NotFound { .. } => {
+            return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the runs there are");
+        }
+        StoreError::Taken => "handle_taken",
+        StoreError::Conflict { .. } => "stale",
+        StoreError::Full => "disk_full",
+        StoreError::ReadOnly => "read_only",
+        StoreError::Unavailable(_) => "store_unavailable",
+        StoreError::Corrupt(_) => "store_corrupt",
+    };
+    ServiceError::failed(code, message, help)
 }

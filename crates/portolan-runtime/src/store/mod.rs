@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::digest::Digest;
 pub use error::StoreError;
+pub(crate) use error::store_error;
 pub use id::RunId;
 pub use memory::MemoryStore;
 pub use seal::Keyring;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::Supervisor;
 use crate::audit::{Entry, Kind};
 use crate::digest::Digest;
-use crate::service::{Caller, ServiceError};
+use crate::error::ServiceError;
+use crate::service::Caller;
 
 /// The longest question and the longest answer, in bytes: what is on record is not cut.
 const MAX_BODY_BYTES: usize = 4_000;

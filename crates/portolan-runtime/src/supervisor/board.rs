@@ -11,7 +11,7 @@ use portolan_core::gates::supervisor::Board;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{self, AuditError, Filter, Line};
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// The version of the layout: a file of another one is made anew.
 const VERSION: u32 = 1;

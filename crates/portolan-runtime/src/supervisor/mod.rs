@@ -18,9 +18,10 @@ use portolan_core::value::Timestamp;
 
 use crate::audit::{self, Durability, Entry, Log};
 use crate::carrier::task_file::{NoTurn, WAIT, turn};
+use crate::error::ServiceError;
 use crate::plugins;
 use crate::project_folder;
-use crate::service::{Service, ServiceError};
+use crate::service::Service;
 use board::Kept;
 
 pub use ask::{Ask, Replied};

@@ -5,9 +5,9 @@ use portolan_core::gates::supervisor::Question;
 
 use super::{Ask, Supervisor};
 use crate::audit::Kind;
+use crate::error::ServiceError;
 use crate::notifiers::{Notice, Notifiers};
 use crate::plugins;
-use crate::service::ServiceError;
 
 /// Somebody who could not be told, and why.
 pub type Untold = (String, String);

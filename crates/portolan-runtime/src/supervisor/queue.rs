@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::Supervisor;
 use crate::audit::{Entry, Kind};
+use crate::error::ServiceError;
 use crate::plugins;
-use crate::service::{Active, Caller, DEFAULT_WORKFLOW, ServiceError, Stage, Start};
+use crate::service::{Active, Caller, DEFAULT_WORKFLOW, Stage, Start};
 use crate::store::RunId;
 
 /// The most tasks that may be open at once.

@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::Supervisor;
 use crate::audit::{Entry, Kind};
+use crate::error::ServiceError;
 use crate::gates::rules::rules;
 use crate::plugins;
-use crate::service::{Caller, ServiceError};
+use crate::service::Caller;
 
 /// What a session has used up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

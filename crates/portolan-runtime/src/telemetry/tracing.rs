@@ -13,7 +13,7 @@ use super::span::{
     JSONRPC_ID, MCP_METHOD, MCP_PROTOCOL, MCP_SESSION, OPERATION, Span, SpanKind, TOOL, TOOLS_CALL, TRANSPORT, WORKFLOW,
 };
 use crate::drive::{Began, CallSpan, Ended, Outcome, SpanId, TraceContext, Watch};
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 use crate::store::RunId;
 
 /// The code of what did not come to an end.

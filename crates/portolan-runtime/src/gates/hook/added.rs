@@ -8,8 +8,9 @@ use portolan_core::gates::guards::{Head, Scene};
 use portolan_core::gates::plugins::{Around, Guard};
 use portolan_core::gates::{Decision, Intent, Judgement};
 
+use crate::error::ServiceError;
 use crate::plugins;
-use crate::service::{Gate, ServiceError};
+use crate::service::Gate;
 
 /// The branch that is checked out where the call would happen.
 pub(super) fn branch(scene: &Scene) -> Option<String> {

@@ -5,7 +5,7 @@ use portolan_core::gates::guards;
 use portolan_core::gates::{Bypass, Decision, Judgement};
 
 use crate::audit::AuditError;
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// What is decided, with all that there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
 use crate::audit::{self, Entry, Kind};
+use crate::error::ServiceError;
 use crate::gates::scene::{self, paths};
-use crate::service::{Gate, ServiceError};
+use crate::service::Gate;
 
 /// What an entry says of a branch of the remote that a push from here has moved.
 pub(super) const PUSHED: &str = "pushed";

@@ -55,7 +55,8 @@ use super::{own_server, rules, scene};
 use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
-use crate::service::{Gate, Options, Service, ServiceError, is_use, is_used};
+use crate::error::ServiceError;
+use crate::service::{Gate, Options, Service, is_use, is_used};
 use crate::store::RunId;
 
 pub use answer::Answerable;

@@ -6,8 +6,9 @@ use portolan_core::gates::guidelines::Level;
 use super::session::Session;
 use super::tripwire::{self, Snapshot};
 use super::{Answerable, Gatekeeper};
+use crate::error::ServiceError;
 use crate::gates::scene;
-use crate::service::{Gate, ServiceError};
+use crate::service::Gate;
 
 /// The longest text that a session begins with: it is read at every beginning, and kept for all of it.
 const MAX_BYTES: usize = 1024;

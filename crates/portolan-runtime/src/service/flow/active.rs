@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Flow, ServiceError};
+use super::Flow;
 use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
+use crate::error::ServiceError;
 use crate::project_folder;
 use crate::service::hold::{Carrier, Held};
 use crate::store::RunId;

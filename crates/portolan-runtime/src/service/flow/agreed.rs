@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use super::{Flow, ServiceError};
+use super::Flow;
 use crate::catalog;
 use crate::definition::Definition;
+use crate::error::ServiceError;
 use crate::pins::Pins;
 use crate::trust::phases_digest;
 

@@ -19,10 +19,11 @@ use super::active::{Active, Stage};
 use super::taken::Noted;
 use super::{DEFAULT_WORKFLOW, Flow, FlowState, Start, is_task, log};
 use crate::definition::Definition;
-use crate::service::hold::{Carrier, Held, store_error};
+use crate::error::ServiceError;
+use crate::service::Caller;
+use crate::service::hold::{Carrier, Held};
 use crate::service::init::opened;
-use crate::service::{Caller, ServiceError};
-use crate::store::{Record, RunId, StoreError};
+use crate::store::{Record, RunId, StoreError, store_error};
 
 /// A run with its journal, before it is kept.
 struct Draft {

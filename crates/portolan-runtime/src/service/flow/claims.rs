@@ -8,7 +8,8 @@ use portolan_core::gates::references::is_key;
 use portolan_core::graph::Workflow;
 use serde_json::{Map, Value};
 
-use super::{ServiceError, state};
+use super::state;
+use crate::error::ServiceError;
 
 /// The largest number that every host can say without rounding.
 const MAX_NUMBER: f64 = 9_007_199_254_740_991.0;

@@ -8,11 +8,12 @@ use portolan_core::gates::guidelines::write;
 use portolan_core::run::EventKind;
 use serde_json::{Value, json};
 
+use super::super::Service;
 use super::super::hold::Held;
-use super::super::{Service, ServiceError};
 use super::events::About;
 use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Types};
 use crate::digest::Digest;
+use crate::error::ServiceError;
 use crate::gates::rules::{FILE, rules};
 use crate::store::RunId;
 

@@ -11,10 +11,11 @@ use portolan_core::gates::{Bypass, Intent, Judgement, Tool};
 use portolan_core::run::{self, Human, Place, Run, WaitingFor};
 use portolan_core::shell;
 
+use super::super::Service;
 use super::super::hold::Held;
-use super::super::{Service, ServiceError};
 use super::{Active, Flow, phase};
 use crate::carrier::Address;
+use crate::error::ServiceError;
 use crate::gates::own_server;
 use crate::store::RunId;
 

@@ -11,12 +11,13 @@ use portolan_core::graph::{Step, Workflow};
 use portolan_core::run::{Event, EventKind, Run};
 use serde_json::{Value, json};
 
-use super::super::hold::{Carrier, Held, Refused, store_error};
-use super::super::{Service, ServiceError};
+use super::super::Service;
+use super::super::hold::{Carrier, Held, Refused};
 use super::config;
 use super::events::{self, About};
 use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
-use crate::store::{Record, RunId};
+use crate::error::ServiceError;
+use crate::store::{Record, RunId, store_error};
 use portolan_core::value::Timestamp;
 
 /// The field of a line that says how many lines of the same record follow it.

@@ -4,10 +4,11 @@ use portolan_core::gates::facts::{Answer, Unknown};
 use portolan_core::run::Run;
 use serde_json::{Map, Value};
 
+use super::super::Service;
 use super::super::hold::{Carrier, Held};
-use super::super::{Service, ServiceError};
 use super::{is_task, log};
 use crate::carrier::Address;
+use crate::error::ServiceError;
 use crate::runner::Other;
 use crate::store::{ListFilter, Summary};
 
@@ -34,7 +35,7 @@ impl Service {
 
     async fn claimed_by_others(&self, own: &str) -> Result<Vec<Other>, ServiceError> {
         let runs = self.store().list(ListFilter { open_only: true, limit: MOST }).await;
-        let runs = runs.map_err(super::super::hold::store_error)?;
+        let runs = runs.map_err(crate::store::store_error)?;
         let mut others = Vec::new();
         for Summary { id, description, .. } in runs.into_iter().filter(|run| run.id.as_str() != own) {
             let Some(task) = description.filter(|text| is_task(text).is_ok()) else { continue };

@@ -3,8 +3,9 @@
 use portolan_core::gates::supervisor::Spent;
 use portolan_core::run::{Place, Run};
 
-use super::super::{Caller, ErrorKind, ServiceError};
+use super::super::Caller;
 use super::{Active, Flow, Status, Tick, active, phase, refused};
+use crate::error::{ErrorKind, ServiceError};
 
 /// What somebody has to know who works on the present phase of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use portolan_core::value::{CheckId, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::super::ServiceError;
 use super::super::hold::{Carrier, Held};
 use super::events::{iterations, told, who};
 use super::{Flow, phase};
 use crate::audit::{self, Filter, Kind, Line, Types};
 use crate::carrier::Address;
 use crate::clock::rfc3339;
+use crate::error::ServiceError;
 use crate::gates::rules::rules;
 use crate::store::Record;
 

@@ -9,8 +9,9 @@ use portolan_core::run::{EventKind, Place};
 use super::active::{self, Active, Stage};
 use super::{Flow, MAX_CONFLICTS, too_busy};
 use crate::carrier::Address;
+use crate::error::ServiceError;
+use crate::service::Caller;
 use crate::service::hold::{Held, Refused};
-use crate::service::{Caller, ServiceError};
 use crate::store::RunId;
 
 /// What a project's note leads to.

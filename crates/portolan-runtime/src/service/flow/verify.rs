@@ -3,10 +3,10 @@
 
 use portolan_core::run::Run;
 
-use super::super::hold::store_error;
+use super::Flow;
 use super::log::{fold, logged_up_to};
-use super::{Flow, ServiceError};
-use crate::store::{RunId, StoreError};
+use crate::error::ServiceError;
+use crate::store::{RunId, StoreError, store_error};
 
 /// How many records are read at once.
 const PAGE: usize = 500;

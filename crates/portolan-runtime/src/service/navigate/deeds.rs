@@ -7,9 +7,10 @@ use portolan_core::value::Outcome;
 
 use super::super::hold::Held;
 use super::super::report::{Report, bounded};
-use super::super::{Caller, ErrorKind, Service, ServiceError};
+use super::super::{Caller, Service};
 use super::Deed;
 use super::state::Grip;
+use crate::error::{ErrorKind, ServiceError};
 
 /// An event that is to be decided.
 pub(super) struct Doing {

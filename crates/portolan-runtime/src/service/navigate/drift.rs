@@ -7,12 +7,13 @@ use portolan_core::engine::migrate;
 use portolan_core::run::{Actor, Channel, Human};
 
 use super::super::hold::{Carrier, Held};
-use super::super::{Caller, ErrorKind, Service, ServiceError};
+use super::super::{Caller, Service};
 use super::state::{Grip, token_error};
 use super::{Astray, Course, Drift};
 use crate::carrier::compact::{self, Unreadable};
 use crate::carrier::token::Claims;
 use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
 
 impl Service {
     /// The run that a token carries.

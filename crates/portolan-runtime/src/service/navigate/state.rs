@@ -10,11 +10,12 @@ use portolan_core::diagnostic::clip;
 use portolan_core::present::{Navigator, navigation};
 
 use super::super::hold::{Carrier, Held};
-use super::super::{Caller, Service, ServiceError};
+use super::super::{Caller, Service};
 use super::{Astray, Bearing, Course, States};
 use crate::carrier::Address;
 use crate::carrier::compact;
 use crate::carrier::token::{Claims, Fingerprint, TokenFault};
+use crate::error::ServiceError;
 use crate::library::bare;
 use crate::store::RunId;
 
