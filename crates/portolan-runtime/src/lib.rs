@@ -69,6 +69,7 @@ pub mod ooda;
 pub mod people;
 pub mod pins;
 pub mod plugins;
+mod process;
 pub mod project_folder;
 pub mod repository;
 pub mod runner;

@@ -84,9 +84,7 @@ mod unix {
     use tokio::time::timeout;
 
     use super::{Printed, Program, Worked};
-    use crate::runner::environment::Environment;
-    use crate::runner::group::Group;
-    use crate::runner::output::clean;
+    use crate::process::{Environment, Group, clean};
 
     /// How much of its output is kept, in bytes: the result of an agent stands at its end.
     const OUT_BYTES: usize = 4 << 20;

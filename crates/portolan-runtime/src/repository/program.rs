@@ -85,7 +85,7 @@ mod unix {
 
     use super::{Question, Raw, Unknown, unknown};
     use crate::pins;
-    use crate::runner::group::Group;
+    use crate::process::Group;
 
     /// How much of what a program complains of is kept.
     const COMPLAINT_BYTES: usize = 4 * 1024;

@@ -18,10 +18,8 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::environment::Environment;
-use super::group::Group;
-use super::output::Tail;
 use super::{Astray, inside, unknown};
+use crate::process::{Environment, Group, Tail};
 
 /// How much is read from a pipe after the end of the command. A pipe holds no more than this, whatever it was set to,
 /// and a process that escaped the group may go on filling it.

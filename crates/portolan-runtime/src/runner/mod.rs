@@ -3,12 +3,8 @@
 
 #[cfg(unix)]
 mod command;
-pub(crate) mod environment;
 mod file;
 mod gate;
-#[cfg(unix)]
-pub(crate) mod group;
-pub(crate) mod output;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -19,6 +15,8 @@ pub use gate::{Ground, Other, REMOVALS};
 use portolan_core::engine::CheckRequest;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
+
+use crate::process::Environment;
 
 /// Performs `work` in the project of `ground`.
 ///
@@ -37,17 +35,12 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
 
 #[cfg(unix)]
 async fn run(argv: &[String], seconds: u64, project: &Path) -> Verdict {
-    command(argv, seconds, project, &environment::Environment::inherited()).await
+    command(argv, seconds, project, &Environment::inherited()).await
 }
 
 /// Runs a command in an environment, as [`perform`] does.
 #[cfg(unix)]
-pub(crate) async fn command(
-    argv: &[String],
-    seconds: u64,
-    project: &Path,
-    environment: &environment::Environment,
-) -> Verdict {
+pub(crate) async fn command(argv: &[String], seconds: u64, project: &Path, environment: &Environment) -> Verdict {
     let limits = command::Limits { seconds, ..command::Limits::default() };
     command::run(argv, limits, project, environment).await
 }
@@ -59,12 +52,7 @@ async fn run(_argv: &[String], _seconds: u64, _project: &Path) -> Verdict {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn command(
-    argv: &[String],
-    seconds: u64,
-    project: &Path,
-    _environment: &environment::Environment,
-) -> Verdict {
+pub(crate) async fn command(argv: &[String], seconds: u64, project: &Path, _environment: &Environment) -> Verdict {
     run(argv, seconds, project).await
 }
 

@@ -19,9 +19,8 @@ use tempfile::TempDir;
 use crate::repository::Repository;
 
 use super::command::Limits;
-use super::environment::Environment;
-use super::output::{TAIL_BYTES, Tail, clean};
 use super::*;
+use crate::process::{Environment, TAIL_BYTES, Tail, clean};
 
 /// Long enough for any machine, and never reached unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(30);

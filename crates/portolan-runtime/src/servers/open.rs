@@ -26,7 +26,7 @@ use super::message::UNREADABLE;
 use super::stderr::Stderr;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
 use crate::builtin;
-use crate::runner::environment::Environment;
+use crate::process::Environment;
 use crate::trust::stays_below;
 
 /// How long the end of a process is waited for, to tell why it did not introduce itself.

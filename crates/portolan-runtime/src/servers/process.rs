@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::Grace;
 use super::stderr::Stderr;
-use crate::runner::group::Group;
+use crate::process::Group;
 
 /// How long the end of its standard error is waited for once a process is gone: a daemon that it started may hold it.
 const LAST_WORDS: Duration = Duration::from_millis(500);

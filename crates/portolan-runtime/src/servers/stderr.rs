@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::runner::environment::Environment;
-use crate::runner::output::clean;
+use crate::process::{Environment, clean};
 
 /// Is told each line that a server writes to its standard error: the server's name, and the line.
 pub type OnStderr = Arc<dyn Fn(&str, &str) + Send + Sync>;

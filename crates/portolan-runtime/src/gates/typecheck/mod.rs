@@ -25,8 +25,9 @@ use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::digest::Digest;
+use crate::process::Environment;
 use crate::repository::program::unknown;
-use crate::runner::{self, environment::Environment};
+use crate::runner;
 use crate::trust::{Trust, data_dir_from};
 
 pub use checker::{Checker, Origin, checker};

@@ -1,7 +1,7 @@
 //! The end of what a command printed: bounded while it runs, and plain text once it is over.
 
 /// How much of the output is handed on, in bytes.
-pub(super) const TAIL_BYTES: usize = 8 * 1024;
+pub(crate) const TAIL_BYTES: usize = 8 * 1024;
 
 /// How much is remembered. More than is handed on: colours are taken out of it, and a secret that begins before the
 /// tail must still be recognised.
@@ -14,13 +14,13 @@ const LEFT_OUT: &str = "[earlier output left out]\n";
 
 /// The last bytes of a stream.
 #[derive(Default)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     bytes: Vec<u8>,
     cut: bool,
 }
 
 impl Tail {
-    pub(super) fn push(&mut self, chunk: &[u8]) {
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
         // Cut seldom and by half, so that each byte is moved at most once.
         if self.bytes.len() > 2 * KEPT_BYTES {
@@ -30,12 +30,12 @@ impl Tail {
     }
 
     #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.bytes.capacity()
     }
 
     /// The tail as text, after `redact` has seen it.
-    pub(super) fn text(&self, redact: impl FnOnce(String) -> String) -> String {
+    pub(crate) fn text(&self, redact: impl FnOnce(String) -> String) -> String {
         let text = redact(clean(&String::from_utf8_lossy(&self.bytes)));
         let text = text.trim_end();
         if !self.cut && text.len() <= TAIL_BYTES {

@@ -36,6 +36,7 @@ impl Environment {
         Environment::of(std::env::vars_os())
     }
 
+    /// The environment of these variables.
     pub(crate) fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
         let (secret, open): (Vec<_>, Vec<_>) = variables.into_iter().partition(|(name, _)| is_secret(name));
         // Compared with cleaned output, so cleaned alike.
