@@ -59,6 +59,7 @@ pub mod error;
 pub mod findings;
 pub mod gates;
 pub mod graphs;
+mod http;
 mod keys;
 pub mod library;
 pub mod merge_gate;

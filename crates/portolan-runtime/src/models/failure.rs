@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::key::{Key, scrubbed};
 use crate::clock::Clock;
-use crate::servers::http::explained;
+use crate::http::explained;
 
 /// The most characters of a provider's own words that are passed on.
 const MAX_WORDS: usize = 400;

@@ -1,7 +1,6 @@
 //! The HTTP of providers: one request, and its reply read piece by piece up to a bound. No redirect is followed: the
 //! request has a key that is meant for one server.
 
-use std::sync::Once;
 use std::time::Duration;
 
 use portolan_core::chat::Unanswered;
@@ -9,6 +8,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, Url, redirect};
 
 use super::failure::Speaker;
+use crate::http;
 
 /// How long an answer may take, and how large it may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,17 +40,11 @@ impl Default for Limits {
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 pub(super) fn client(limits: &Limits, base: &Url) -> Result<Client, String> {
-    static PROVIDER: Once = Once::new();
-    // Whoever installed another one before us has their reasons.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    let client = Client::builder()
-        .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(limits.connect)
-        .redirect(redirect::Policy::none());
+    let client = http::client().connect_timeout(limits.connect).redirect(redirect::Policy::none());
     // A proxy cannot know what this machine calls itself.
     let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let client = if is_local { client.no_proxy() } else { client };
-    client.build().map_err(|error| crate::servers::http::explained(&error))
+    client.build().map_err(|error| http::explained(&error))
 }
 
 /// A reply whose status is that of success.

@@ -12,7 +12,7 @@ use super::http::{self, Limits, Reply};
 use super::key::{Place, base_variable, place};
 use super::providers::{Protocol, Provider};
 use super::{Answering, Model, OpenError, Question, Setup, Sink, anthropic, openai};
-use crate::servers::events::{Data, Events};
+use crate::http::{Data, Events};
 
 /// The largest event of a stream, in bytes.
 const MAX_EVENT_BYTES: usize = 1 << 20;
@@ -161,7 +161,7 @@ impl Remote {
             Protocol::OpenAi => Box::new(openai::Stream::of(self.provider.name)),
             Protocol::Anthropic => Box::new(anthropic::Stream::of(self.provider.name)),
         };
-        let mut events = Events::new(MAX_EVENT_BYTES.min(self.limits.max_bytes));
+        let mut events: Events = Events::new(MAX_EVENT_BYTES.min(self.limits.max_bytes));
         // What came in all, and since the last event: a provider may send what says nothing, or never come to an end.
         let (mut read, mut silent) = (0_usize, 0_usize);
         'reply: while let Some(piece) = reply.piece(&self.speaker).await? {

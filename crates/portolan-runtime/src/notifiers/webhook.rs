@@ -1,6 +1,5 @@
 //! A notice sent to an address as JSON. Each hop is looked at before anything is sent, and none leads to another host.
 
-use std::sync::Once;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -8,6 +7,7 @@ use reqwest::{Client, Url, redirect};
 
 use super::ssrf::look;
 use super::{Notice, Notifier, Telling};
+use crate::http;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 3;
@@ -70,11 +70,7 @@ impl Webhook {
 }
 
 fn client(host: &str, addresses: &[std::net::SocketAddr]) -> Result<Client, String> {
-    static PROVIDER: Once = Once::new();
-    // Whoever installed another one before us has their reasons.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    Client::builder()
-        .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
+    http::client()
         .redirect(redirect::Policy::none())
         // A proxy would resolve the name once more.
         .no_proxy()
@@ -84,11 +80,8 @@ fn client(host: &str, addresses: &[std::net::SocketAddr]) -> Result<Client, Stri
         .map_err(|error| explained(&error))
 }
 
-/// What a request failed of, without the address, which may be a secret.
+/// What a request failed of.
 fn explained(error: &reqwest::Error) -> String {
-    let mut cause = std::error::Error::source(error);
-    while let Some(deeper) = cause.and_then(std::error::Error::source) {
-        cause = Some(deeper);
-    }
-    cause.map_or_else(|| "it cannot be reached".to_owned(), |cause| format!("it cannot be reached: {cause}"))
+    http::cause(error)
+        .map_or_else(|| "it cannot be reached".to_owned(), |cause| format!("it cannot be reached: {cause}"))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::sync::Once;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
@@ -16,6 +15,7 @@ use super::bounded::Bounded;
 use super::connection::Parts;
 use super::open::{Fault, Opening, Refusal, Texts};
 use super::sse::EventStream;
+use crate::http::{self, explained};
 
 const MAX_REDIRECTS: usize = 5;
 const HELP: &str = "check the `url` and the `headers` of its entry, and that the server is running";
@@ -59,11 +59,7 @@ impl Opening<'_> {
     }
 
     fn client(&self) -> Result<Client, Fault> {
-        static PROVIDER: Once = Once::new();
-        // Whoever installed another one before us has their reasons.
-        PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-        Client::builder()
-            .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
+        http::client()
             .connect_timeout(self.options.handshake_timeout)
             .redirect(redirect::Policy::custom(redirected))
             .build()
@@ -125,13 +121,4 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
         Some(other) => other.to_string(),
         None => error.to_string(),
     }
-}
-
-/// What a request failed of, down to its cause, without the address.
-pub(crate) fn explained(error: &reqwest::Error) -> String {
-    let mut cause: Option<&dyn Error> = error.source();
-    while let Some(deeper) = cause.and_then(Error::source) {
-        cause = Some(deeper);
-    }
-    cause.map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -16,6 +16,7 @@ use tokio::sync::{Mutex, oneshot};
 
 use super::intake::Intake;
 use super::message::{IdScan, Message};
+use crate::http::Passing;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;

@@ -12,6 +12,8 @@ use rmcp::service::RxJsonRpcMessage;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::http::Passing;
+
 pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 
 /// The code of the error that stands for a reply which was too large to be read. No server sends it: it is no number
@@ -178,7 +180,7 @@ const MAX_ID_BYTES: usize = 256;
 
 /// Finds the `id` of a message that goes by without being kept.
 #[derive(Default)]
-pub(crate) struct IdScan {
+pub(super) struct IdScan {
     outline: Outline,
     depth: usize,
     /// The present member of the message itself, up to its end or up to the bound.
@@ -188,8 +190,8 @@ pub(crate) struct IdScan {
     asks: bool,
 }
 
-impl IdScan {
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+impl Passing for IdScan {
+    fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             let structure = self.outline.step(*byte);
             match byte {
@@ -206,7 +208,9 @@ impl IdScan {
             }
         }
     }
+}
 
+impl IdScan {
     fn end_of_member(&mut self) {
         #[derive(Deserialize)]
         struct Member {

@@ -11,10 +11,10 @@ use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use tokio::time::timeout;
 
-use super::events::{Data, Events};
-use super::http::{explained, is_same_origin};
+use super::http::is_same_origin;
 use super::intake::Intake;
-use super::message::Message;
+use super::message::{IdScan, Message};
+use crate::http::{Data, Events, explained};
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -27,7 +27,7 @@ pub(super) struct EventStream {
     /// Where our messages go.
     endpoint: Url,
     stream: Response,
-    events: Events,
+    events: Events<IdScan>,
     intake: Intake,
 }
 
@@ -68,7 +68,7 @@ fn check(stream: &Response) -> Result<(), String> {
 }
 
 /// Where our messages go, as the first event says.
-async fn endpoint(stream: &mut Response, events: &mut Events) -> Result<Url, String> {
+async fn endpoint(stream: &mut Response, events: &mut Events<IdScan>) -> Result<Url, String> {
     loop {
         while let Some(event) = events.next() {
             let Data::Whole(data) = event.data else { continue };

@@ -1,7 +1,6 @@
 //! Spans are sent from a thread of their own, so that no run waits for a collector: what runs hand over waits in a
 //! bounded queue, and what finds no place there is dropped and counted.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::config::Config;
 use super::span::Span;
 use super::{Notes, wire};
+use crate::http;
 
 /// How often an export is tried that the collector could not take for the moment.
 const TRIES: u32 = 4;
@@ -92,10 +92,7 @@ impl Exporter {
     }
 
     fn client(&self) -> Result<Client, reqwest::Error> {
-        // Whoever installed another one before us has their reasons.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Client::builder()
-            .user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
+        http::client()
             .timeout(self.shared.config.timeout)
             .default_headers(self.shared.config.headers.clone())
             // The headers are the collector's alone.
@@ -179,13 +176,7 @@ struct Failure {
     answered: bool,
 }
 
-/// What a request failed of, down to its cause; never the address, which may hold a secret.
+/// What a request failed of.
 fn explained(error: &reqwest::Error) -> String {
-    let mut cause: Option<&dyn Error> = error.source();
-    let mut why = None;
-    while let Some(deeper) = cause {
-        why = Some(deeper.to_string());
-        cause = deeper.source();
-    }
-    why.unwrap_or_else(|| "the request cannot be made".to_owned())
+    http::cause(error).unwrap_or_else(|| "the request cannot be made".to_owned())
 }

@@ -2,33 +2,46 @@
 
 use std::collections::VecDeque;
 
-use super::message::IdScan;
-
 /// The longest line that is no data: the name of an event, for example.
 const MAX_FIELD_BYTES: usize = 1024;
 
 /// One event.
-pub(crate) struct Event {
+pub(crate) struct Event<P> {
     /// Its name; `message` if it has none.
     pub(crate) name: String,
-    pub(crate) data: Data,
+    /// Its data.
+    pub(crate) data: Data<P>,
 }
 
-pub(crate) enum Data {
+/// The data of an event.
+pub(crate) enum Data<P> {
+    /// All of it.
     Whole(Vec<u8>),
-    /// It was not kept. Had it been a JSON-RPC message, this is what it answers.
-    TooLarge(IdScan),
+    /// It was not kept. This is what was seen as it went by.
+    TooLarge(P),
 }
 
-pub(crate) struct Events {
+/// Who looks at data that goes by without being kept.
+pub(crate) trait Passing: Default {
+    /// Looks at the next piece.
+    fn feed(&mut self, bytes: &[u8]);
+}
+
+/// Nobody.
+impl Passing for () {
+    fn feed(&mut self, _bytes: &[u8]) {}
+}
+
+/// A stream of events that is being read.
+pub(crate) struct Events<P = ()> {
     max: usize,
     /// The line that is being read: up to its colon, or all of it when it is not data.
     field: Vec<u8>,
     place: Place,
     after_return: bool,
     name: String,
-    data: Option<Data>,
-    ready: VecDeque<Event>,
+    data: Option<Data<P>>,
+    ready: VecDeque<Event<P>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,9 +53,9 @@ enum Place {
     Data,
 }
 
-impl Events {
+impl<P: Passing> Events<P> {
     /// Reads events whose data has at most `max` bytes.
-    pub(crate) fn new(max: usize) -> Events {
+    pub(crate) fn new(max: usize) -> Events<P> {
         Events {
             max,
             field: Vec::new(),
@@ -55,10 +68,11 @@ impl Events {
     }
 
     /// The next event that is complete.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<Event<P>> {
         self.ready.pop_front()
     }
 
+    /// Takes in a piece of the stream.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(byte) = bytes.first() {
             if std::mem::take(&mut self.after_return) && *byte == b'\n' {
@@ -110,12 +124,12 @@ impl Events {
         match &mut self.data {
             Some(Data::Whole(data)) if data.len() + bytes.len() <= self.max => data.extend_from_slice(bytes),
             Some(Data::Whole(data)) => {
-                let mut scan = IdScan::default();
-                scan.feed(data);
-                scan.feed(bytes);
-                self.data = Some(Data::TooLarge(scan));
+                let mut passing = P::default();
+                passing.feed(data);
+                passing.feed(bytes);
+                self.data = Some(Data::TooLarge(passing));
             }
-            Some(Data::TooLarge(scan)) => scan.feed(bytes),
+            Some(Data::TooLarge(passing)) => passing.feed(bytes),
             None => {}
         }
     }
@@ -151,17 +165,26 @@ impl Events {
 mod tests {
     use super::*;
 
+    #[derive(Default)]
+    struct Seen(Vec<u8>);
+
+    impl Passing for Seen {
+        fn feed(&mut self, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+    }
+
     fn told(stream: &str, max: usize, step: usize) -> String {
-        let mut events = Events::new(max);
+        let mut events: Events<Seen> = Events::new(max);
         let mut told = Vec::new();
         for piece in stream.as_bytes().chunks(step) {
             events.feed(piece);
             while let Some(event) = events.next() {
-                let data = match event.data {
-                    Data::Whole(data) => String::from_utf8(data).expect("text"),
-                    Data::TooLarge(scan) => format!("too large, id {:?}", scan.id().map(|id| id.to_string())),
+                let (data, size) = match event.data {
+                    Data::Whole(data) => (data, ""),
+                    Data::TooLarge(Seen(data)) => (data, "too large "),
                 };
-                told.push(format!("{} {data:?}", event.name));
+                told.push(format!("{} {size}{:?}", event.name, String::from_utf8(data).expect("text")));
             }
         }
         told.join("; ")
@@ -178,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_not_kept() {
+    fn too_much_is_not_kept_but_seen_as_it_goes_by() {
         let long = "x".repeat(5_000);
-        let stream = format!("data: {{\"id\":7,\"result\":\"{long}\"}}\n\n{long}: ignored\n\ndata: b\n\n");
+        let stream = format!("data: a{long}\ndata: z\n\n{long}: ignored\n\ndata: b\n\n");
         for step in [1, 7, 100_000] {
-            assert_eq!(told(&stream, 100, step), r#"message "too large, id Some(\"7\")"; message "b""#);
+            assert_eq!(told(&stream, 100, step), format!(r#"message too large "a{long}\nz"; message "b""#));
         }
     }
 }
