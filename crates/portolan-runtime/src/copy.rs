@@ -1,12 +1,11 @@
 //! Copies files of the catalogue into a project. An edited file is not replaced unasked, and nothing leaves the
 //! project's folder.
 
-use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use crate::catalog::{self, Entry};
-use crate::error::ServiceError;
-use crate::library::plain;
+use crate::disk::Fresh;
+use crate::error::{ServiceError, plain};
 
 /// What came of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,15 +124,10 @@ pub fn inside(project: &Path, path: &Path) -> Result<PathBuf, ServiceError> {
 pub fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
+    let fresh = Fresh::beside(file, text.as_bytes())?;
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        temporary.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    temporary.persist(file)?;
-    Ok(())
+    let fresh = fresh.with(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    fresh.replace(file)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Why a call failed: one shape for every cause, so that every face reports it alike.
 
 use std::fmt;
+use std::io;
 
 use portolan_core::engine::Rejection;
 use portolan_core::present::Situation;
@@ -83,4 +84,10 @@ impl From<Rejection> for ServiceError {
             ..ServiceError::of(kind, rejection.why.code(), rejection.message, rejection.help)
         }
     }
+}
+
+/// The operating system's own words, without Rust's number for them.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }

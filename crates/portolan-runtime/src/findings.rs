@@ -1,8 +1,6 @@
 //! What the event log of a project shows of how work goes: found by fixed rules, put on record once, compared with a
 //! baseline that a person keeps.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::findings::{Baseline, Finding, Sort, findings};
@@ -11,8 +9,9 @@ use serde_json::Value;
 
 use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Log};
 use crate::clock::Clock;
+use crate::disk;
 use crate::error::ServiceError;
-use crate::supervisor::{replace, seen};
+use crate::supervisor::seen;
 
 /// The longest baseline, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
@@ -55,7 +54,7 @@ pub fn keep_baseline(project: &Path) -> Result<Baseline, ServiceError> {
     };
     let path = place(project);
     let text = serde_json::to_vec_pretty(&baseline).expect("numbers are JSON");
-    replace(&path, &text).map_err(|error| {
+    disk::replace(&path, &text).map_err(|error| {
         let message = format!("`{}` cannot be written: {error}", path.display());
         ServiceError::failed("read_only", message, "make the project writable")
     })?;
@@ -77,14 +76,8 @@ fn baseline(project: &Path) -> Result<Option<Baseline>, ServiceError> {
         let message = format!("`{}` cannot be read: {why}", path.display());
         ServiceError::failed("baseline_damaged", message, "keep another with `portolan flow findings --baseline`")
     };
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(damaged(error.to_string())),
-    };
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
-    serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string()))
+    let text = disk::beginning(&path, MAX_BYTES).map_err(|error| damaged(error.to_string()))?;
+    text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| damaged(error.to_string()))
 }
 
 fn place(project: &Path) -> PathBuf {

@@ -5,13 +5,14 @@
 //! for is not known here: each use derives its own from it.
 
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Read, Write as _};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::digest::Digest;
+use crate::disk::{Fresh, private_folder, sync_folder};
 
 /// The name of the file.
 const NAME: &str = "run.keys";
@@ -144,19 +145,9 @@ impl KeyFile {
     /// Written whole under another name, on disk before anything is made with it, and never over another one.
     fn keep(&self, key: &Key) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-        // It is nobody's but the user's from the first moment.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(key.line().as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(&self.path).map_err(|error| error.error)?;
-        #[cfg(unix)]
-        File::open(folder)?.sync_all()?;
-        Ok(())
+        private_folder(folder)?;
+        Fresh::beside(&self.path, key.line().as_bytes())?.synced()?.place(&self.path)?;
+        sync_folder(folder)
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> KeyFault {

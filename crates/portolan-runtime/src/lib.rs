@@ -53,6 +53,7 @@ pub mod clock;
 pub mod copy;
 pub mod definition;
 pub mod digest;
+mod disk;
 pub mod drive;
 pub mod drivers;
 pub mod error;

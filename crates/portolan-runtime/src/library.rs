@@ -23,7 +23,6 @@ use crate::error::{ErrorKind, ServiceError};
 
 use folder::places;
 pub use folder::{Found, read_definition, workflow_files};
-pub(crate) use folder::{plain, read_text};
 
 /// Where a workflow comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

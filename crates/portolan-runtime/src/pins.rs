@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gates::scene::paths;
+use crate::disk;
 
 /// Where they are kept, in the project.
 pub const PLACE: &str = ".portolan/installed.json";
@@ -156,7 +156,7 @@ fn known(path: &Path) -> Option<Arc<Known>> {
     {
         return Some(known.clone());
     }
-    let text = paths::text(path, MAX_BYTES)?;
+    let text = disk::text(path, MAX_BYTES)?;
     let pins = serde_json::from_str(&text).ok().map(|record: Record| record.pins);
     let known = Arc::new(Known { text, pins });
     *last = Some((path.to_owned(), stamp, known.clone()));
@@ -179,9 +179,9 @@ fn projects(folder: &Path) -> Vec<PathBuf> {
 
 /// The worktree that a linked one belongs to.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let text = paths::text(&root.join(".git"), MAX_NAME)?;
+    let text = disk::text(&root.join(".git"), MAX_NAME)?;
     let git_dir = root.join(text.strip_prefix("gitdir:")?.trim());
-    let common = paths::text(&git_dir.join("commondir"), MAX_NAME)?;
+    let common = disk::text(&git_dir.join("commondir"), MAX_NAME)?;
     let common = git_dir.join(common.trim()).canonicalize().ok()?;
     common.file_name().is_some_and(|name| name == ".git").then(|| common.parent().map(Path::to_owned)).flatten()
 }

@@ -1,9 +1,11 @@
 //! `.portolan`, the folder of a project that Portolan keeps its own in: made where it is missing, for its owner alone, and
 //! known to git as far as its contents belong to everybody.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::path::Path;
+
+use crate::disk::private_folder;
 
 /// What git is told of the folder: nothing in it is for others but what a project writes down for everybody.
 const IGNORED: &str = "\
@@ -27,11 +29,7 @@ const EARLIER: &str = "*\n";
 /// It cannot be written.
 pub fn make(folder: &Path) -> io::Result<()> {
     if !folder.is_dir() {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        private_folder(folder)?;
     }
     if folder.file_name().is_some_and(|name| name == ".portolan") {
         tell_git(&folder.join(".gitignore"))?;

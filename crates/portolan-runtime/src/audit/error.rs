@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::error::ServiceError;
+use crate::error::{ServiceError, plain};
 
 /// A call on the log that did not do what was asked. What it was to write is not in the log, unless the code is
 /// `log_unsynced`.
@@ -70,12 +70,6 @@ impl AuditError {
         let message = format!("`{}` cannot be the event log: {why}", path.display());
         AuditError::of("log_refused", message, "put a regular file of the project in its place")
     }
-}
-
-/// The operating system's own words, without Rust's number for them.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 impl fmt::Display for AuditError {

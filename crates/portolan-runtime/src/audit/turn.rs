@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::error::AuditError;
 use super::place;
-use crate::carrier::task_file::open_lock;
+use crate::disk::open_lock;
 
 /// How long a turn to write is waited for.
 const WAIT: Duration = Duration::from_secs(10);

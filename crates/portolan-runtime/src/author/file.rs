@@ -4,10 +4,10 @@ use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
-use crate::error::ServiceError;
+use crate::carrier::task_file::{Durability, exchange};
+use crate::disk::{self, NoTurn, WAIT, turn};
+use crate::error::{ServiceError, plain};
 use crate::graphs::folder_around;
-use crate::library::{plain, read_text};
 
 /// How often a change is tried again because somebody who takes no lock was faster.
 const TRIES: u32 = 5;
@@ -53,7 +53,7 @@ fn not_a_file(file: &Path) -> ServiceError {
 pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        _ => read_text(file).map(Some),
+        _ => disk::source(file).map(Some),
     }
 }
 

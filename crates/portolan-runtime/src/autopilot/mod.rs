@@ -9,7 +9,7 @@
 mod prompt;
 mod pulse;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::audit::Kind;
+use crate::disk::try_alone;
 use crate::drivers::{AgentDriver, Assignment, Posed, Worked};
 use crate::error::{ErrorKind, ServiceError};
 use crate::notifiers::{Notice, Notifiers};
@@ -159,15 +160,10 @@ impl<'s> Autopilot<'s> {
             ServiceError::failed("not_locked", message, "make the project writable")
         };
         project_folder::make(&folder).map_err(failed)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(lock),
-            Err(TryLockError::Error(error)) => Err(failed(error)),
-            Err(TryLockError::WouldBlock) => {
-                let help = "wait until it is done; `portolan autopilot status` shows what it does";
-                Err(ServiceError::refused("under_way", "an autopilot works on this project already", help))
-            }
-        }
+        try_alone(&path).map_err(failed)?.ok_or_else(|| {
+            let help = "wait until it is done; `portolan autopilot status` shows what it does";
+            ServiceError::refused("under_way", "an autopilot works on this project already", help)
+        })
     }
 
     /// A task that somebody began by hand comes into the queue, so that it is not set aside for good.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::ServiceError;
+use crate::error::{ServiceError, plain};
 use crate::nested;
 use crate::project_folder;
 use crate::store::Record;
@@ -67,8 +67,7 @@ impl TaskJournal {
     }
 
     fn failed(&self, error: &std::io::Error) -> ServiceError {
-        let message =
-            format!("the journal `{}` cannot be written: {}", self.path.display(), crate::library::plain(error));
+        let message = format!("the journal `{}` cannot be written: {}", self.path.display(), plain(error));
         ServiceError::failed(
             "journal_failed",
             message,
@@ -77,7 +76,7 @@ impl TaskJournal {
     }
 
     fn unreadable(&self, error: &std::io::Error) -> ServiceError {
-        let message = format!("the journal `{}` cannot be read: {}", self.path.display(), crate::library::plain(error));
+        let message = format!("the journal `{}` cannot be read: {}", self.path.display(), plain(error));
         ServiceError::failed("journal_failed", message, "make the project's folder readable")
     }
 

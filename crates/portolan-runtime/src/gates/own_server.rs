@@ -2,11 +2,11 @@
 //! host is told to start under that name, in its own settings, which guards keep from agents.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::disk;
 use crate::pins::{self, Pins};
 
 /// Where hosts are told of their servers: in a project, and what the entries stand under.
@@ -137,12 +137,13 @@ fn json(path: &Path) -> Option<Value> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    let meta = fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok()).flatten()
+    disk::text(path, MAX_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;

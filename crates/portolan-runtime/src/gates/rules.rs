@@ -8,8 +8,8 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::gates::{Guidelines, guidelines};
 use portolan_core::source::Source;
 
+use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
-use crate::library::read_text;
 use crate::pins::{Agreed, Pins};
 use crate::project_folder;
 
@@ -77,7 +77,7 @@ pub fn written(project: &Path) -> Result<Option<Source>, ServiceError> {
     }
     let within = |project: std::path::PathBuf| Ok(path.canonicalize()?.starts_with(project));
     match project.canonicalize().and_then(within) {
-        Ok(true) => read_text(&path).map(|text| Some(Source::new(FILE, text))),
+        Ok(true) => disk::source(&path).map(|text| Some(Source::new(FILE, text))),
         Ok(false) => Err(unreadable("for it leads out of the project")),
         Err(error) => Err(unreadable(&format!("({error})"))),
     }

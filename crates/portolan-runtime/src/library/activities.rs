@@ -9,7 +9,9 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source, Span};
 
-use super::folder::{MAX_ENTRIES, is_definition, plain, read_text};
+use super::folder::{MAX_ENTRIES, is_definition};
+use crate::disk;
+use crate::error::plain;
 
 /// The most files of activities that a workflow has.
 const MAX_FILES: usize = 100;
@@ -129,7 +131,7 @@ impl Gathering<'_> {
         let refused = |(code, message, help): Refusal| Diagnostic::error(code, message).help(help);
         self.is_within(file).map_err(refused)?;
         let text =
-            read_text(file).map_err(|error| Diagnostic::error("unreadable-file", error.message).help(error.help))?;
+            disk::source(file).map_err(|error| Diagnostic::error("unreadable-file", error.message).help(error.help))?;
         self.size += text.len();
         if self.size > MAX_SOURCE_BYTES {
             let message = format!("the workflow with its activities has more than {MAX_SOURCE_BYTES} bytes");

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Log};
+use crate::disk;
 use crate::error::ServiceError;
-use crate::library::read_text;
 use crate::repository::Repository;
 use forge::Request;
 use git::Commits;
@@ -114,7 +114,7 @@ async fn declared(
         }
     }
     if let Some(path) = &question.intent {
-        let text = read_text(path)?;
+        let text = disk::source(path)?;
         let request = declared.request.get_or_insert_default();
         // Its first line is no title: what sort of change it is, the commits say.
         request.push_str("\n\n");
@@ -139,7 +139,7 @@ fn evidence(question: &Question, request: Option<Request>, head: &str) -> Result
         evidence.reviews = request.reviews;
     }
     if let Some(path) = &question.evidence {
-        let text = read_text(path)?;
+        let text = disk::source(path)?;
         let told: BTreeMap<String, Told> = serde_json::from_str(&text).map_err(|error| {
             ServiceError::refused(
                 "bad_evidence",

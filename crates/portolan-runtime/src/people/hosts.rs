@@ -1,7 +1,7 @@
 //! The hosts of agents that were seen to run a hook: a file for each in `hosts` of the user's data folder, named by the
 //! number of its process.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::processes::{Process, Seen, name_of};
-use crate::supervisor::replace;
+use crate::disk;
 
 /// The name of the folder.
 const FOLDER: &str = "hosts";
@@ -65,13 +65,9 @@ impl Hosts {
         if read(&path).as_ref() == Some(&host) {
             return Ok(());
         }
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        disk::private_folder(folder)?;
         sweep(folder);
-        replace(&path, &serde_json::to_vec(&host)?)
+        disk::replace(&path, &serde_json::to_vec(&host)?)
     }
 }
 
@@ -106,9 +102,7 @@ pub(super) fn is_no_host(seen: &Seen) -> bool {
 }
 
 fn read(path: &Path) -> Option<Host> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let text = (meta.is_file() && meta.len() <= MAX_BYTES).then(|| fs::read(path).ok())??;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&disk::bytes(path, MAX_BYTES).ok()??).ok()
 }
 
 fn sweep(folder: &Path) {

@@ -2,7 +2,7 @@
 //! newest last; the event log of each project names the one that it goes by, so that nobody puts another in its place. A
 //! project goes on asking for the one that its log names until a person who knows it sets another there.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::{People, processes};
 use crate::audit::{self, Durability, Entry, Kind, Line, Log};
 use crate::digest::Digest;
+use crate::disk;
 use crate::error::ServiceError;
-use crate::supervisor::replace;
 
 /// Where hashes lie in a data folder.
 const FOLDER: &str = "people";
@@ -149,7 +149,7 @@ impl People<'_> {
         kept.hashes.push(hash.clone());
         let over = kept.hashes.len().saturating_sub(MAX_KEPT);
         kept.hashes.drain(..over);
-        replace(&path, &json_of(&kept)).map_err(|error| unwritable(&path, &error))?;
+        disk::replace(&path, &json_of(&kept)).map_err(|error| unwritable(&path, &error))?;
         self.name(&fingerprint(&hash))
     }
 
@@ -243,23 +243,14 @@ fn failures(folder: &Path) -> Result<Failures, ServiceError> {
 
 fn keep_failures(folder: &Path, failures: &Failures) -> Result<(), ServiceError> {
     let path = folder.join("failures.json");
-    replace(&path, &json_of(failures)).map_err(|error| unwritable(&path, &error))
+    disk::replace(&path, &json_of(failures)).map_err(|error| unwritable(&path, &error))
 }
 
 /// One attempt at a time: two at once would count as one.
 fn turn(folder: &Path) -> Result<File, ServiceError> {
     let path = folder.join("lock");
-    let taken = || {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-        let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-        file.lock()?;
-        Ok(file)
-    };
-    taken().map_err(|error| unwritable(&path, &error))
+    let taken = disk::private_folder(folder).and_then(|()| disk::alone(&path));
+    taken.map_err(|error| unwritable(&path, &error))
 }
 
 impl Failures {

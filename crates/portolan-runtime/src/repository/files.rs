@@ -1,20 +1,16 @@
 //! Small text files of the project, read with bounds.
 
-use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::Path;
+
+use crate::disk;
 
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// The text of a file that lies in `top`, as far as it is looked at; nothing where it is none.
 pub(super) fn text(path: &Path, top: &Path) -> Option<String> {
     let found = path.canonicalize().ok().filter(|found| found.starts_with(top))?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // Whoever opened a pipe in its place would wait for a writer.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = options.open(found).ok()?;
+    let file = disk::open(&found).ok()?;
     let mut bytes = Vec::new();
     file.metadata().ok()?.is_file().then_some(())?;
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;

@@ -4,13 +4,13 @@
 //! its holder, however that one ends. It guards what is done, not what is written: that is the sequence number's.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::StoreAt;
-use crate::carrier::task_file::open_lock;
+use crate::disk::{open_lock, private_folder};
 use crate::error::ServiceError;
 use crate::store::RunId;
 
@@ -82,7 +82,7 @@ impl Leases {
         let mut lease = Lease { leases: self, id: id.clone(), lock: None };
         if let Some(folder) = &self.folder {
             let path = folder.join(format!("{id}.lock"));
-            let lock = match create(folder).and_then(|()| lock(&path)) {
+            let lock = match private_folder(folder).and_then(|()| lock(&path)) {
                 Ok(Some(lock)) => lock,
                 Ok(None) => return Err(Taken::Elsewhere),
                 Err(error) => return Err(Taken::Failed(path, error)),
@@ -109,14 +109,6 @@ impl Drop for Lease<'_> {
         }
         self.leases.ours().remove(&self.id);
     }
-}
-
-fn create(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// The locked file; nothing when somebody else has locked it.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::carrier::token::Fingerprint;
 use crate::definition::Definition;
-use crate::error::ServiceError;
+use crate::disk::Fresh;
+use crate::error::{ServiceError, plain};
 use crate::project_folder;
 use crate::store::Digest;
 
@@ -100,15 +101,11 @@ impl Pinned {
     }
 
     fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
-        use std::io::Write;
         if let Some(outer) = self.folder.parent() {
             project_folder::make(outer)?;
         }
         std::fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
+        Fresh::beside(path, text.as_bytes())?.replace(path)
     }
 
     fn path(&self, digest: &Digest) -> PathBuf {
@@ -116,7 +113,7 @@ impl Pinned {
     }
 
     fn failed(&self, digest: &Digest, error: &std::io::Error) -> ServiceError {
-        let message = format!("`{}` cannot be used: {}", self.path(digest).display(), crate::library::plain(error));
+        let message = format!("`{}` cannot be used: {}", self.path(digest).display(), plain(error));
         ServiceError::failed(
             "definition_unavailable",
             message,

@@ -2,8 +2,7 @@
 //! up to which line it goes, and what follows that line is folded onto it. Where it is missing or is of another log, it is
 //! made from the log again.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::seen::Seen;
@@ -11,6 +10,7 @@ use portolan_core::gates::supervisor::Board;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{self, AuditError, Filter, Line};
+use crate::disk;
 use crate::error::ServiceError;
 
 /// The version of the layout: a file of another one is made anew.
@@ -94,7 +94,7 @@ impl Kept {
     pub(super) fn save(&self, project: &Path) -> Result<(), ServiceError> {
         let path = place(project);
         let text = serde_json::to_vec(self).expect("texts and numbers are JSON");
-        replace(&path, &text).map_err(|error| unwritable(&path, &error))
+        disk::replace(&path, &text).map_err(|error| unwritable(&path, &error))
     }
 }
 
@@ -111,21 +111,7 @@ pub(crate) fn seen(line: &Line) -> Seen<'_> {
 }
 
 fn read(path: &Path) -> Option<Kept> {
-    let mut text = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
-}
-
-/// Writes a file as a whole or not at all.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    serde_json::from_str(&disk::beginning(path, MAX_BYTES).ok()??).ok()
 }
 
 fn place(project: &Path) -> PathBuf {

@@ -17,7 +17,7 @@ use portolan_core::gates::supervisor::{Board, Standing, standings};
 use portolan_core::value::Timestamp;
 
 use crate::audit::{self, Durability, Entry, Log};
-use crate::carrier::task_file::{NoTurn, WAIT, turn};
+use crate::disk::{NoTurn, WAIT, turn};
 use crate::error::ServiceError;
 use crate::plugins;
 use crate::project_folder;
@@ -25,7 +25,7 @@ use crate::service::Service;
 use board::Kept;
 
 pub use ask::{Ask, Replied};
-pub(crate) use board::{replace, seen};
+pub(crate) use board::seen;
 pub use mark::Mark;
 pub use notices::Untold;
 pub use queue::Task;

@@ -24,14 +24,15 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use crate::digest::Digest;
+use crate::disk::{self, Fresh};
 pub(crate) use commands::stays_below;
 pub use commands::{Command, commands, commands_digest, digest_of};
 pub use error::{TrustError, TrustFault};
@@ -107,10 +108,13 @@ impl Trust {
         let failed = |error| TrustError::unwritable(&self.folder, error);
         let mut text = serde_json::to_vec_pretty(&entry).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        create_folder(&self.folder).map_err(failed)?;
+        disk::private_folder(&self.folder).map_err(failed)?;
         // It may have been created by somebody else just before.
         place::guarded(&self.folder)?;
-        replace(&self.folder, &self.path(&entry.key()), &text).map_err(failed)
+        // An entry is there as a whole or not at all.
+        let path = self.path(&entry.key());
+        let written = Fresh::beside(&path, &text).and_then(Fresh::synced).and_then(|fresh| fresh.replace(&path));
+        written.map_err(failed)
     }
 
     /// Takes back what is kept under `key`, in whichever project; whether there was anything.
@@ -158,35 +162,6 @@ fn key(project: &Path, commands: &Digest) -> Digest {
 
 fn read(path: &Path) -> Result<Entry, TrustError> {
     let unreadable = |error| TrustError::unreadable(path, error);
-    let meta = fs::symlink_metadata(path).map_err(unreadable)?;
-    if !meta.is_file() || meta.len() > MAX_ENTRY_BYTES {
-        return Err(TrustError::broken(path));
-    }
-    let text = fs::read(path).map_err(unreadable)?;
+    let text = disk::bytes(path, MAX_ENTRY_BYTES).map_err(unreadable)?.ok_or_else(|| TrustError::broken(path))?;
     serde_json::from_slice(&text).map_err(|_| TrustError::broken(path))
-}
-
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Writes a temporary file and renames it: an entry is there as a whole or not at all.
-fn replace(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
-    let chance = getrandom::u64().map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    let temporary = folder.join(format!(".{chance:016x}.tmp"));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
-    written.inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })
 }

@@ -1,17 +1,11 @@
-//! Taking turns: one advisory lock a folder, held from reading a task until it is written.
+//! Taking turns: a folder's lock, held from reading a task until it is written.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Durability, Task, TaskFile, TaskFileError, load, merge, write};
-
-/// The name of the lock file. It lies beside the tasks and stays there: a lock that is deleted can be held twice.
-pub const LOCK_FILE: &str = ".portolan.lock";
-
-/// How long a turn is waited for.
-pub(crate) const WAIT: Duration = Duration::from_secs(10);
+use crate::disk::{NoTurn, turn};
 
 /// A task file whose turn it is. Dropping it gives the turn to the next.
 #[derive(Debug)]
@@ -109,45 +103,4 @@ async fn acquire(file: &TaskFile, patience: Duration) -> Result<File, TaskFileEr
         NoTurn::Failed(error) => TaskFileError::unwritable(&file.given, error),
         NoTurn::Late(path) => TaskFileError::busy(&file.given, &path),
     })
-}
-
-/// Why no turn came.
-#[derive(Debug)]
-pub(crate) enum NoTurn {
-    /// The lock file cannot be used.
-    Failed(io::Error),
-    /// Somebody else keeps this lock file.
-    Late(PathBuf),
-}
-
-/// Waits for the turn to write in a folder; it is over when the file is dropped.
-pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
-    let path = folder.join(LOCK_FILE);
-    let lock = open(&path).map_err(NoTurn::Failed)?;
-    match lock.try_lock() {
-        Ok(()) => return Ok(lock),
-        Err(TryLockError::WouldBlock) => {}
-        Err(TryLockError::Error(error)) => return Err(NoTurn::Failed(error)),
-    }
-    // Waiting blocks a thread, so not one of the executor's. Should the turn come too late, that thread gives it back.
-    let waiting = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
-    match tokio::time::timeout(patience, waiting).await {
-        Ok(Ok(locked)) => locked.map_err(NoTurn::Failed),
-        Ok(Err(stopped)) => Err(NoTurn::Failed(io::Error::other(stopped))),
-        Err(_elapsed) => Err(NoTurn::Late(path)),
-    }
-}
-
-/// Opens a lock file, and makes it where it is missing: the owner's alone, through no symlink, without waiting for a pipe.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    options.open(path)
 }

@@ -10,15 +10,17 @@ mod siblings;
 mod tests;
 mod write;
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::disk;
+
+pub use crate::disk::LOCK_FILE;
 pub use error::{Fault, TaskFileError};
-pub use lock::{LOCK_FILE, Locked};
-pub(crate) use lock::{NoTurn, WAIT, open as open_lock, turn};
+pub use lock::Locked;
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::Durability;
 pub(crate) use write::exchange;
@@ -103,7 +105,7 @@ impl TaskFile {
     /// # Errors
     /// As [`TaskFile::read`], and when the file is read-only or the turn does not come within ten seconds.
     pub async fn lock(&self) -> Result<Locked, TaskFileError> {
-        Locked::wait(self, lock::WAIT).await
+        Locked::wait(self, disk::WAIT).await
     }
 
     /// The other tasks of its folder, in order of their names.
@@ -132,7 +134,7 @@ fn absolute(path: &str) -> Result<PathBuf, TaskFileError> {
 /// What stands at `path`, and what the file looked like; nothing when it does not exist.
 fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileError> {
     let unreadable = |error| TaskFileError::unreadable(given, error);
-    let mut file = match open_regular(path) {
+    let mut file = match disk::open_itself(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
@@ -151,21 +153,6 @@ fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileEr
         return Err(TaskFileError::too_large(given));
     }
     Ok(Some((parse(&bytes, given)?, meta)))
-}
-
-/// Never waits, not even when the file was exchanged for a pipe, and never follows a symlink: that was done before.
-#[cfg(unix)]
-fn open_regular(path: &Path) -> io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_regular(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
 }
 
 fn parse(bytes: &[u8], given: &str) -> Result<Task, TaskFileError> {

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
 use crate::audit::{self, Entry, Kind};
+use crate::disk;
 use crate::error::ServiceError;
-use crate::gates::scene::{self, paths};
+use crate::gates::scene;
 use crate::service::Gate;
 
 /// What an entry says of a branch of the remote that a push from here has moved.
@@ -184,7 +185,7 @@ impl Run {
         let Some(file) = self.arguments.first() else {
             return Answerable::blocked("git names no file with the message");
         };
-        let Some(text) = paths::text(&self.folder.join(file), MAX_MESSAGE) else {
+        let Some(text) = disk::text(&self.folder.join(file), MAX_MESSAGE) else {
             return Answerable::blocked(format!("the message in `{file}` cannot be read, or is longer than 1 MiB"));
         };
         let message = cleaned(&text);

@@ -8,7 +8,8 @@ use portolan_core::gates::Guidelines;
 use portolan_core::gates::guards::{Worktree, integrates};
 use portolan_core::gates::names::is_oid;
 
-use crate::gates::scene::{ask, paths};
+use crate::disk;
+use crate::gates::scene::ask;
 
 /// A reference is one line.
 const MAX_REFERENCE: u64 = 4096;
@@ -34,14 +35,14 @@ impl Refs {
             let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"];
             ask::ask(Path::new(&worktree.root), &list, Vec::new()).map(|(_, text)| text)
         } else {
-            paths::text(&common.join("packed-refs"), MAX_PACKED)
+            disk::text(&common.join("packed-refs"), MAX_PACKED)
         };
         Refs { common, packed: packed.unwrap_or_default(), tables }
     }
 
     /// The commit that a reference is at.
     pub(super) fn oid(&self, name: &str) -> Option<String> {
-        let loose = paths::text(&self.common.join(name), MAX_REFERENCE);
+        let loose = disk::text(&self.common.join(name), MAX_REFERENCE);
         let loose = loose.map(|text| text.trim().to_owned()).filter(|text| is_oid(text));
         loose.or_else(|| self.packed().find(|(_, known)| *known == name).map(|(oid, _)| oid.to_owned()))
     }

@@ -2,8 +2,8 @@
 //! What cannot be read of it is begun anew, because everything that counts is in the log.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +15,7 @@ use super::Answerable;
 use super::tracked::Tracked;
 use super::tripwire::Snapshot;
 use crate::digest::Digest;
-use crate::gates::scene::paths;
+use crate::disk::{self, Fresh};
 use crate::project_folder;
 use crate::store::RunId;
 
@@ -91,42 +91,24 @@ impl Session {
             project_folder::make(&project.join(".portolan")).ok()?;
             fs::create_dir(path.parent()?).ok()?;
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let turn = options.open(path.with_extension("lock")).ok()?;
-        turn.lock().ok()?;
-        let kept = paths::text(&path, MAX_BYTES).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let turn = disk::alone(&path.with_extension("lock")).ok()?;
+        let kept = disk::text(&path, MAX_BYTES).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Some(Session { path, kept, _turn: turn })
     }
 
     /// Writes it down; whether that was done. A machine that fails may have the session begin anew.
     pub(super) fn save(&self) -> bool {
-        let write = || {
-            let file = self.written()?;
-            match exchange(file.path(), &self.path) {
-                // What is thrown away is what was there before.
-                true => Some(()),
-                false => file.persist(&self.path).ok().map(drop),
-            }
-        };
-        write().is_some()
+        // A rename could send it to the disk, for which every tool call would wait.
+        self.written().and_then(|file| file.exchange(&self.path)).is_ok()
     }
 
     /// The same, so that nothing is lost with the machine.
     pub(super) fn save_for_good(&self) -> bool {
-        let write = || {
-            let file = self.written()?;
-            file.as_file().sync_all().ok()?;
-            file.persist(&self.path).ok()
-        };
-        write().is_some()
+        self.written().and_then(Fresh::synced).and_then(|file| file.replace(&self.path)).is_ok()
     }
 
-    fn written(&self) -> Option<tempfile::NamedTempFile> {
-        let text = serde_json::to_vec(&self.kept).ok()?;
-        let mut file = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
-        file.write_all(&text).ok()?;
-        Some(file)
+    fn written(&self) -> io::Result<Fresh> {
+        Fresh::beside(&self.path, &serde_json::to_vec(&self.kept)?)
     }
 
     /// The run that the session is attached to.
@@ -196,18 +178,4 @@ impl Session {
             }
         }
     }
-}
-
-/// Has two files change their names, whether that was done. A file that is renamed over another is sent to the disk by some
-/// file systems there and then, for which every tool call would wait.
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange(one: &Path, other: &Path) -> bool {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange(_one: &Path, _other: &Path) -> bool {
-    false
 }

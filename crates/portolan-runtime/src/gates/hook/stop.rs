@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper};
 use crate::audit::Kind;
-use crate::gates::scene::{self, ask, paths};
+use crate::disk;
+use crate::gates::scene::{self, ask};
 use crate::pins;
 use crate::repository::git::own;
 use crate::repository::home::Home;
@@ -115,7 +116,7 @@ fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, S
     match &rules.pull_requests.forge {
         Forge::Files { folder } => {
             let records = std::fs::read_dir(project.join(folder)).into_iter().flatten().flatten().take(MAX_RECORDS);
-            let names = |path: &Path| paths::text(path, MAX_RECORD).is_some_and(|text| text.contains(branch));
+            let names = |path: &Path| disk::text(path, MAX_RECORD).is_some_and(|text| text.contains(branch));
             Ok(records.map(|record| record.path()).any(|path| names(&path)))
         }
         Forge::GitHub => {

@@ -20,8 +20,9 @@ use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 use crate::audit::{self, Entry, Kind, Line};
 use crate::digest::Digest;
+use crate::disk;
 use crate::gates::rules;
-use crate::gates::scene::{self, ask, paths};
+use crate::gates::scene::{self, ask};
 use crate::pins;
 
 /// The largest file whose digest is compared.
@@ -242,7 +243,7 @@ pub(super) fn departed(project: &Path) -> Option<Finding> {
         what: "rules",
         place: rules::FILE.to_owned(),
         expected,
-        found: digest(paths::text(&project.join(rules::FILE), MAX_HOOK)),
+        found: digest(disk::text(&project.join(rules::FILE), MAX_HOOK)),
         said: format!(
             "`{0}` is not what was agreed to, and what was agreed to counts; once a person has run \
              `portolan trust {0}` the file does",
@@ -253,7 +254,7 @@ pub(super) fn departed(project: &Path) -> Option<Finding> {
 
 fn altered(project: &Path, file: &File) -> Option<Finding> {
     let place = file.file.display().to_string();
-    let text = paths::text(&project.join(&file.file), MAX_HOOK);
+    let text = disk::text(&project.join(&file.file), MAX_HOOK);
     let found = text.as_ref().map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     if found == file.digest || text.as_ref().is_some_and(|text| holds_all(text, &file.parts)) {
         let is_run = file.host != "git" || pins::is_program(&file.file);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use portolan_core::gates::guards::Worktree;
 
 use super::config::Config;
-use super::paths;
+use crate::disk;
 
 /// What is longer is not read, and may say anything.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -20,7 +20,7 @@ pub(super) fn may_be(worktree: &Worktree, inside: &str) -> bool {
     let path = format!("/{}/", inside.to_ascii_lowercase());
     folders.chain([exclude]).chain(named).any(|file| {
         let there = || std::fs::symlink_metadata(&file).is_ok();
-        paths::text(&file, MAX_BYTES).map_or_else(there, |text| text.lines().any(|line| may_match(line, &path)))
+        disk::text(&file, MAX_BYTES).map_or_else(there, |text| text.lines().any(|line| may_match(line, &path)))
     })
 }
 
@@ -37,7 +37,7 @@ fn named(worktree: &Worktree) -> Option<Vec<PathBuf>> {
     ];
     let mut found = vec![own.join("ignore")];
     for file in configurations {
-        let Some(text) = paths::text(&file, MAX_BYTES) else { continue };
+        let Some(text) = disk::text(&file, MAX_BYTES) else { continue };
         let config = Config::parse(&text);
         if config.last("include.path").is_some() || config.each("includeif", "path").next().is_some() {
             return None;

@@ -25,6 +25,7 @@ use portolan_core::gates::{Guidelines, Intent, Tool};
 use portolan_core::shell::git::{self, Action};
 use portolan_core::shell::{self, Reading, Surroundings};
 
+use crate::disk;
 use crate::pins;
 use paths::Links;
 
@@ -71,7 +72,7 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
         Some(Path::new(&worktree.common_dir).join("config")),
     ];
     let told = |path: PathBuf| {
-        let text = paths::text(&path, MAX_MESSAGE * 16)?;
+        let text = disk::text(&path, MAX_MESSAGE * 16)?;
         config::Config::parse(&text).last("core.hookspath").map(str::to_owned)
     };
     let path = ours.into_iter().chain(users).flatten().find_map(told)?;
@@ -113,7 +114,7 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     }
     scene.even = even::branches(&scene, &reading, guidelines);
     for path in &wanted.messages {
-        if let Some(text) = paths::text(Path::new(path), MAX_MESSAGE) {
+        if let Some(text) = disk::text(Path::new(path), MAX_MESSAGE) {
             scene.messages.insert(path.clone(), text);
         }
     }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use portolan_core::gates::guards::Worktree;
@@ -13,8 +12,6 @@ use portolan_core::gates::{PROTECTED, is_protected};
 
 /// How many symlinks a path may lead through, as for the system.
 const MAX_LINKS: usize = 40;
-/// How much longer than a file its text's room is.
-const SPARE: usize = 64;
 
 /// The symlinks that one look at the world has met. Most of the paths that it asks about lie in the same few folders.
 #[derive(Default)]
@@ -138,17 +135,4 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
     };
     path.components().filter_map(part).collect()
-}
-
-/// The text of a regular file that is not larger than `max` bytes.
-pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
-    // Only a regular file is opened: opening a pipe would wait for its writer.
-    let meta = fs::metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > max {
-        return None;
-    }
-    // With room to spare, one call reads it and one finds its end.
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).ok()?.saturating_add(SPARE));
-    fs::File::open(path).ok()?.take(max).read_to_end(&mut bytes).ok()?;
-    String::from_utf8(bytes).ok()
 }

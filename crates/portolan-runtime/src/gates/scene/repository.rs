@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use portolan_core::gates::guards::{Head, Operation, Worktree};
 use portolan_core::gates::names;
 
+use super::ask;
 use super::config::Config;
-use super::{ask, paths};
+use crate::disk;
 
 /// Files of git's own that are larger than this are not read.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -45,7 +46,7 @@ fn entry(path: &Path) -> Option<PathBuf> {
         let path = fs::canonicalize(path).ok()?;
         return is_git_dir(&path).then_some(path);
     }
-    let text = paths::text(path, MAX_FILE)?;
+    let text = disk::text(path, MAX_FILE)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     fs::canonicalize(path.parent()?.join(named)).ok()
 }
@@ -58,12 +59,12 @@ fn is_git_dir(folder: &Path) -> bool {
 /// What the files of a repository tell. Nothing where one of its folders has no text for a name.
 pub(super) fn worktree(found: &Around) -> Option<Worktree> {
     let git_dir = &found.git_dir;
-    let common = paths::text(&git_dir.join("commondir"), MAX_FILE);
+    let common = disk::text(&git_dir.join("commondir"), MAX_FILE);
     let common_dir = match &common {
         Some(named) => fs::canonicalize(git_dir.join(named.trim())).ok()?,
         None => git_dir.clone(),
     };
-    let config = Config::parse(&paths::text(&common_dir.join("config"), MAX_FILE).unwrap_or_default());
+    let config = Config::parse(&disk::text(&common_dir.join("config"), MAX_FILE).unwrap_or_default());
     let root = found.root.clone().or_else(|| own_root(git_dir, &config));
     let bare = root.is_none();
     let root = root.unwrap_or_else(|| git_dir.clone());
@@ -99,7 +100,7 @@ pub(super) fn worktree(found: &Around) -> Option<Worktree> {
 
 /// The worktree of a repository's own folder: beside it, where the folder of a linked one says, or where a submodule is.
 fn own_root(git_dir: &Path, config: &Config) -> Option<PathBuf> {
-    if let Some(named) = paths::text(&git_dir.join("gitdir"), MAX_FILE) {
+    if let Some(named) = disk::text(&git_dir.join("gitdir"), MAX_FILE) {
         return Path::new(named.trim()).parent().and_then(|root| fs::canonicalize(root).ok());
     }
     if let Some(named) = config.last("core.worktree") {
@@ -115,7 +116,7 @@ fn head(git_dir: &Path, common_dir: &Path) -> Head {
     // Old repositories have a symlink.
     let text = match fs::read_link(&path) {
         Ok(target) => format!("ref: {}", target.display()),
-        Err(_) => paths::text(&path, MAX_FILE).unwrap_or_default(),
+        Err(_) => disk::text(&path, MAX_FILE).unwrap_or_default(),
     };
     let text = text.trim();
     match text.strip_prefix("ref:").map(str::trim) {
@@ -143,7 +144,7 @@ fn exists(common_dir: &Path, reference: &str) -> bool {
     if fs::symlink_metadata(&packed).is_err() {
         return false;
     }
-    match paths::text(&packed, MAX_REFERENCES) {
+    match disk::text(&packed, MAX_REFERENCES) {
         Some(text) => text.lines().any(|line| line.split_once(' ').is_some_and(|(_, name)| name == reference)),
         None => true,
     }
@@ -152,7 +153,7 @@ fn exists(common_dir: &Path, reference: &str) -> bool {
 fn operation(git_dir: &Path) -> Option<Operation> {
     let has = |name: &str| fs::symlink_metadata(git_dir.join(name)).is_ok();
     let named = |name: &str| {
-        let text = paths::text(&git_dir.join(name), MAX_FILE)?;
+        let text = disk::text(&git_dir.join(name), MAX_FILE)?;
         text.trim().strip_prefix("refs/heads/").map(str::to_owned)
     };
     if has("rebase-merge") {
@@ -171,6 +172,6 @@ fn operation(git_dir: &Path) -> Option<Operation> {
     if has("REVERT_HEAD") {
         return Some(Operation::Revert);
     }
-    let began = || paths::text(&git_dir.join("BISECT_START"), MAX_FILE).map(|text| text.trim().to_owned());
+    let began = || disk::text(&git_dir.join("BISECT_START"), MAX_FILE).map(|text| text.trim().to_owned());
     has("BISECT_LOG").then(|| Operation::Bisect(began()))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use portolan_core::gates::Guidelines;
 
 use crate::digest::Digest;
+use crate::disk;
 use crate::trust::{self, Command};
 
 /// The longest that all commands together may take when a person waits for them, in seconds.
@@ -69,8 +70,7 @@ fn suggested(project: &Path) -> Checker {
 /// The headings of `pyproject.toml`.
 fn python(project: &Path) -> Vec<String> {
     let path = project.join("pyproject.toml");
-    let small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
-    let text = if small { std::fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
+    let text = disk::text(&path, MOST_BYTES).unwrap_or_default();
     text.lines().map(str::trim).filter(|line| line.starts_with('[')).map(str::to_owned).collect()
 }
 

@@ -5,7 +5,7 @@
 //! worktree; what a process that died has left of one is taken away by the next.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::names::is_oid;
 
 use super::content::Git;
+use crate::disk::try_alone;
 use crate::project_folder;
 use crate::repository::git::own;
 use crate::repository::program::unknown;
@@ -129,15 +130,8 @@ impl Committed {
 fn turn(home: &Path) -> Result<File, Unknown> {
     let made = home.parent().map_or(Ok(()), project_folder::make).and_then(|()| fs::create_dir_all(home));
     made.map_err(|error| no_worktree(&error.to_string()))?;
-    let lock = File::options().write(true).create(true).truncate(false).open(home.join("lock"));
-    let lock = lock.map_err(|error| no_worktree(&error.to_string()))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => {
-            Err(unknown("typecheck-under-way", "what is committed is being checked by somebody else; try again"))
-        }
-        Err(TryLockError::Error(error)) => Err(no_worktree(&error.to_string())),
-    }
+    let lock = try_alone(&home.join("lock")).map_err(|error| no_worktree(&error.to_string()))?;
+    lock.ok_or_else(|| unknown("typecheck-under-way", "what is committed is being checked by somebody else; try again"))
 }
 
 /// Takes away what is left of others, who are gone: this process has the turn.

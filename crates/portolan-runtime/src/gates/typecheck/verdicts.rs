@@ -1,14 +1,15 @@
 //! Verdicts that were come to: a small file for each, whose name says which content it is for. They belong to one checkout,
 //! and the oldest are thrown away.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::disk::{self, Fresh};
 use crate::project_folder;
 
 /// How many are kept.
@@ -102,11 +103,10 @@ impl Verdicts {
             return Err(io::Error::other("`.portolan/verdicts` leads out of the project"));
         }
         self.prune();
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        serde_json::to_writer_pretty(&mut file, verdict)?;
-        file.write_all(b"\n")?;
-        file.persist(self.path(&verdict.key())).map_err(|error| error.error)?;
-        Ok(())
+        let mut text = serde_json::to_vec_pretty(verdict)?;
+        text.push(b'\n');
+        let path = self.path(&verdict.key());
+        Fresh::beside(&path, &text)?.replace(&path)
     }
 
     fn path(&self, key: &Digest) -> PathBuf {
@@ -142,13 +142,7 @@ impl Verdicts {
 }
 
 fn read(path: &Path) -> Option<Verdict> {
-    let meta = path.symlink_metadata().ok()?;
-    if !meta.is_file() || meta.len() > MOST_BYTES {
-        return None;
-    }
-    let mut text = Vec::new();
-    OpenOptions::new().read(true).open(path).ok()?.take(MOST_BYTES).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&disk::bytes(path, MOST_BYTES).ok()??).ok()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Which task is the project's: a note in `.portolan/flow.json`.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Flow;
-use crate::carrier::task_file::{Durability, NoTurn, WAIT, exchange, turn};
+use crate::carrier::task_file::{Durability, exchange};
+use crate::disk::{self, NoTurn, WAIT, turn};
 use crate::error::ServiceError;
 use crate::project_folder;
 use crate::service::hold::{Carrier, Held};
@@ -57,14 +58,8 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
             "a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs",
         )
     };
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(damaged(error.to_string())),
-    };
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
-    serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string()))
+    let text = disk::beginning(&path, MAX_BYTES).map_err(|error| damaged(error.to_string()))?;
+    text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| damaged(error.to_string()))
 }
 
 /// Of a note whose run is gone: nothing can be done with such a task, not even calling it off.

@@ -1,0 +1,11 @@
+//! What everything that keeps files has to do with: folders and files that are their owner's alone, files that are there
+//! as a whole or not at all, reading up to a bound and without waiting, and locks.
+
+mod lock;
+mod read;
+mod write;
+
+pub use lock::LOCK_FILE;
+pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn};
+pub(crate) use read::{beginning, bytes, open, open_itself, source, text, unreadable};
+pub(crate) use write::{Fresh, private_folder, replace, sync_folder};

@@ -1,0 +1,101 @@
+//! Reading up to a bound. What is no regular file is not read, and nobody waits for the writer of a pipe.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use portolan_core::source::MAX_SOURCE_BYTES;
+
+use crate::error::{ServiceError, plain};
+
+/// How much longer than a file its text's room is: with room to spare, one call reads it and one finds its end.
+const SPARE: usize = 64;
+
+/// Opens a file for reading. Never waits: opening a pipe would wait for its writer.
+#[cfg(unix)]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    opened(path, rustix::fs::OFlags::NONBLOCK)
+}
+
+/// Opens a file for reading, through no symlink. Never waits, not even when the file was exchanged for a pipe.
+#[cfg(unix)]
+pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+    opened(path, rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
+}
+
+#[cfg(unix)]
+fn opened(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+/// The text of a regular file that is not larger than `max` bytes.
+pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
+    let meta = fs::metadata(path).ok()?;
+    String::from_utf8(whole(path, &meta, max).ok()??).ok()
+}
+
+/// What is in a regular file that is not larger than `max` bytes, and no symlink; nothing where it is no such file.
+pub(crate) fn bytes(path: &Path, max: u64) -> io::Result<Option<Vec<u8>>> {
+    whole(path, &fs::symlink_metadata(path)?, max)
+}
+
+fn whole(path: &Path, meta: &Metadata, max: u64) -> io::Result<Option<Vec<u8>>> {
+    // Before it is opened: a pipe would wait for somebody to write.
+    if !meta.is_file() || meta.len() > max {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0).saturating_add(SPARE));
+    File::open(path)?.take(max).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// The first `max` bytes of a note of our own, as text; nothing where there is none.
+pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(max).read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// The whole text of a definition, a byte order mark included.
+pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
+    let file = open(path).map_err(|error| unreadable(path, &error))?;
+    let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
+    if !is_file {
+        let message = format!("`{}` is not a file", path.display());
+        return Err(ServiceError::failed("unreadable", message, "name a JSON or YAML file, or a folder of them"));
+    }
+    let mut bytes = Vec::new();
+    let limit = MAX_SOURCE_BYTES as u64 + 1;
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() > MAX_SOURCE_BYTES {
+        let message = format!("`{}` has more than {MAX_SOURCE_BYTES} bytes", path.display());
+        return Err(ServiceError::failed("too_large", message, "split it: a subflow can stand in a file of its own"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("`{}` is not UTF-8: byte {at} begins no character", path.display());
+        ServiceError::failed("not_utf8", message, "save it as UTF-8")
+    })
+}
+
+/// What is said of a definition that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
+    let message = format!("`{}` cannot be read: {}", path.display(), plain(error));
+    ServiceError::failed("unreadable", message, "check the path and its permissions")
+}
