@@ -84,4 +84,5 @@ pub mod supervisor;
 pub mod tasks;
 pub mod telemetry;
 pub mod tools;
+pub mod trace;
 pub mod trust;

@@ -33,10 +33,11 @@ use crate::error::ServiceError;
 use crate::states::Workers;
 use crate::tools::Tools;
 
+pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
 pub use control::{Control, Phase};
 pub(crate) use keep::Keep;
 pub(crate) use pace::Pace;
-pub use spans::{CallSpan, Over, Request, SpanId, TraceContext, TraceId};
+pub use spans::CallSpan;
 pub use watch::{Began, Ended, Talked, Watch};
 
 use flight::{Flight, Landed};

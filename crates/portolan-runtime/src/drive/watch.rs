@@ -9,7 +9,8 @@ use portolan_core::run::{Fault, FramePath, Said, Spend};
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Value;
 
-use super::spans::{CallSpan, SpanId};
+use super::spans::CallSpan;
+use crate::trace::SpanId;
 
 /// A watcher. It is called in the middle of a run, and must not keep it.
 #[derive(Clone)]

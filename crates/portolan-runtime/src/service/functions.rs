@@ -13,7 +13,7 @@ use super::interrupted::{self, Interrupted, Resumed};
 use super::{Live, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
-use crate::drive::{Control, Drive, Keep, Outcome, Setup, TraceContext, Watch};
+use crate::drive::{Control, Drive, Keep, Outcome, Setup, Watch};
 use crate::error::ServiceError;
 use crate::graphs::{self, Loaded};
 use crate::servers::{PoolOptions, Servers};
@@ -21,6 +21,7 @@ use crate::states::Workers;
 use crate::store::{Record, RunId, store_error};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
+use crate::trace::TraceContext;
 
 /// A call of a function.
 pub struct FunctionCall {

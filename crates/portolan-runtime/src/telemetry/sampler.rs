@@ -1,6 +1,6 @@
 //! Which traces are recorded: what `OTEL_TRACES_SAMPLER` asks for.
 
-use crate::drive::TraceContext;
+use crate::trace::TraceContext;
 
 /// What decides.
 #[derive(Clone, Copy, Debug, PartialEq)]

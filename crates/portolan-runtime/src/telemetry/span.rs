@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::drive::{SpanId, TraceContext, TraceId};
+use crate::trace::{SpanId, TraceContext, TraceId};
 
 /// `mcp.method.name`: what an MCP request asks for.
 pub(super) const MCP_METHOD: &str = "mcp.method.name";

@@ -12,9 +12,10 @@ use super::Telemetry;
 use super::span::{
     JSONRPC_ID, MCP_METHOD, MCP_PROTOCOL, MCP_SESSION, OPERATION, Span, SpanKind, TOOL, TOOLS_CALL, TRANSPORT, WORKFLOW,
 };
-use crate::drive::{Began, CallSpan, Ended, Outcome, SpanId, TraceContext, Watch};
+use crate::drive::{Began, CallSpan, Ended, Outcome, Watch};
 use crate::error::ServiceError;
 use crate::store::RunId;
+use crate::trace::{SpanId, TraceContext};
 
 /// The code of what did not come to an end.
 const CANCELLED: &str = "cancelled";

@@ -1,0 +1,157 @@
+//! Where a run stands in a trace, as W3C Trace Context has it: what callers send, and what servers are told.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+/// The longest `tracestate` that is passed on; nobody need pass on more.
+const MAX_STATE: usize = 512;
+
+/// The identifier of a trace: 16 bytes, not all zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceId(pub [u8; 16]);
+
+/// The identifier of a span: 8 bytes, not all zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpanId(pub [u8; 8]);
+
+/// Where a run stands in a trace (W3C Trace Context).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The trace.
+    pub trace: TraceId,
+    /// The caller's span, where it sent one.
+    pub parent: Option<SpanId>,
+    /// The span of the run itself.
+    pub root: SpanId,
+    /// Whether the trace is recorded: by the caller's word, until it is known whether spans are collected here.
+    pub sampled: bool,
+    /// Whether spans are collected here. Servers are then told of ours, and else of the caller's, if there is one.
+    pub collected: bool,
+    /// What the caller sent as `tracestate`, to be passed on as it is.
+    pub state: Option<Arc<str>>,
+    /// The MCP request that the run answers.
+    pub request: Option<Arc<Request>>,
+}
+
+/// An MCP request, as traces tell of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Under which it is answered.
+    pub id: String,
+    /// The client's session, over HTTP.
+    pub session: Option<String>,
+    /// The revision of the protocol.
+    pub protocol: Option<String>,
+    /// What it came over.
+    pub transport: Over,
+}
+
+/// What MCP messages travel over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Standard input and output.
+    Pipe,
+    /// HTTP.
+    Tcp,
+}
+
+impl Over {
+    /// The conventions' word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Over::Pipe => "pipe",
+            Over::Tcp => "tcp",
+        }
+    }
+}
+
+impl SpanId {
+    /// A span that no other one is.
+    pub(crate) fn fresh() -> SpanId {
+        SpanId(chance().to_be_bytes())
+    }
+}
+
+impl TraceContext {
+    /// A trace of its own.
+    pub fn fresh() -> TraceContext {
+        let (high, low) = (chance(), chance());
+        let trace = TraceId(((u128::from(high) << 64) | u128::from(low)).to_be_bytes());
+        let root = SpanId::fresh();
+        TraceContext { trace, parent: None, root, sampled: true, collected: false, state: None, request: None }
+    }
+
+    /// The trace that a `traceparent` names (`00-<trace>-<span>-<flags>`); nothing when it is none.
+    ///
+    /// ```
+    /// use portolan_runtime::trace::TraceContext;
+    /// let caller = TraceContext::within("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    /// assert_eq!(caller.trace.to_string(), "0af7651916cd43dd8448eb211c80319c");
+    /// assert!(caller.sampled);
+    /// assert!(TraceContext::within("00-0-0-01").is_none());
+    /// ```
+    pub fn within(traceparent: &str) -> Option<TraceContext> {
+        let mut parts = traceparent.split('-');
+        let version = parts.next()?;
+        let (trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?);
+        // A later version may have more parts than the four of the first.
+        let known = version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
+        let lengths = trace.len() == 32 && span.len() == 16 && flags.len() == 2;
+        if !known || !lengths || ![version, trace, span, flags].into_iter().all(is_lower_hex) {
+            return None;
+        }
+        let trace = u128::from_str_radix(trace, 16).ok().filter(|id| *id != 0)?;
+        let span = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
+        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
+        let (trace, parent) = (TraceId(trace.to_be_bytes()), Some(SpanId(span.to_be_bytes())));
+        Some(TraceContext { trace, parent, sampled, ..TraceContext::fresh() })
+    }
+
+    /// The trace of a run that answers an MCP request: its caller's, where its `_meta` names one.
+    pub fn answering(request: Request, meta: Option<&Map<String, Value>>) -> TraceContext {
+        let text = |name: &str| meta.and_then(|meta| meta.get(name)).and_then(Value::as_str);
+        let mut context = text("traceparent").and_then(TraceContext::within).unwrap_or_else(TraceContext::fresh);
+        if context.parent.is_some() {
+            let state = text("tracestate").filter(|state| state.len() <= MAX_STATE && state.is_ascii());
+            context.state = state.filter(|state| !state.is_empty()).map(Arc::from);
+        }
+        context.request = Some(Arc::new(request));
+        context
+    }
+
+    /// What a server is told that is called under `span`.
+    pub(crate) fn meta(&self, span: SpanId) -> Map<String, Value> {
+        let mut meta = Map::new();
+        let told = if self.collected { Some(span) } else { self.parent };
+        let Some(told) = told else { return meta };
+        let flags = u8::from(self.sampled);
+        meta.insert("traceparent".to_owned(), format!("00-{}-{told}-{flags:02x}", self.trace).into());
+        if let Some(state) = &self.state {
+            meta.insert("tracestate".to_owned(), (&**state).into());
+        }
+        meta
+    }
+}
+
+fn is_lower_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// A number that no other span has. It is no secret, and the system is not asked for each of a call's ten.
+fn chance() -> u64 {
+    fastrand::u64(1..)
+}
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", u64::from_be_bytes(self.0))
+    }
+}
