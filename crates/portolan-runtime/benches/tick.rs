@@ -17,9 +17,9 @@ use portolan_core::gates::acceptance::{CHECKS, Standing};
 use portolan_core::gates::facts::{Claims, Needs};
 use portolan_core::gates::guidelines::{Forge, IssueProvider};
 use portolan_core::value::Timestamp;
-use portolan_runtime::gates::typecheck::checker;
 use portolan_runtime::repository::Repository;
 use portolan_runtime::trust::{Digest, Entry, Trust};
+use portolan_runtime::typecheck::checker;
 
 fn main() {
     // Without `--bench` this is a test run, which only sees that it works.

@@ -3,6 +3,3 @@
 pub mod hook;
 pub(crate) mod own_server;
 pub mod qa;
-pub mod rules;
-pub mod scene;
-pub mod typecheck;

@@ -11,12 +11,12 @@ use portolan_core::gates::{Guidelines, names};
 use portolan_core::run::Verdict;
 use serde_json::{Map, json};
 
-use super::rules::rules;
-use super::typecheck::{Ran, Typechecks, Verdict as Judged, checker};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::repository::Repository;
+use crate::rules::rules;
 use crate::runner::{Ground, REMOVALS};
+use crate::typecheck::{Ran, Typechecks, Verdict as Judged, checker};
 
 /// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.
 pub const TYPECHECK: &str = "typecheck";

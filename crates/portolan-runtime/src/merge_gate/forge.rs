@@ -7,10 +7,10 @@ use portolan_core::gates::merge::Review;
 use serde::Deserialize;
 
 use crate::error::ServiceError;
+use crate::program::{Question, ask_raw};
 use crate::repository::Repository;
 use crate::repository::forge::faulty;
 use crate::repository::home::Home;
-use crate::repository::program::{Question, ask_raw};
 
 /// The most that `gh` may say, in bytes.
 const MAX_ANSWER: usize = 16 << 20;

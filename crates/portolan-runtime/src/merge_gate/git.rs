@@ -8,8 +8,8 @@ use portolan_core::gates::merge::{Change, Commit, Diff};
 
 use super::objects::{self, Wanted};
 use crate::error::ServiceError;
+use crate::program::{Question, Raw as Said, ask_raw};
 use crate::repository::Repository;
-use crate::repository::program::{Question, Raw as Said, ask_raw};
 
 /// The most that git may say of a branch, in bytes.
 const MAX_ANSWER: usize = 64 << 20;

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::home::Home;
-use super::program::{Output, Question, ask, unknown};
-use super::{Repository, files, git};
+use super::{Repository, files};
+use crate::program::{Output, Question, ask, own, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_BYTES: usize = 1024 * 1024;
@@ -152,7 +152,7 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>) -> Answer<F
 async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
     let named = home.named();
     let arguments: Vec<&str> = arguments.iter().copied().chain(named.iter().map(String::as_str)).collect();
-    let environment = git::own(&of.environment);
+    let environment = own(&of.environment);
     let (folder, timeout) = (of.project.as_path(), TIMEOUT);
     ask(Question {
         program: "gh",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use portolan_core::gates::facts::{Commit, Tree, Unknown};
 use portolan_core::gates::names::is_oid;
 
-use super::program::{Output, Question, ask, unknown};
+use crate::program::{Output, Question, ask, own, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MOST_BYTES: usize = 32 * 1024 * 1024;
@@ -261,57 +261,4 @@ fn line(record: &str) -> Option<Line> {
     let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
     let (subject, body) = (subject.trim_end().to_owned(), body.to_owned());
     Some(Line::Commit(Commit { oid: oid.to_owned(), subject, body }))
-}
-
-/// What leads git and `gh` elsewhere, besides all that begins with `GIT_`, or puts other code into them.
-const LEADS: [&str; 12] = [
-    "DYLD_INSERT_LIBRARIES",
-    "DYLD_LIBRARY_PATH",
-    "GH_CONFIG_DIR",
-    "GH_DEBUG",
-    "GH_FORCE_TTY",
-    "GH_HOST",
-    "GH_REPO",
-    "LANGUAGE",
-    "LC_ALL",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-];
-
-/// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
-/// from asking, paging, locking and translating.
-pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-    let leads = |name: &OsString| {
-        let name = name.to_string_lossy();
-        name.starts_with("GIT_") || LEADS.contains(&name.as_ref())
-    };
-    let fixed = [
-        ("LC_ALL", "C"),
-        ("GIT_OPTIONAL_LOCKS", "0"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_NO_REPLACE_OBJECTS", "1"),
-        ("GIT_GRAFT_FILE", "/dev/null"),
-        ("GIT_NO_LAZY_FETCH", "1"),
-        ("GH_PROMPT_DISABLED", "1"),
-        ("GH_NO_UPDATE_NOTIFIER", "1"),
-        ("NO_COLOR", "1"),
-    ];
-    let kept = environment.iter().filter(|(name, _)| !leads(name)).cloned();
-    kept.chain(fixed.map(|(name, value)| (name.into(), value.into()))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_leads_elsewhere_reaches_the_programs() {
-        let given = ["GIT_DIR", "GIT_CONFIG_COUNT", "GIT_EXEC_PATH", "GIT_OPTIONAL_LOCKS"];
-        let given = given.into_iter().chain(LEADS).chain(["PATH", "HOME", "GH_TOKEN"]);
-        let given: Vec<(OsString, OsString)> = given.map(|name| (name.into(), "given".into())).collect();
-        let kept: Vec<OsString> =
-            own(&given).into_iter().filter(|(_, value)| value == "given").map(|(name, _)| name).collect();
-        assert_eq!(kept, ["PATH", "HOME", "GH_TOKEN"]);
-    }
 }

@@ -6,8 +6,8 @@ use portolan_core::gates::facts::{Answer, Claims, Facts, Head, Integration, Need
 use portolan_core::gates::{Guidelines, names};
 
 use super::git::Git;
-use super::program::unknown;
 use super::traces;
+use crate::program::unknown;
 
 /// What tells that an operation is under way, by its name in git's folder.
 const OPERATIONS: [(&str, &str); 7] = [

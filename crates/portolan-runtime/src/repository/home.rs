@@ -9,9 +9,9 @@ use portolan_core::diagnostic::clip;
 use portolan_core::gates::facts::{Elsewhere, Unknown};
 use portolan_core::gates::names;
 
-use super::program::unknown;
-use crate::gates::scene;
 use crate::pins::{Pins, Remote};
+use crate::program::unknown;
+use crate::scene;
 
 /// The project's repositories on their forges, `owner/name` or `host/owner/name`. More than one, where its branches follow
 /// several remotes.

@@ -6,10 +6,9 @@
 
 mod files;
 pub(crate) mod forge;
-pub(crate) mod git;
+mod git;
 mod history;
 pub(crate) mod home;
-pub(crate) mod program;
 mod spec;
 mod traces;
 
@@ -21,7 +20,8 @@ use portolan_core::gates::facts::{
     Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Typecheck, Unknown,
 };
 
-use crate::gates::typecheck::Typechecks;
+use crate::program::own;
+use crate::typecheck::Typechecks;
 use git::Git;
 
 /// A project's repository, and the environment that `git` and `gh` are started in.
@@ -62,7 +62,7 @@ impl Repository {
 
     /// The environment that `git` and `gh` are started in: nothing that leads them elsewhere, nobody to ask.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        git::own(&self.environment)
+        own(&self.environment)
     }
 
     /// The pull request that a branch has on GitHub, the latest one; nothing where there is none, or nobody can say.

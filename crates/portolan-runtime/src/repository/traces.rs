@@ -10,9 +10,9 @@ use portolan_core::gates::names::is_oid;
 use portolan_core::value::Timestamp;
 
 use super::git::Git;
-use super::program::unknown;
 use crate::audit::{self, Filter, Kind, Types};
-use crate::gates::hook::installed;
+use crate::installed::installed;
+use crate::program::unknown;
 
 /// How many of the latest moves of HEAD are looked at.
 const MOST_MOVES: &str = "--max-count=2000";

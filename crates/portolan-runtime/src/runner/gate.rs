@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use super::unknown;
-use crate::gates::rules::rules;
 use crate::merge_gate::{Question, Unruled, rule};
 use crate::repository::Repository;
+use crate::rules::rules;
 
 /// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
 pub const REMOVALS: &str = "removalsMatchIntent";

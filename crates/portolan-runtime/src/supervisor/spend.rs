@@ -9,8 +9,8 @@ use serde_json::json;
 use super::Supervisor;
 use crate::audit::{Entry, Kind};
 use crate::error::ServiceError;
-use crate::gates::rules::rules;
 use crate::plugins;
+use crate::rules::rules;
 use crate::service::Caller;
 
 /// What a session has used up.

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use portolan_core::value::Timestamp;
-use portolan_runtime::gates::rules::rules;
-use portolan_runtime::gates::typecheck::checker;
+use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Options, Service, Start, Tick};
 use portolan_runtime::trust::{Digest, Entry, Trust};
+use portolan_runtime::typecheck::checker;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use portolan_core::gates::guidelines::Who;
-use portolan_runtime::gates::rules::rules;
 use portolan_runtime::people::Standing;
+use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 

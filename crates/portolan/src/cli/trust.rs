@@ -9,13 +9,13 @@ use portolan_core::graph::Workflow;
 use portolan_core::present::MASK;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::gates::rules;
-use portolan_runtime::gates::typecheck::{Checker, Origin, checker};
 use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
 use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
 use portolan_runtime::plugins;
+use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, phases_digest};
+use portolan_runtime::typecheck::{Checker, Origin, checker};
 use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, refuse};

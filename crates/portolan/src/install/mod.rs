@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use portolan_runtime::gates::hook::pinned;
-use portolan_runtime::gates::rules;
 use portolan_runtime::pins::{Agreed, Pins};
+use portolan_runtime::rules;
 
 use crate::hook::Host;
 use files::{Chain, Step};

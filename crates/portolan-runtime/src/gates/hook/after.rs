@@ -14,7 +14,7 @@ use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, record, watched};
 use crate::audit::{self, Kind, Line};
-use crate::gates::scene;
+use crate::scene;
 
 const GUARD: &str = "no-edit-on-integration";
 /// How the state is called from before a call whose findings are on no record yet.

@@ -18,7 +18,7 @@ use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
 use crate::audit::{self, Entry, Kind};
 use crate::disk;
 use crate::error::ServiceError;
-use crate::gates::scene;
+use crate::scene;
 use crate::service::Gate;
 
 /// What an entry says of a branch of the remote that a push from here has moved.

@@ -51,18 +51,18 @@ use portolan_core::gates::plugins::Guard;
 use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
 
-use super::{own_server, rules, scene};
+use super::own_server;
 use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::service::{Gate, Options, Service, is_use, is_used};
 use crate::store::RunId;
+use crate::{rules, scene};
 
 pub use answer::Answerable;
 pub use place::project_of;
 pub use standing::{Standing, State, pinned, stands};
-pub(crate) use tripwire::installed;
 pub use watched::{NotInTime, within};
 
 use record::Record;

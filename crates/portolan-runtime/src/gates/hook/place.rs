@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::gates::scene;
+use crate::scene;
 
 /// The project that `folder` lies in: the root of its worktree, or else the nearest folder around it that Portolan keeps
 /// something in.

@@ -9,7 +9,7 @@ use portolan_core::gates::guards::{Worktree, integrates};
 use portolan_core::gates::names::is_oid;
 
 use crate::disk;
-use crate::gates::scene::ask;
+use crate::scene::ask;
 
 /// A reference is one line.
 const MAX_REFERENCE: u64 = 4096;

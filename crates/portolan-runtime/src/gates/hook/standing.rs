@@ -13,9 +13,10 @@ use super::refs::{Refs, is_within};
 use super::tripwire::{self, short};
 use super::upstream::{Upstreams, tracking};
 use crate::audit;
-use crate::gates::rules;
-use crate::gates::scene::{self, ask};
+use crate::installed::departed;
 use crate::pins::{self, Agreed, Pins, Upstream};
+use crate::rules;
+use crate::scene::{self, ask};
 
 /// How long a remote may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -84,7 +85,7 @@ pub fn stands(project: &Path) -> Vec<Standing> {
     let mut all: Vec<Standing> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
-    if let Some(said) = tripwire::departed(project).map(|finding| finding.said) {
+    if let Some(said) = departed(project).map(|finding| finding.said) {
         all.push(standing(State::Doubtful, said));
     }
     match (scene::worktree(project), rules::rules(project)) {

@@ -7,7 +7,7 @@ use super::session::Session;
 use super::tripwire::{self, Snapshot};
 use super::{Answerable, Gatekeeper};
 use crate::error::ServiceError;
-use crate::gates::scene;
+use crate::scene;
 use crate::service::Gate;
 
 /// The longest text that a session begins with: it is read at every beginning, and kept for all of it.

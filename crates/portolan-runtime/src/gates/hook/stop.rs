@@ -14,10 +14,10 @@ use super::refs::Refs;
 use super::{Answerable, Gatekeeper};
 use crate::audit::Kind;
 use crate::disk;
-use crate::gates::scene::{self, ask};
 use crate::pins;
-use crate::repository::git::own;
+use crate::program::own;
 use crate::repository::home::Home;
+use crate::scene::{self, ask};
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";

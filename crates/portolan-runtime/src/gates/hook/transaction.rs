@@ -11,8 +11,8 @@ use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};
 use super::refs::{Refs, is_within};
 use super::upstream::Upstreams;
 use super::{Answerable, Gatekeeper, above};
-use crate::gates::scene;
 use crate::pins::Upstream;
+use crate::scene;
 
 /// One reference of a transaction.
 #[derive(Debug)]

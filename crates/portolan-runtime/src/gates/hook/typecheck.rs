@@ -5,7 +5,7 @@ use std::path::Path;
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::guards::Verdict;
 
-use crate::gates::typecheck::{self, Content, Known};
+use crate::typecheck::{self, Content, Known};
 
 /// What is known for the files of a project as they are.
 pub(super) fn known(project: &Path, rules: &Guidelines) -> Verdict {

@@ -9,8 +9,8 @@ use portolan_core::gates::Guidelines;
 use portolan_core::gates::guards::{Worktree, integrates};
 
 use super::refs::Refs;
-use crate::gates::scene::ask;
 use crate::pins::{Pins, Remote, Upstream};
+use crate::scene::ask;
 
 /// The settings of a remote that lead to another program or another side, besides its address.
 const LEADING: [&str; 3] = ["uploadpack", "vcs", "proxy"];

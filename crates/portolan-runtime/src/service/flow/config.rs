@@ -14,7 +14,7 @@ use super::events::About;
 use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Types};
 use crate::digest::Digest;
 use crate::error::ServiceError;
-use crate::gates::rules::{FILE, rules};
+use crate::rules::{FILE, rules};
 use crate::store::RunId;
 
 /// What is said of a rule that is as usual again.

@@ -41,7 +41,7 @@ use super::view::Checked;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
-use crate::gates::rules::rules;
+use crate::rules::rules;
 use crate::store::RunId;
 use taken::Taken;
 

@@ -12,7 +12,7 @@ use crate::audit::{self, Filter, Kind, Line, Types};
 use crate::carrier::Address;
 use crate::clock::rfc3339;
 use crate::error::ServiceError;
-use crate::gates::rules::rules;
+use crate::rules::rules;
 use crate::store::Record;
 
 /// How many of the latest events are shown.

@@ -2,7 +2,7 @@
 
 use portolan_core::gates::guidelines::{Level, Who};
 use portolan_core::gates::{RULES, Rule};
-use portolan_runtime::gates::rules::rules;
+use portolan_runtime::rules::rules;
 use serde_json::json;
 
 use super::super::output::{Output, table};

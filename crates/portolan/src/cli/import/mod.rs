@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use portolan_core::gates::guidelines::{write, xcoder};
 use portolan_core::gates::merge::Policy;
 use portolan_core::source::Source;
-use portolan_runtime::gates::rules;
 use portolan_runtime::library::read_definition;
+use portolan_runtime::rules;
 use portolan_runtime::service::ServiceError;
 use serde_json::json;
 

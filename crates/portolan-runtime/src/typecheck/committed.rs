@@ -15,9 +15,9 @@ use portolan_core::gates::names::is_oid;
 
 use super::content::Git;
 use crate::disk::try_alone;
+use crate::program::own;
+use crate::program::unknown;
 use crate::project_folder;
-use crate::repository::git::own;
-use crate::repository::program::unknown;
 
 /// The most paths that are linked into a worktree.
 const MOST_LINKS: usize = 10_000;

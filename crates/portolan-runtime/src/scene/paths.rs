@@ -84,7 +84,7 @@ impl Links {
 /// The file that holds the gates whose other name `path` is, by a hard link. It is looked for where the gates of the
 /// project and of the person are.
 #[cfg(unix)]
-pub(in crate::gates) fn twin(path: &Path, worktree: Option<&Worktree>) -> Option<PathBuf> {
+pub(crate) fn twin(path: &Path, worktree: Option<&Worktree>) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
 
     let meta = fs::symlink_metadata(path).ok()?;
@@ -104,7 +104,7 @@ pub(in crate::gates) fn twin(path: &Path, worktree: Option<&Worktree>) -> Option
 }
 
 #[cfg(not(unix))]
-pub(in crate::gates) fn twin(_path: &Path, _worktree: Option<&Worktree>) -> Option<PathBuf> {
+pub(crate) fn twin(_path: &Path, _worktree: Option<&Worktree>) -> Option<PathBuf> {
     None
 }
 

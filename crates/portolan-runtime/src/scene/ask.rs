@@ -14,7 +14,7 @@ use portolan_core::gates::guards::Head;
 use portolan_core::gates::{PROTECTED, is_protected};
 
 use crate::pins;
-use crate::repository::git::own;
+use crate::program::own;
 
 /// A hook that waits longer is late for its host.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ pub(super) fn head(root: &Path) -> Head {
 
 /// The exit status of git, and what it printed, in an environment that cannot make it say anything else; nothing where it
 /// did not answer.
-pub(in crate::gates) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+pub(crate) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut command = git(folder, arguments)?;
     command.env_clear().envs(own(&environment));
@@ -79,7 +79,7 @@ pub(in crate::gates) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -
 }
 
 /// The same, as the environment and the `-c` of whoever runs git would have it: what they configure is the question.
-pub(in crate::gates) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+pub(crate) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let mut command = git(folder, arguments)?;
     // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
@@ -90,12 +90,7 @@ pub(in crate::gates) fn ask_as_given(folder: &Path, arguments: &[&str], input: V
 }
 
 /// What a remote says that one of its references is at, without asking anybody for a password.
-pub(in crate::gates) fn ask_remote(
-    folder: &Path,
-    address: &str,
-    reference: &str,
-    patience: Duration,
-) -> Option<(i32, String)> {
+pub(crate) fn ask_remote(folder: &Path, address: &str, reference: &str, patience: Duration) -> Option<(i32, String)> {
     let mut command = git(folder, &["ls-remote", "--", address, reference])?;
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     run(command, Vec::new(), patience)
@@ -109,7 +104,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<Command> {
 }
 
 /// The exit status of a program, and what it printed; nothing where it did not answer in time.
-pub(in crate::gates) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
+pub(crate) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let answer = answer(&mut child, input, patience);

@@ -12,8 +12,8 @@ use std::time::Duration;
 use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::names::is_oid;
 
-use crate::repository::git::own;
-use crate::repository::program::{Output, Question, ask, unknown};
+use crate::program::own;
+use crate::program::{Output, Question, ask, unknown};
 
 /// Hashing what has changed takes longer than looking; a repository that takes longer than this is not judged.
 const TIMEOUT: Duration = Duration::from_secs(30);

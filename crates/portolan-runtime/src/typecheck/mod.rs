@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::process::Environment;
-use crate::repository::program::unknown;
+use crate::program::unknown;
 use crate::runner;
 use crate::trust::{Trust, data_dir_from};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::digest::Digest;
-use crate::repository::program::{Question, ask};
+use crate::program::{Question, ask};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_BYTES: usize = 64 * 1024;

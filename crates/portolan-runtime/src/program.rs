@@ -63,6 +63,44 @@ pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
     Unknown { code, why: why.into() }
 }
 
+/// What leads git and `gh` elsewhere, besides all that begins with `GIT_`, or puts other code into them.
+const LEADS: [&str; 12] = [
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_LIBRARY_PATH",
+    "GH_CONFIG_DIR",
+    "GH_DEBUG",
+    "GH_FORCE_TTY",
+    "GH_HOST",
+    "GH_REPO",
+    "LANGUAGE",
+    "LC_ALL",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+];
+
+/// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
+/// from asking, paging, locking and translating.
+pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let leads = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("GIT_") || LEADS.contains(&name.as_ref())
+    };
+    let fixed = [
+        ("LC_ALL", "C"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_GRAFT_FILE", "/dev/null"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GH_PROMPT_DISABLED", "1"),
+        ("GH_NO_UPDATE_NOTIFIER", "1"),
+        ("NO_COLOR", "1"),
+    ];
+    let kept = environment.iter().filter(|(name, _)| !leads(name)).cloned();
+    kept.chain(fixed.map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
 #[cfg(not(unix))]
 pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, Unknown> {
     Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
@@ -180,5 +218,20 @@ mod unix {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_leads_elsewhere_reaches_the_programs() {
+        let given = ["GIT_DIR", "GIT_CONFIG_COUNT", "GIT_EXEC_PATH", "GIT_OPTIONAL_LOCKS"];
+        let given = given.into_iter().chain(LEADS).chain(["PATH", "HOME", "GH_TOKEN"]);
+        let given: Vec<(OsString, OsString)> = given.map(|name| (name.into(), "given".into())).collect();
+        let kept: Vec<OsString> =
+            own(&given).into_iter().filter(|(_, value)| value == "given").map(|(name, _)| name).collect();
+        assert_eq!(kept, ["PATH", "HOME", "GH_TOKEN"]);
     }
 }
