@@ -60,6 +60,7 @@ pub mod error;
 pub mod findings;
 pub mod gates;
 pub mod graphs;
+pub mod hook;
 mod http;
 mod installed;
 mod keys;

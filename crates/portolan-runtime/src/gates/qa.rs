@@ -11,11 +11,11 @@ use portolan_core::gates::{Guidelines, names};
 use portolan_core::run::Verdict;
 use serde_json::{Map, json};
 
+use super::{Ground, REMOVALS};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::repository::Repository;
 use crate::rules::rules;
-use crate::runner::{Ground, REMOVALS};
 use crate::typecheck::{Ran, Typechecks, Verdict as Judged, checker};
 
 /// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.

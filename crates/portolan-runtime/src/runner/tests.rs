@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use portolan_core::engine::CheckRequest;
+use portolan_core::graph::CheckBy;
 use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
+use crate::gates::{Ground, perform};
 use crate::repository::Repository;
 
 use super::command::Limits;

@@ -16,8 +16,8 @@ use super::moves::{MAX_CONFLICTS, too_busy};
 use super::view::{Claim, runs_commands};
 use super::{Caller, Service};
 use crate::error::ServiceError;
+use crate::gates::{self, Ground};
 use crate::repository::Repository;
-use crate::runner::{self, Ground};
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
@@ -135,7 +135,7 @@ impl Service {
         let mut released = held.release();
         let mut claim = None;
         loop {
-            let verdict = runner::perform(&request, &ground).await;
+            let verdict = gates::perform(&request, &ground).await;
             let (mut held, settled) = self.settled(released, &effect, verdict).await?;
             self.log_violations(&held, &ground.violations())?;
             claim = settled.map(|settled| Claim::of(&effect.node, outcome, &settled)).or(claim);

@@ -17,7 +17,7 @@ use portolan_core::run::{Completion, Done, Verdict};
 use portolan_core::value::NodeId;
 
 use crate::clock::Clock;
-use crate::runner::{self, Ground};
+use crate::gates::{self, Ground};
 use crate::tools::Tools;
 
 pub use assistant::{Answered, Assistant, Stop};
@@ -66,7 +66,7 @@ impl Workers {
     /// Performs a check.
     pub(crate) async fn check(&self, request: &CheckRequest) -> Verdict {
         match &self.ground {
-            Some(ground) => runner::perform(request, ground).await,
+            Some(ground) => gates::perform(request, ground).await,
             None => Verdict::Unknown { reason: "no project is at hand in which it could be looked at".to_owned() },
         }
     }

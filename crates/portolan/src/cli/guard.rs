@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::gates::Decision;
-use portolan_runtime::gates::hook::git::{self, Run};
-use portolan_runtime::gates::hook::{Answerable, within};
+use portolan_runtime::hook::git::{self, Run};
+use portolan_runtime::hook::{Answerable, within};
 
 use super::Exit;
 use super::output::one_line;

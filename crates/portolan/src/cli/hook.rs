@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use portolan_runtime::gates::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
+use portolan_runtime::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
 use portolan_runtime::people::remember_host;
 
 use super::{Common, Exit};

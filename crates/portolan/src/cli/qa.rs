@@ -3,8 +3,8 @@
 use clap::Args;
 use portolan_core::gates::acceptance::{CHECKS, Finding, Standing};
 use portolan_core::graph::Gate;
+use portolan_runtime::gates::REMOVALS;
 use portolan_runtime::gates::qa::{Asked, TYPECHECK, ask};
-use portolan_runtime::runner::REMOVALS;
 use portolan_runtime::typecheck::PATIENCE_SECONDS;
 use serde_json::json;
 

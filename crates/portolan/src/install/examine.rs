@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use portolan_runtime::gates::hook::{self, stands};
+use portolan_runtime::hook::{self, stands};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;

@@ -15,7 +15,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use portolan_runtime::gates::hook::pinned;
+use portolan_runtime::hook::pinned;
 use portolan_runtime::pins::{Agreed, Pins};
 use portolan_runtime::rules;
 

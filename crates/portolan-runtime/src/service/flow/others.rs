@@ -9,7 +9,7 @@ use super::super::hold::{Carrier, Held};
 use super::{is_task, log};
 use crate::carrier::Address;
 use crate::error::ServiceError;
-use crate::runner::Other;
+use crate::gates::Other;
 use crate::store::{ListFilter, Summary};
 
 /// The gate that asks for them.

@@ -1,7 +1,7 @@
 //! `portolan flow attach`: a session of a coding agent works at a run.
 
 use clap::Args;
-use portolan_runtime::gates::hook::Gatekeeper;
+use portolan_runtime::hook::Gatekeeper;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::store::RunId;
 use serde_json::json;

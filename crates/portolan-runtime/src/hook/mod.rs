@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use portolan_core::gates::{Decision, Intent, Tool};
-//! use portolan_runtime::gates::hook::Gatekeeper;
+//! use portolan_runtime::hook::Gatekeeper;
 //!
 //! let gatekeeper = Gatekeeper::of(None, "claude-code", Some("s1"), "/project".as_ref());
 //! let intent = Intent {
@@ -51,11 +51,11 @@ use portolan_core::gates::plugins::Guard;
 use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
 
-use super::own_server;
 use crate::audit;
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::error::ServiceError;
+use crate::gates::own_server;
 use crate::service::{Gate, Options, Service, is_use, is_used};
 use crate::store::RunId;
 use crate::{rules, scene};

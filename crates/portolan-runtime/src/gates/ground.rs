@@ -1,20 +1,23 @@
-//! A gate is looked at: the repository once for all gates of a claim, so that all of them see the same.
+//! Checks are performed. A gate is looked at: the repository once for all gates of a claim, so that all of them see the
+//! same.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use portolan_core::engine::CheckRequest;
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
 use portolan_core::gates::facts::{Answer, Claims, Facts, Integration, Needs};
 use portolan_core::gates::merge;
+use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
-use super::unknown;
 use crate::merge_gate::{Question, Unruled, rule};
 use crate::repository::Repository;
 use crate::rules::rules;
+use crate::runner::{self, broken, unknown};
 
 /// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
 pub const REMOVALS: &str = "removalsMatchIntent";
@@ -50,6 +53,21 @@ struct Seen {
     guidelines: Guidelines,
 }
 
+/// Performs a check in the project of `ground`.
+///
+/// It always comes to a verdict: what cannot be found out is [`Verdict::Unknown`], with what to do about it. Dropping
+/// the future stops a command with everything that it started. It needs a runtime with I/O and time enabled.
+///
+/// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
+/// for, and it is not stopped.
+pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
+    match &request.check {
+        CheckBy::Run { argv, timeout_seconds } => runner::run(argv, *timeout_seconds, ground.project()).await,
+        CheckBy::File { path } => runner::file(path, ground.project()),
+        CheckBy::Gate { name } => ground.look(name, &request.claims).await,
+    }
+}
+
 impl Ground {
     /// The project of `repository`, for a claim that has these gates.
     pub fn of(repository: Repository, gates: Vec<String>) -> Ground {
@@ -78,7 +96,7 @@ impl Ground {
     }
 
     /// What a gate comes to. What the run claims is the same for all gates of a claim.
-    pub(super) async fn look(&self, gate: &str, claims: &Map<String, Value>) -> Verdict {
+    async fn look(&self, gate: &str, claims: &Map<String, Value>) -> Verdict {
         let seen = match self.seen.get_or_init(|| self.probe(claims)).await {
             Ok(seen) => seen.clone(),
             Err(why) => return unverified(why),
@@ -214,10 +232,6 @@ fn unverified(why: &str) -> Verdict {
 
 fn shown(reason: String) -> Verdict {
     Verdict::Shown { reason, sets: None }
-}
-
-fn broken(reason: String) -> Verdict {
-    Verdict::Broken { reason, output: String::new() }
 }
 
 #[cfg(test)]
