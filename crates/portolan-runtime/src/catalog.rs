@@ -1,12 +1,7 @@
 //! The catalogue: workflows and agent templates that come with the program.
 
-use std::sync::OnceLock;
-
-use portolan_core::dialect::{self, RunAs, Strictness};
+use portolan_core::dialect::{self, RunAs};
 use portolan_core::source::Source;
-
-use crate::definition::Parsed;
-use crate::library::{Listed, Origin};
 
 /// A file of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -107,18 +102,6 @@ pub fn workflow(id: &str) -> Option<Entry> {
 /// The agent template called `id`.
 pub fn agent(id: &str) -> Option<Entry> {
     AGENTS.iter().copied().find(|entry| entry.id == id)
-}
-
-/// The workflows that agents are led through, as lists show them. They are read once.
-pub fn listed() -> &'static [Listed] {
-    static LISTED: OnceLock<Vec<Listed>> = OnceLock::new();
-    LISTED.get_or_init(|| workflows().filter_map(|entry| shown(&entry)).collect())
-}
-
-/// A workflow, as lists show it.
-pub fn shown(entry: &Entry) -> Option<Listed> {
-    let parsed = Parsed::read(entry.source(), Strictness::Strict).ok()?;
-    Some(Listed::of(entry.id, &parsed, Origin::Catalog))
 }
 
 /// What the front matter of an agent template says.

@@ -50,6 +50,7 @@ pub mod builtin;
 pub mod carrier;
 pub mod catalog;
 pub mod clock;
+mod control;
 pub mod copy;
 pub mod definition;
 pub mod digest;

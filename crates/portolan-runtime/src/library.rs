@@ -5,6 +5,7 @@
 //! begun is held to its bundle.
 
 mod activities;
+mod catalogue;
 mod folder;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
 use crate::error::{ErrorKind, ServiceError};
 
+pub use catalogue::{catalogue, shown};
 use folder::places;
 pub use folder::{Found, read_definition, workflow_files};
 
@@ -313,7 +315,7 @@ impl Library {
         for id in external {
             listed.extend(self.listed(&id, Origin::External));
         }
-        for known in catalog::listed() {
+        for known in catalogue() {
             // A file of the project hides the catalogue's of the same id, also when it cannot be read.
             if self.text(&known.id).is_ok_and(|(_, origin)| origin == Origin::Catalog) {
                 listed.push(known.clone());
@@ -334,7 +336,7 @@ impl Library {
         let mut ids: Vec<(String, Origin)> = self.project_ids().into_iter().map(|id| (id, Origin::Project)).collect();
         ids.extend(lock(&self.external).keys().map(|id| (id.clone(), Origin::External)));
         let is_ours = |id: &str| self.text(id).is_ok_and(|(_, origin)| origin == Origin::Catalog);
-        let catalogue = catalog::listed().iter().filter(|known| is_ours(&known.id));
+        let catalogue = catalogue().iter().filter(|known| is_ours(&known.id));
         ids.extend(catalogue.map(|known| (known.id.clone(), Origin::Catalog)));
         ids.into_iter().filter_map(|(id, origin)| self.overlooked(id, origin)).collect()
     }

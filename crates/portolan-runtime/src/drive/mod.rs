@@ -7,7 +7,6 @@
 //! ```
 //! Where a run is kept, every event is on disk before what follows from it is done. Knows no protocol and no terminal.
 
-mod control;
 mod flight;
 mod keep;
 mod nested;
@@ -33,8 +32,8 @@ use crate::error::ServiceError;
 use crate::states::Workers;
 use crate::tools::Tools;
 
+pub use crate::control::{Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
-pub use control::{Control, Phase};
 pub(crate) use keep::Keep;
 pub(crate) use pace::Pace;
 pub use spans::CallSpan;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portolan_core::engine::{Effect, ToolCall};
 use portolan_core::run::Reply;
 
-use crate::drive::Control;
+use crate::control::Control;
 
 /// The calls that were held back. The first of them stops the run. All clones are the same one.
 #[derive(Clone, Debug)]

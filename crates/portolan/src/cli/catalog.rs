@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use portolan_runtime::catalog::{self, AgentCard};
 use portolan_runtime::copy::{self, Copied};
-use portolan_runtime::library::Listed;
+use portolan_runtime::library::{Listed, catalogue, shown};
 use serde_json::json;
 
 use super::output::{Output, one_line, table};
@@ -63,8 +63,8 @@ pub(super) fn run(args: &Catalog, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn list(output: &Output) -> anyhow::Result<Exit> {
-    let functions = catalog::functions().filter_map(|entry| catalog::shown(&entry));
-    let workflows: Vec<Listed> = catalog::listed().iter().cloned().chain(functions).collect();
+    let functions = catalog::functions().filter_map(|entry| shown(&entry));
+    let workflows: Vec<Listed> = catalogue().iter().cloned().chain(functions).collect();
     let agents: Vec<(&str, AgentCard)> =
         catalog::AGENTS.iter().map(|entry| (entry.id, AgentCard::read(entry))).collect();
     if output.is_json() {

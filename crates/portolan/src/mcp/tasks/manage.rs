@@ -6,7 +6,7 @@ use portolan_core::present::{diagram_markdown, mermaid};
 use portolan_core::value::NodeId;
 use portolan_runtime::catalog::{self, AgentCard};
 use portolan_runtime::copy::{self, Copied};
-use portolan_runtime::library::{Listed, Origin, is_plain};
+use portolan_runtime::library::{Listed, Origin, catalogue, is_plain};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
@@ -196,7 +196,7 @@ fn loading(ids: Vec<String>, failed: &[(String, String)]) -> Map<String, Value> 
 
 pub(super) fn list_catalog(arguments: Arguments) -> Answer {
     arguments.finish()?;
-    let workflows: Vec<Value> = catalog::listed()
+    let workflows: Vec<Value> = catalogue()
         .iter()
         .map(|workflow| json!({ "id": workflow.id, "name": workflow.name, "description": workflow.description, "stepCount": workflow.steps }))
         .collect();
