@@ -1,11 +1,12 @@
 //! `.portolan`, the folder of a project that Portolan keeps its own in: made where it is missing, for its owner alone, and
 //! known to git as far as its contents belong to everybody.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::disk::private_folder;
+use crate::disk::{NoTurn, WAIT, private_folder, turn};
+use crate::error::ServiceError;
 
 /// What git is told of the folder: nothing in it is for others but what a project writes down for everybody.
 const IGNORED: &str = "\
@@ -35,6 +36,27 @@ pub fn make(folder: &Path) -> io::Result<()> {
         tell_git(&folder.join(".gitignore"))?;
     }
     Ok(())
+}
+
+/// Waits for the turn to change what is kept of a project; it is over when the file is dropped. The folder is made where
+/// it is missing.
+pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
+    let folder = project.join(".portolan");
+    make(&folder).map_err(|error| unwritable(&folder, &error))?;
+    turn(&folder, WAIT).await.map_err(|why| {
+        let why = match why {
+            NoTurn::Failed(error) => error.to_string(),
+            NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
+        };
+        let message = format!("`{}` cannot be locked: {why}", folder.display());
+        ServiceError::failed("not_locked", message, "try again; keep the project on a disk whose files can be locked")
+    })
+}
+
+/// What is said where something of the folder cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
+    let message = format!("`{}` cannot be written: {error}", path.display());
+    ServiceError::failed("read_only", message, "make the project writable, or work in a copy of it")
 }
 
 /// Takes the folder away again where nothing is in it but what git is told of it.

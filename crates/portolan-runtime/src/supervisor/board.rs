@@ -2,7 +2,6 @@
 //! up to which line it goes, and what follows that line is folded onto it. Where it is missing or is of another log, it is
 //! made from the log again.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use portolan_core::gates::seen::Seen;
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::{self, AuditError, Filter, Line};
 use crate::disk;
 use crate::error::ServiceError;
+use crate::project_folder::unwritable;
 
 /// The version of the layout: a file of another one is made anew.
 const VERSION: u32 = 1;
@@ -116,9 +116,4 @@ fn read(path: &Path) -> Option<Kept> {
 
 fn place(project: &Path) -> PathBuf {
     project.join(".portolan").join("supervisor.json")
-}
-
-pub(super) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
-    let message = format!("`{}` cannot be written: {error}", path.display());
-    ServiceError::failed("read_only", message, "make the project writable, or work in a copy of it")
 }

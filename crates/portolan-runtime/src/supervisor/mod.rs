@@ -11,13 +11,10 @@ mod notices;
 mod queue;
 mod spend;
 
-use std::fs::File;
-
 use portolan_core::gates::supervisor::{Board, Standing, standings};
 use portolan_core::value::Timestamp;
 
 use crate::audit::{self, Durability, Entry, Log};
-use crate::disk::{NoTurn, WAIT, turn};
 use crate::error::ServiceError;
 use crate::plugins;
 use crate::project_folder;
@@ -54,7 +51,7 @@ impl Supervisor<'_> {
     pub async fn board(&self) -> Result<Board, ServiceError> {
         let kept = self.load()?;
         if kept.behind > BEHIND
-            && let Ok(turn) = self.turn().await
+            && let Ok(turn) = project_folder::turn_in(self.service.project()).await
         {
             // Somebody may have kept more meanwhile. Where it cannot be kept, it is folded again.
             let _unkept = self.load().and_then(|kept| kept.save(self.service.project()));
@@ -125,7 +122,7 @@ impl Supervisor<'_> {
         &self,
         decide: impl FnOnce(&Board, Timestamp) -> Result<(Vec<Entry>, T), ServiceError>,
     ) -> Result<T, ServiceError> {
-        let turn = self.turn().await?;
+        let turn = project_folder::turn_in(self.service.project()).await?;
         let mut kept = self.load()?;
         let (entries, value) = decide(&kept.board, self.now())?;
         if !entries.is_empty() {
@@ -142,23 +139,6 @@ impl Supervisor<'_> {
         }
         drop(turn);
         Ok(value)
-    }
-
-    async fn turn(&self) -> Result<File, ServiceError> {
-        let folder = self.service.project().join(".portolan");
-        project_folder::make(&folder).map_err(|error| board::unwritable(&folder, &error))?;
-        turn(&folder, WAIT).await.map_err(|why| {
-            let why = match why {
-                NoTurn::Failed(error) => error.to_string(),
-                NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
-            };
-            let message = format!("`{}` cannot be locked: {why}", folder.display());
-            ServiceError::failed(
-                "not_locked",
-                message,
-                "try again; keep the project on a disk whose files can be locked",
-            )
-        })
     }
 }
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Flow;
 use crate::carrier::task_file::{Durability, exchange};
-use crate::disk::{self, NoTurn, WAIT, turn};
+use crate::disk;
 use crate::error::ServiceError;
-use crate::project_folder;
+use crate::project_folder::{turn_in, unwritable};
 use crate::service::hold::{Carrier, Held};
 use crate::store::RunId;
 
@@ -85,20 +85,7 @@ pub(super) fn forget(project: &Path) -> Result<(), ServiceError> {
 impl Flow<'_> {
     /// Waits until nobody else changes which task is under way.
     pub(super) async fn turn(&self) -> Result<File, ServiceError> {
-        let folder = folder(self.service.project());
-        project_folder::make(&folder).map_err(|error| unwritable(&folder, &error))?;
-        turn(&folder, WAIT).await.map_err(|why| {
-            let why = match why {
-                NoTurn::Failed(error) => error.to_string(),
-                NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
-            };
-            let message = format!("`{}` cannot be locked: {why}", folder.display());
-            ServiceError::failed(
-                "not_locked",
-                message,
-                "try again; keep the project on a disk whose files can be locked",
-            )
-        })
+        turn_in(self.service.project()).await
     }
 
     /// Notes that the task that begins is under way.
@@ -128,12 +115,4 @@ fn folder(project: &Path) -> PathBuf {
 
 fn place(project: &Path) -> PathBuf {
     folder(project).join("flow.json")
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
-    ServiceError::failed(
-        "read_only",
-        format!("`{}` cannot be written: {error}", path.display()),
-        "make the project writable, or work in a copy of it",
-    )
 }
