@@ -2,11 +2,13 @@
 //! namespace of their own, and the catalogue.
 //!
 //! Files are looked at when they are asked for, so that a change counts for the next run that begins; a run that has
-//! begun is held to its bundle.
+//! begun is held to its bundle. What does not look changed is not read again.
 
 mod activities;
 mod catalogue;
 mod folder;
+mod sources;
+mod stamp;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,6 +27,7 @@ use crate::error::{ErrorKind, ServiceError};
 pub use catalogue::{catalogue, shown};
 use folder::places;
 pub use folder::{Found, read_definition, workflow_files};
+use sources::Sources;
 
 /// Where a workflow comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +124,7 @@ pub struct Library {
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
     checked: Mutex<BTreeMap<String, Arc<Definition>>>,
+    sources: Sources,
 }
 
 impl Library {
@@ -149,6 +153,7 @@ impl Library {
             strictness,
             external: Mutex::default(),
             checked: Mutex::default(),
+            sources: Sources::default(),
         })
     }
 
@@ -229,7 +234,7 @@ impl Library {
     /// lies beside it first.
     fn member(&self, id: &str, name: &str) -> Result<(Source, Origin), ServiceError> {
         match if name == id { None } else { self.beside(id, name) } {
-            Some(path) => Ok((read_definition(&path)?, Origin::External)),
+            Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
             None => self.text(name),
         }
     }
@@ -262,15 +267,15 @@ impl Library {
             // Unlocked before anything else is asked: what is not known is looked for in the list, which locks it too.
             let known = lock(&self.external).get(id).cloned();
             return match known {
-                Some(path) => Ok((read_definition(&path)?, Origin::External)),
+                Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
                 None => Err(self.unknown(id)),
             };
         }
         if let Some(path) = self.given.get(id) {
-            return Ok((read_definition(path)?, Origin::Project));
+            return Ok((self.sources.read(path)?, Origin::Project));
         }
         if let Some(path) = places(&self.folder(), id).find(|path| stands(path)) {
-            return Ok((read_definition(&path)?, Origin::Project));
+            return Ok((self.sources.read(&path)?, Origin::Project));
         }
         match catalog::workflow(id) {
             Some(entry) => Ok((entry.source(), Origin::Catalog)),

@@ -158,6 +158,23 @@ fn a_change_counts_for_the_next_run_of_the_same_service() {
 }
 
 #[test]
+fn a_change_shows_whose_size_and_time_are_those_of_the_text_before() {
+    let world = World::new();
+    let service = world.service();
+    let path = world.path(".flow/workflows/mine.json");
+    world.define("mine", "start -> s000; s000 -> done");
+    let time = path.metadata().and_then(|metadata| metadata.modified()).expect("a time");
+    for nth in 0..100 {
+        let step = format!("s{nth:03}");
+        world.define("mine", &format!("start -> {step}; {step} -> done"));
+        let file = fs::File::options().write(true).open(&path).expect("it opens");
+        file.set_modified(time).expect("it is set");
+        let definition = service.library().definition("mine").expect("it is sound");
+        assert!(definition.workflow.root().steps.contains_key(step.as_str()), "{step}");
+    }
+}
+
+#[test]
 fn a_subflow_that_cannot_be_read_is_named() {
     let world = World::with("outer", "start -> sub; sub: runs inner; sub -passed-> done; sub -failed-> failed");
     let why = |world: &World| {

@@ -15,12 +15,18 @@ use crate::error::plain;
 
 /// The most files of activities that a workflow has.
 const MAX_FILES: usize = 100;
+/// The folder of activities where a workflow names none.
+const USUAL_FOLDER: &str = "activities";
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
 
 /// The source with its activities behind it, where they are files of their own.
 pub(super) fn joined(path: &Path, source: Source) -> Source {
-    let around = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let around = folder_of(path);
     // Most texts have no such folder; they are not read twice.
-    if !source.text.contains("activitiesDir") && around.join("activities").symlink_metadata().is_err() {
+    if !source.text.contains("activitiesDir") && around.join(USUAL_FOLDER).symlink_metadata().is_err() {
         return source;
     }
     let Some(folder) = activities_folder(&source) else { return source };
@@ -35,6 +41,13 @@ pub(super) fn joined(path: &Path, source: Source) -> Source {
         Some((pieces, faults)) => source.joined(pieces, faults),
         None => source,
     }
+}
+
+/// The folders whose entries decide which files of activities a source has, whether they are there or not.
+pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
+    let around = folder_of(path);
+    let named = activities_folder(&source.main()).map(|folder| around.join(folder.path));
+    named.into_iter().chain([around.join(USUAL_FOLDER)]).collect()
 }
 
 struct Gathering<'g> {

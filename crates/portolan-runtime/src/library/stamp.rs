@@ -1,0 +1,80 @@
+//! What tells that a file or a folder has changed without reading it.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// The metadata of a path, and of what it leads to where it is a link; nothing where there is nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    own: Option<Metadata>,
+    target: Option<Metadata>,
+}
+
+/// How long after a change another one may have the same time: the longest step of a file system's clock.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
+
+impl Stamp {
+    /// The stamp of a path; nothing where it cannot be looked at, or where this system does not say when metadata has
+    /// changed.
+    pub(super) fn of(path: &Path) -> Option<Stamp> {
+        let own = looked_at(path.symlink_metadata())?;
+        let target = match &own {
+            Some(own) if own.is_link => looked_at(path.metadata())?,
+            _ => None,
+        };
+        Some(Stamp { own, target })
+    }
+
+    /// Whether every change after `time` shows. One within the same step of the clock might not.
+    pub(super) fn is_settled(&self, time: SystemTime) -> bool {
+        let steps = [&self.own, &self.target].into_iter().flatten();
+        steps.into_iter().all(|metadata| metadata.last_change().is_some_and(|at| at + CLOCK_STEP < time))
+    }
+}
+
+fn looked_at(metadata: io::Result<std::fs::Metadata>) -> Option<Option<Metadata>> {
+    match metadata {
+        Ok(metadata) => Metadata::of(&metadata).map(Some),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Some(None),
+        Err(_) => None,
+    }
+}
+
+/// What changes with the content. The time of the last change of the metadata is among it, which no program can set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Metadata {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    is_link: bool,
+}
+
+impl Metadata {
+    #[cfg(unix)]
+    fn of(metadata: &std::fs::Metadata) -> Option<Metadata> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Metadata {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            is_link: metadata.is_symlink(),
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_metadata: &std::fs::Metadata) -> Option<Metadata> {
+        None
+    }
+
+    /// The later one of its times; nothing where it is before 1970.
+    fn last_change(&self) -> Option<SystemTime> {
+        let (seconds, nanoseconds) = self.modified.max(self.changed);
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
+        SystemTime::UNIX_EPOCH.checked_add(since)
+    }
+}
