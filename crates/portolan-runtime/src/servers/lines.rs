@@ -73,8 +73,8 @@ where
                 // A last line without its line break was cut off.
                 return Read::End;
             }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(available.len(), |end| end + 1);
+            let taken = line_length(available);
+            let ends = available[..taken].ends_with(b"\n");
             if self.skipping.is_none() && self.line.len() + taken > self.intake.max_message {
                 let mut scan = IdScan::default();
                 scan.feed(&self.line);
@@ -86,7 +86,7 @@ where
                 None => self.line.extend_from_slice(&available[..taken]),
             }
             self.reader.consume(taken);
-            if end.is_some() {
+            if ends {
                 return self.skipping.take().map_or(Read::Line, Read::TooLong);
             }
         }
@@ -142,6 +142,13 @@ where
         }
         Ok(())
     }
+}
+
+/// How many bytes there are up to the end of the first line, its line break included. The standard library looks for
+/// it many bytes at a time: replies may be long.
+fn line_length(mut bytes: &[u8]) -> usize {
+    let all = bytes.len();
+    io::BufRead::skip_until(&mut bytes, b'\n').unwrap_or(all)
 }
 
 /// A message's place among those that wait to be written.
