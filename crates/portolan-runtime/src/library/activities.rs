@@ -46,8 +46,8 @@ pub(super) fn joined(path: &Path, source: Source) -> Source {
 /// The folders whose entries decide which files of activities a source has, whether they are there or not.
 pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
     let around = folder_of(path);
-    let named = activities_folder(&source.main()).map(|folder| around.join(folder.path));
-    named.into_iter().chain([around.join(USUAL_FOLDER)]).collect()
+    let named = activities_folder(&source.main()).map(|folder| folder.path).filter(|path| path != USUAL_FOLDER);
+    named.iter().map(String::as_str).chain([USUAL_FOLDER]).map(|folder| around.join(folder)).collect()
 }
 
 struct Gathering<'g> {
