@@ -48,6 +48,7 @@ mod tests;
 mod text;
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 pub use claims::{Claims, Fingerprint};
 pub use fault::{Code, TokenFault};
@@ -59,13 +60,23 @@ use seal::Seal;
 /// What makes tokens and opens them: the user's keys.
 pub struct Tokens {
     keys: KeyFile,
+    /// An agent looks again and again where it is: its claims are packed once.
+    last: Mutex<Option<Sealed>>,
+}
+
+/// A token that was made.
+struct Sealed {
+    /// The id of the key that signed it.
+    key: String,
+    claims: Claims,
+    text: String,
 }
 
 impl Tokens {
     /// The tokens of the user whose data folder this is. Nothing is read before it is needed; the first token makes the
     /// file of keys where there is none.
     pub fn in_folder(data: &Path) -> Tokens {
-        Tokens { keys: KeyFile::in_folder(data, "tokens are signed with its keys") }
+        Tokens { keys: KeyFile::in_folder(data, "tokens are signed with its keys"), last: Mutex::default() }
     }
 
     /// The token of these claims, signed with the newest key. The same claims and the same key give the same text.
@@ -73,10 +84,17 @@ impl Tokens {
     /// # Errors
     /// When they are too large for any token, or the keys cannot be used.
     pub fn seal(&self, claims: &Claims) -> Result<String, TokenFault> {
+        let key = self.keys.newest()?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| last.key == key.id() && last.claims == *claims) {
+            return Ok(last.text.clone());
+        }
         let content = layout::write(claims);
         let packed = gzip::pack(&content)?;
-        let seal = Seal::of(&self.keys.newest()?, layout::PRESENT, &packed);
-        text::write(&gzip::write(&seal, &packed, &content))
+        let seal = Seal::of(&key, layout::PRESENT, &packed);
+        let text = text::write(&gzip::write(&seal, &packed, &content))?;
+        *last = Some(Sealed { key: key.id().to_owned(), claims: claims.clone(), text: text.clone() });
+        Ok(text)
     }
 
     /// What a token claims. It may have been signed with any key of the file.

@@ -106,6 +106,17 @@ fn the_same_claims_and_key_give_the_same_text() {
 }
 
 #[test]
+fn what_was_sealed_before_leaves_no_trace() {
+    let home = Home::with(FIRST_KEY);
+    let tokens = home.tokens();
+    let seal = |claims: &Claims| tokens.seal(claims).expect("it is sealed");
+    let (one, other) = (claims(b"one"), claims(b"another"));
+    let texts = [seal(&one), seal(&one), seal(&other), seal(&one)];
+    let alone = |claims: &Claims| Home::with(FIRST_KEY).seal(claims);
+    assert_eq!(texts, [alone(&one), alone(&one), alone(&other), alone(&one)]);
+}
+
+#[test]
 fn each_claim_is_signed() {
     let home = Home::with(FIRST_KEY);
     let base = claims(b"state");
