@@ -1,5 +1,5 @@
-//! What a caller of a graph waits for, over stdio: without a downstream call, with one, in loops, many at once; start
-//! and memory.
+//! What a caller of a graph waits for, over stdio: without a downstream call, with one, with a long text from one, in
+//! loops, many at once; start and memory.
 //!
 //! Beside each figure stands the floor from the same run: a line through `cat`, and the downstream server called without
 //! a graph. mcpGraph is measured in turn with Portolan, in bursts, when `PORTOLAN_BENCH_MCPGRAPH` holds its command
@@ -24,6 +24,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::{Server, command, echo, row, startup, timed};
 
+/// A text of 20,000 lines, and what a graph makes of it.
+const LINES: &str = "lines.txt";
+const COUNT: &str = "{\"count\": $count($split($.read.content, \"\\n\"))}";
+
 fn main() {
     let testing = std::env::args().any(|argument| argument == "--test");
     let calls = std::env::var("PORTOLAN_BENCH_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(2_000);
@@ -33,6 +37,8 @@ fn main() {
     fs::create_dir(folder).expect("a project");
     let graph = folder.join("graph.yaml");
     fs::write(&graph, text()).expect("a graph");
+    let lines: Vec<String> = (0..20_000).map(|nth| format!("[FILE] file{nth:06}.txt")).collect();
+    fs::write(folder.join(LINES), lines.join("\n")).expect("a text");
     let portolan = env!("CARGO_BIN_EXE_portolan").to_owned();
     trust(&portolan, folder);
     let file = graph.to_string_lossy().into_owned();
@@ -47,6 +53,10 @@ fn main() {
     let mut direct = Server::start(&direct, folder);
     row("floor: the downstream tool itself", times(&mut direct, "echo", &json!({ "v": 1 }), calls));
     drop(direct);
+    let texts = calls.div_ceil(20);
+    let mut direct = Server::start(&[&portolan, "builtin", "filesystem", "."].map(str::to_owned), folder);
+    row("floor: the tool that has the text", times(&mut direct, "read_text_file", &json!({ "path": LINES }), texts));
+    drop(direct);
     startup("portolan", &own, folder, if testing { 1 } else { 20 });
     if let Some(peer) = &peer {
         startup("mcpgraph", peer, folder, if testing { 1 } else { 5 });
@@ -59,6 +69,7 @@ fn main() {
     {
         in_turn(&mut ours, theirs.as_mut(), tool, &arguments, calls);
     }
+    in_turn(&mut ours, theirs.as_mut(), "lines", &json!({ "path": LINES }), texts);
     for (tool, passes) in [("loop", 100), ("loop", 400)] {
         in_turn(&mut ours, theirs.as_mut(), tool, &json!({ "n": passes }), calls.div_ceil(50));
     }
@@ -96,16 +107,20 @@ fn text() -> String {
         tool(name, &[&entry("add"), &add, more, &transform("done", "$.add", "exit"), exit].concat())
     };
     let relay = "      - {id: call, type: mcp, server: echo, tool: echo, args: {v: $.entry.v}, next: exit}\n";
+    let read =
+        "      - {id: read, type: mcp, server: files, tool: read_text_file, args: {path: $.entry.path}, next: count}\n";
     [
         "version: \"1.0\"\nserver: {name: bench, version: \"1.0.0\"}\nexecutionLimits: {maxNodeExecutions: 1000000}\n",
         &format!(
-            "mcpServers:\n  echo: {{type: stdio, command: {}, args: [builtin, echo]}}\n",
-            env!("CARGO_BIN_EXE_portolan")
+            "mcpServers:\n  echo: {{type: stdio, command: {program}, args: [builtin, echo]}}\n  \
+             files: {{type: stdio, command: {program}, args: [builtin, filesystem, .]}}\n",
+            program = env!("CARGO_BIN_EXE_portolan")
         ),
         "tools:\n",
         &tool("plain", &[&entry("exit"), exit].concat()),
         &tool("shape", &[&entry("shape"), &transform("shape", "{\"v\": $.entry.v + 1}", "exit"), exit].concat()),
         &tool("relay", &[&entry("call"), relay, exit].concat()),
+        &tool("lines", &[&entry("read"), read, &transform("count", COUNT, "exit"), exit].concat()),
         &counting("loop"),
         &counting("long"),
     ]
