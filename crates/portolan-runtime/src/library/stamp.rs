@@ -15,8 +15,7 @@ pub(super) struct Stamp {
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 impl Stamp {
-    /// The stamp of a path; nothing where it cannot be looked at, or where this system does not say when metadata has
-    /// changed.
+    /// The stamp of a path; nothing where it cannot be looked at.
     pub(super) fn of(path: &Path) -> Option<Stamp> {
         let own = looked_at(path.symlink_metadata())?;
         let target = match &own {
@@ -35,7 +34,7 @@ impl Stamp {
 
 fn looked_at(metadata: io::Result<std::fs::Metadata>) -> Option<Option<Metadata>> {
     match metadata {
-        Ok(metadata) => Metadata::of(&metadata).map(Some),
+        Ok(metadata) => Some(Some(Metadata::of(&metadata))),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Some(None),
         Err(_) => None,
     }
@@ -54,21 +53,23 @@ struct Metadata {
 
 impl Metadata {
     #[cfg(unix)]
-    fn of(metadata: &std::fs::Metadata) -> Option<Metadata> {
+    fn of(metadata: &std::fs::Metadata) -> Metadata {
         use std::os::unix::fs::MetadataExt;
-        Some(Metadata {
+        Metadata {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             is_link: metadata.is_symlink(),
-        })
+        }
     }
 
+    /// Elsewhere nothing tells reliably that a file has changed: what looks changed just now is always read again.
     #[cfg(not(unix))]
-    fn of(_metadata: &std::fs::Metadata) -> Option<Metadata> {
-        None
+    fn of(metadata: &std::fs::Metadata) -> Metadata {
+        let (size, is_link) = (metadata.len(), metadata.is_symlink());
+        Metadata { device: 0, inode: 0, size, modified: (0, 0), changed: (i64::MAX, 0), is_link }
     }
 
     /// The later one of its times; nothing where it is before 1970.
