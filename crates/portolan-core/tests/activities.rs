@@ -5,11 +5,11 @@ use expect_test::expect;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
-use portolan_core::present::{Action, Guidance, Navigator, navigation};
+use portolan_core::present::{Act, Offer, Situation, Viewer, focus, situation};
 use portolan_core::run::{Actor, Channel, Event, EventKind, FramePath, Opening, Raised, Run, moves};
 use portolan_core::source::Source;
 use portolan_core::validate;
-use portolan_core::value::{Outcome, PASSED, Timestamp};
+use portolan_core::value::{Outcome, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
@@ -44,48 +44,54 @@ fn happen(workflow: &Workflow, run: &mut Run, by: Actor, what: EventKind) -> Res
     Ok(())
 }
 
-fn looked(workflow: &Workflow, run: &Run) -> Guidance {
-    navigation(
-        workflow,
-        run,
-        &Navigator { state: "k7f3m2qa", answer_by: "portolan runs answer", ..Navigator::default() },
-    )
+fn looked(workflow: &Workflow, run: &Run) -> Situation {
+    situation(workflow, run, &Viewer { at: Some(focus(run).0), ..Viewer::default() })
 }
 
-/// What an action comes to in the engine's words; `option` is what is filled in at a question.
-fn event(run: &Run, action: &Action, option: Option<&str>) -> (Actor, EventKind) {
-    let positions = run.positions();
-    let (path, frame) = positions.first().expect("a run is somewhere");
-    let (frame, revision) = (path.clone(), Some(frame.since));
-    let text = |name: &str| action.arguments.get(name).and_then(|value| value.as_str()).map(str::to_owned);
+/// What an offer comes to in the engine's words.
+fn event(run: &Run, offer: &Offer) -> (Actor, EventKind) {
+    let (frame, revision) = (focus(run).0, offer.revision);
     let agent = Actor::Agent("agent".to_owned());
-    let reported =
-        |outcome: Outcome| EventKind::Reported { frame: frame.clone(), outcome, revision, note: None, outputs: None };
-    match action.tool {
-        "complete_step" => (agent, reported(text("result").unwrap_or_else(|| PASSED.to_owned()).as_str().into())),
-        "respond_to_checkpoint" => {
+    let reported = |outcome: &Outcome| EventKind::Reported {
+        frame: frame.clone(),
+        outcome: outcome.clone(),
+        revision,
+        note: None,
+        outputs: None,
+    };
+    match &offer.act {
+        Act::Report { outcome, .. } | Act::Recheck { outcome } => (agent, reported(outcome)),
+        Act::Answer { outcome, .. } => {
             let person = Actor::Person { name: "agent".to_owned(), via: Channel::Attested };
-            (person, reported(option.expect("an option").into()))
+            (person, reported(outcome))
         }
-        "raise_checkpoint" => {
+        Act::Raise => {
             let question = Raised { question: "which?".to_owned(), options: vec!["a".into(), "b".into()] };
             (agent, EventKind::Raised { frame, revision, question })
         }
-        "end_workflow" => (agent, EventKind::Cancelled { reason: "enough".to_owned(), outcome: None }),
-        other => panic!("no tool of navigation: {other}"),
+        Act::End => (agent, EventKind::Cancelled { reason: "enough".to_owned(), outcome: None }),
+        Act::Begin | Act::Open | Act::Join { .. } => panic!("it has begun, and has no branches: {offer:?}"),
     }
 }
 
-/// Everything that is offered, with each option of a question.
-fn offered(run: &Run, guidance: &Guidance) -> Vec<(Actor, EventKind)> {
-    let actions = guidance.available_actions.required.iter().chain(&guidance.available_actions.optional);
-    let options = guidance.checkpoint.iter().flat_map(|asked| asked.options.iter().map(|option| option.id.as_str()));
-    let options: Vec<&str> = options.collect();
-    let each = |action: &Action| match action.tool {
-        "respond_to_checkpoint" => options.iter().map(|option| event(run, action, Some(option))).collect(),
-        _ => vec![event(run, action, None)],
-    };
-    actions.flat_map(each).collect()
+/// Everything that is open.
+fn offered(run: &Run, now: &Situation) -> Vec<(Actor, EventKind)> {
+    let open = now.offers.iter().filter(|offer| offer.blocked_by.is_none());
+    open.map(|offer| event(run, offer)).collect()
+}
+
+/// Where an agent is: the activity, the step, the pass of the loop.
+fn headline(now: &Situation) -> String {
+    let frame = now.frames.last().expect("a run has a frame");
+    let mut line = now.work.activity.as_ref().map_or(&frame.workflow_name, |activity| &activity.name).clone();
+    if let Some(number) = now.work.number {
+        line += &format!(" · step {number}: {}", now.work.name);
+    }
+    if let Some(pass) = now.frames.iter().rev().find_map(|frame| frame.pass.as_ref()) {
+        let (total, item) = (pass.total.expect("it is known"), pass.item.as_ref().expect("there is one"));
+        line += &format!(" · {}, pass {} of {total}, {item}", pass.name, pass.iteration);
+    }
+    line
 }
 
 #[test]
@@ -95,15 +101,14 @@ fn who_does_what_is_required_comes_to_the_end() {
         let mut run = begun(&workflow, json!({}));
         let mut taken = 0;
         while !run.is_over() {
-            let guidance = looked(&workflow, &run);
-            let action = guidance.available_actions.required.first().expect("something is required");
-            let option = guidance.checkpoint.as_ref().map(|asked| asked.options[0].id.as_str());
-            let (by, what) = event(&run, action, option);
+            let now = looked(&workflow, &run);
+            let leading = now.offers.iter().find(|offer| offer.leads_on).expect("something leads on");
+            let (by, what) = event(&run, leading);
             happen(&workflow, &mut run, by, what).unwrap_or_else(|refused| panic!("{case}: {refused}"));
             taken += 1;
             assert!(taken < 100, "{case} does not end");
         }
-        assert!(looked(&workflow, &run).complete);
+        assert!(looked(&workflow, &run).over);
     }
 }
 
@@ -112,10 +117,9 @@ fn walked(workflow: &Workflow, input: serde_json::Value, answers: &str) -> Strin
     let mut run = begun(workflow, input);
     let mut lines = Vec::new();
     for word in answers.split_whitespace().chain(["-"]) {
-        let guidance = looked(workflow, &run);
-        let headline = guidance.message.lines().next().unwrap_or_default().to_owned();
-        let question = guidance.checkpoint.map(|asked| format!(" ? {}", asked.message)).unwrap_or_default();
-        lines.push(format!("{headline}{question}\n"));
+        let now = looked(workflow, &run);
+        let question = now.question.as_ref().map(|question| format!(" ? {}", question.asked.message));
+        lines.push(format!("{}{}\n", headline(&now), question.unwrap_or_default()));
         if word != "-" {
             let path = run.positions()[0].0.clone();
             let since = run.positions()[0].1.since;
@@ -211,22 +215,11 @@ fn loops_over_activities_are_written_out_within_bounds() {
 fn what_is_told_of_an_activity_stands_in_every_answer() {
     let workflow = workflow("activity-loop-over-activities");
     let run = begun(&workflow, json!({ "tasks": ["a"], "quick": true }));
-    expect![[r#"
-        Plan
-
-        Test?
-
-        Show this to the person, and pass on what they answer.
-
-        Rules:
-        - Ask when in doubt
-        - Be kind
-
-        Notes:
-        - `quick` turns on the mode `Fast`, for: hurry
-        - The mode `Fast` is on: Leave out what can wait
-    "#]]
-    .assert_eq(&(looked(&workflow, &run).message + "\n"));
+    let form = serde_json::to_string_pretty(&looked(&workflow, &run)).expect("JSON");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/situation.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let sample = page.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
+    assert_eq!(sample, Some(form.as_str()), "the page shows what it is");
 }
 
 proptest! {
@@ -248,12 +241,12 @@ proptest! {
         };
         let mut run = begun(&workflow, json!({ variable: list }));
         for choice in choices {
-            let guidance = looked(&workflow, &run);
-            let answer = serde_json::to_string(&guidance).expect("JSON");
-            prop_assert!(answer.len() < 3_000, "{} bytes: {answer}", answer.len());
-            let offers = offered(&run, &guidance);
+            let now = looked(&workflow, &run);
+            let form = serde_json::to_string(&now).expect("JSON");
+            prop_assert!(form.len() < 3_000, "{} bytes: {form}", form.len());
+            let offers = offered(&run, &now);
             if run.is_over() {
-                prop_assert!(offers.is_empty() && guidance.complete);
+                prop_assert!(offers.is_empty() && now.over);
                 break;
             }
             for (by, what) in &offers {

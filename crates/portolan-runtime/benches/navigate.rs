@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use portolan_core::present::Action;
-use portolan_core::value::{Outcome, PASSED};
+use portolan_core::present::Act;
+use portolan_core::value::Outcome;
 use portolan_runtime::service::{Bearing, Begin, Caller, Course, Deed, Options, Service, States, StoreAt};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// A workflow that somebody would want, of some sixty steps.
 const EXAMPLE: &str = "../../examples/activities/work-package";
@@ -83,8 +83,8 @@ async fn walk(
     let ticket = Map::from_iter([("ticket".to_owned(), json!("PR-7"))]);
     let wanted = Begin { workflow: "work-package".to_owned(), variables: Some(ticket), ..Begin::default() };
     let mut now = service.begin(&wanted, &me).await.unwrap_or_else(|astray| panic!("{}", astray.error));
-    while !now.guidance.complete {
-        sizes.push((now.state.len(), serde_json::to_string(&now.guidance).expect("JSON").len()));
+    while !now.situation.over {
+        sizes.push((now.state.len(), serde_json::to_string(&now.situation).expect("JSON").len()));
         let course = Course { state: now.state.clone(), ..Course::default() };
         let from = Instant::now();
         let looked = service.navigate(&course, &Deed::Look, &me).await;
@@ -98,20 +98,24 @@ async fn walk(
 }
 
 fn deed(now: &Bearing) -> Deed {
-    let action: &Action = now.guidance.available_actions.required.first().expect("something is required");
-    let text = |name: &str| action.arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-    match &now.guidance.checkpoint {
-        Some(asked) => {
-            let option = Some(Outcome::from(asked.options[0].id.as_str()));
-            Deed::Answer { checkpoint: asked.id.clone(), option, note: None, outputs: None }
+    match &now.situation.question {
+        Some(question) => {
+            let option = Some(Outcome::from(question.asked.options[0].id.as_str()));
+            Deed::Answer { checkpoint: question.asked.id.clone(), option, note: None, outputs: None }
         }
         None => Deed::Complete {
-            step: text("step_id").expect("a step"),
-            outcome: Outcome::from(text("result").unwrap_or_else(|| PASSED.to_owned())),
+            step: now.situation.work.id.clone(),
+            outcome: reported(now).clone(),
             summary: Some("It was done as it was asked for, and looked at by a second pair of eyes.".to_owned()),
             outputs: None,
         },
     }
+}
+
+/// The outcome that leads on.
+fn reported(now: &Bearing) -> &Outcome {
+    let leading = now.situation.offers.iter().find(|offer| offer.leads_on && !matches!(offer.act, Act::Begin));
+    leading.and_then(|offer| offer.outcome()).expect("something leads on")
 }
 
 /// A token of 259 KB that would unpack to 200 MB, and one that is as long as one may be.

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 
 use portolan_core::engine::Rejection;
-use portolan_core::present::Situation;
+
+use super::View;
 
 /// A call that did not do what was asked.
 #[derive(Clone, Debug)]
@@ -17,8 +18,8 @@ pub struct ServiceError {
     pub message: String,
     /// What to do about it.
     pub help: String,
-    /// The present situation, where there is a run.
-    pub situation: Option<Box<Situation>>,
+    /// Where the run is, where there is one.
+    pub view: Option<Box<View>>,
     /// The outcomes that would be accepted, where one was refused.
     pub accepted: Vec<String>,
 }
@@ -54,13 +55,13 @@ impl ServiceError {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> ServiceError {
-        ServiceError { kind, code, message: message.into(), help: help.into(), situation: None, accepted: Vec::new() }
+        ServiceError { kind, code, message: message.into(), help: help.into(), view: None, accepted: Vec::new() }
     }
 
-    /// The same, with the situation that the caller is in.
+    /// The same, with where the run is.
     #[must_use]
-    pub fn in_situation(mut self, situation: Situation) -> ServiceError {
-        self.situation = Some(Box::new(situation));
+    pub fn at(mut self, view: View) -> ServiceError {
+        self.view = Some(Box::new(view));
         self
     }
 }

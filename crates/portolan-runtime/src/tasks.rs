@@ -2,8 +2,7 @@
 //!
 //! Reading and writing the file is the carrier's; this only says what belongs into it.
 
-use portolan_core::graph::{Kind, Workflow};
-use portolan_core::present::terminal;
+use portolan_core::graph::{EndResult, Escalation, Kind, Workflow};
 use portolan_core::run::{Frame, Place, Run};
 use serde_json::{Map, Value, json};
 
@@ -21,6 +20,25 @@ pub fn metadata(workflow: &Workflow, run: &Run, frame: &Frame) -> Map<String, Va
         metadata.insert("retrySourceGate".to_owned(), json!(spent.gate.as_str()));
     }
     metadata
+}
+
+/// The word for the class of a place, as Navigator's `terminal`: nothing while work is to be done.
+pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
+    let kind = &workflow.flow(&frame.flow).step(frame.place.node()).node.kind;
+    match &frame.place {
+        Place::Ready { .. } if *kind == Kind::Start => Some("start"),
+        Place::Ready { .. } | Place::Checking { .. } => None,
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => None,
+        Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } | Place::Looping { .. } => None,
+        place @ Place::Conversing { .. } => place.held().map(|_| "hitl"),
+        Place::Waiting { .. } => Some("hitl"),
+        Place::Arrived { .. } => Some("join"),
+        Place::Ended { result: EndResult::Success, .. } => Some("success"),
+        Place::Ended { .. } => match kind {
+            Kind::End { escalation: Some(Escalation::Hitl), .. } => Some("hitl"),
+            _ => Some("failure"),
+        },
+    }
 }
 
 /// The frame that stands for the run: a loop is where its pass is.

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
 
-use common::{World, agent, person, refusal, step, told, view_line, wait};
+use common::words::tasks::instructions;
+use common::{World, agent, person, read, refusal, step, told, view_line, wait};
 use expect_test::expect;
 use portolan_core::present::State;
 use portolan_runtime::carrier::Address;
@@ -142,10 +143,10 @@ fn what_a_check_printed_is_the_feedback_of_the_next_attempt() {
         .assert_eq(&claim(view.claim.as_ref().expect("it was checked")));
         let after_restart = world.current(&run).expect("it is there");
         for line in ["Not passed at `fix`:", "  | two", "- plan: `plan.md` does not exist", "Retry 1 of 3 for `fix`"] {
-            assert!(after_restart.situation.message.contains(line), "{}", after_restart.situation.message);
+            assert!(read(&after_restart).message.contains(line), "{}", read(&after_restart).message);
         }
         assert!(
-            view.instructions().starts_with("Refused: `fix` was reported passed, but `test` and `plan` did not hold")
+            instructions(&view).starts_with("Refused: `fix` was reported passed, but `test` and `plan` did not hold")
         );
     }
 }
@@ -230,7 +231,7 @@ fn a_claim_that_a_crash_interrupted_is_taken_up_by_reporting_it_again() {
               required Next(passed)
         "#]]
         .assert_eq(&told(&world.current(&run)));
-        let message = world.current(&run).expect("it is there").situation.message;
+        let message = read(&world.current(&run).expect("it is there")).message;
         assert!(message.contains("1 of 2 acceptance checks are settled"), "{message}");
         let error = refusal(world.next(&run, "failed"));
         assert_eq!((error.code, error.accepted), ("checking", vec!["passed".to_owned()]));

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{World, navigator_task, person, refusal, step, told, wait};
+use common::{World, navigator_task, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::Init;
@@ -100,7 +100,7 @@ fn a_branch_that_failed_is_not_completed_and_fails_the_join() {
     "#]]
     .assert_eq(&told(&world.next(&parent, "passed")));
     let asked = world.current(&parent).expect("it is there");
-    assert!(asked.situation.message.contains("failed branches: `a`"), "{}", asked.situation.message);
+    assert!(read(&asked).message.contains("failed branches: `a`"), "{}", read(&asked).message);
     // All of it again: the children of the earlier visit count no more.
     world.next(&parent, "passed").expect("a person has it done again");
     expect![[r#"

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use common::walk::{Choice, Restart, Walker};
-use common::{World, names, wait};
+use common::{World, names, read, wait};
 use expect_test::expect;
 use portolan_core::run::Run;
 use portolan_runtime::carrier::Address;
@@ -192,11 +192,7 @@ fn a_run_nested_as_deep_as_workflows_may_be_is_kept_and_read_again() {
     for run in [stored, task] {
         world.start(&run).expect("it starts");
         let view = world.current(&run).expect("it is there");
-        assert!(
-            view.situation.actions.required.len() >= DEEPEST,
-            "{} positions",
-            view.situation.actions.required.len()
-        );
+        assert!(read(&view).actions.required.len() >= DEEPEST, "{} positions", read(&view).actions.required.len());
         if let Address::Task(_) = &run {
             assert!(depth(&world.text("1")) > 60, "the levels are there");
         }

@@ -4,6 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
+use common::words::tasks::instructions;
 use common::{World, agent, told, wait};
 use expect_test::{Expect, expect};
 use portolan_core::dialect::Strictness;
@@ -264,7 +265,7 @@ fn an_agent_is_told_what_it_was_given_and_nothing_that_is_hidden() {
         Given: {"of":7,"token":"[redacted]","note":"x[redacted]"}
 
         → Call Next(passed|failed) when complete."###]]
-    .assert_eq(&view.instructions());
+    .assert_eq(&instructions(&view));
     world.next_in(&run, "0/sub/a", "passed").expect("it is done");
     // A node without a `failed` edge is tried again three times and then waits for a person.
     for _ in 0..4 {
@@ -280,7 +281,7 @@ fn an_agent_is_told_what_it_was_given_and_nothing_that_is_hidden() {
 
         A person must decide. Stop, show them this, and relay their answer.
         → Call Next(passed|failed|cancelled) with what the person says."###]]
-    .assert_eq(&view.instructions());
+    .assert_eq(&instructions(&view));
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn where_items_are_led_at_once_the_agent_is_told_to_name_one() {
     expect![[r#"
         ## led
 
-        → Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete."#]].assert_eq(&world.current(&run).expect("it is there").instructions());
+        → Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete."#]].assert_eq(&instructions(&world.current(&run).expect("it is there")));
     let branches = world.current(&run).expect("it is there").situation.position.branches;
     let branches: Vec<(&str, &str)> = branches.iter().map(|it| (it.branch.as_str(), it.state.as_str())).collect();
     assert_eq!(branches, [("0", "working"), ("1", "working")]);

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Barrier;
 
 use common::walk::{Choice, Restart, Walker};
-use common::{World, agent, person, refusal, step, told, wait};
+use common::{World, agent, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
@@ -93,7 +93,7 @@ fn a_stored_move_names_the_revision_that_it_knows() {
     .assert_eq(&told(&world.report(&Move { revision: Some(1), ..step(&view, "passed") })));
     let error = refusal(world.report(&Move { revision: Some(u64::MAX), ..step(&view, "passed") }));
     assert_eq!(error.code, "stale", "a revision of the future is no better");
-    let action = &error.situation.expect("it says where the run is").actions.required[0];
+    let action = &read(&error.view.expect("it says where the run is")).actions.required[0];
     assert_eq!(world.send(action).expect("the present action is accepted").terminal, Some("success"));
 }
 
@@ -101,10 +101,10 @@ fn a_stored_move_names_the_revision_that_it_knows() {
 fn a_start_that_is_sent_twice_is_refused_with_the_situation_and_without_a_revision_shows_it() {
     let world = World::new();
     let run = world.open("execute");
-    let start = world.current(&run).expect("it is there").situation.actions.required[0].clone();
+    let start = read(&world.current(&run).expect("it is there")).actions.required[0].clone();
     assert_eq!(world.send(&start).expect("it starts").current_step, "execute");
     let error = refusal(world.send(&start));
-    assert_eq!((error.code, error.situation.expect("there").position.step.as_str()), ("stale", "execute"));
+    assert_eq!((error.code, error.view.expect("there").current_step.as_str()), ("stale", "execute"));
     assert_eq!(world.start(&run).expect("it shows").current_step, "execute");
     assert_eq!(world.history(&run).lines().count(), 2);
 }
@@ -151,7 +151,7 @@ fn of_two_writers_exactly_one_wins_each_move() {
         let error = refusal(lost.into_iter().next().expect("one lost"));
         let now = world.current(&run).expect("it is there").situation;
         assert_eq!((error.kind, error.code), (ErrorKind::Refused, "stale"));
-        assert_eq!(*error.situation.expect("it says where the run is"), now);
+        assert_eq!(error.view.expect("it says where the run is").situation, now);
     }
     assert_eq!(world.history(&run).lines().count(), 42);
 }
@@ -255,7 +255,7 @@ fn the_limit_of_a_fork_holds_branches_back() {
     let view = world.next_in(&run, "a", "passed").expect("a is done");
     let view = world.current(&view.address).expect("it is there");
     assert_eq!((view.current_step.as_str(), view.metadata["currentStep"].as_str()), ("b", Some("b")));
-    assert_eq!(view.situation.actions.blocked.len(), 1, "only `c` is held back");
+    assert_eq!(read(&view).actions.blocked.len(), 1, "only `c` is held back");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn where_a_persons_word_is_verified_an_agent_cannot_give_it() {
     let question = wait(service.question(&run, None, &person())).expect("it is asked");
     let answer = Move { note: Some("the key is back".to_owned()), ..step(&question, "passed") };
     let view = wait(service.next(&answer, &person())).expect("a person may");
-    assert!(view.situation.message.contains("the key is back"), "{}", view.situation.message);
+    assert!(read(&view).message.contains("the key is back"), "{}", read(&view).message);
     expect![[r#"
         4 person pat (command line) reported passed ("the key is back") → `work`
     "#]]
@@ -377,7 +377,7 @@ fn a_cancelled_run_is_over() {
     let run = world.open("forked");
     world.start(&run).expect("it starts");
     let view = wait(world.service().cancel(&run, "not needed", &person())).expect("it is called off");
-    assert_eq!((view.terminal, view.situation.actions.required.len()), (Some("failure"), 0));
+    assert_eq!((view.terminal, read(&view).actions.required.len()), (Some("failure"), 0));
     for answer in [world.next(&run, "passed"), wait(world.service().cancel(&run, "again", &person()))] {
         assert_eq!(refusal(answer).code, "no_outgoing_edges");
     }

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::walk::{Choice, Restart, Walker};
-use common::{World, agent, names, navigator_task, person, refusal, step, task_lines, told, view_line, wait};
+use common::{World, agent, names, navigator_task, person, read, refusal, step, task_lines, told, view_line, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
@@ -41,7 +41,7 @@ fn a_file_that_init_makes_is_a_whole_task() {
     let wanted = Init { description: Some("Add dark mode".into()), ..world.task_init("1", "feature-development") };
     let view = world.init(&wanted).expect("it begins");
     assert_eq!((view.current_step.as_str(), view.terminal), ("start", Some("start")));
-    assert!(view.situation.message.starts_with("## Queued"), "{}", view.situation.message);
+    assert!(read(&view).message.starts_with("## Queued"), "{}", read(&view).message);
     let mut task = world.read_task("1");
     task["metadata"].as_object_mut().expect("an object").remove("portolan").expect("the run is in there");
     expect![[r##"
@@ -288,7 +288,7 @@ fn files_of_navigator_are_taken_up_at_every_kind_of_node_and_written_in_the_new_
         let shown = world.current(&task);
         lines.push_str(&format!("at {at}: {}", told(&shown)));
         assert_eq!(world.text("1"), before, "looking writes nothing");
-        let Some(action) = shown.expect("it is taken up").situation.actions.required.first().cloned() else { continue };
+        let Some(action) = read(&shown.expect("it is taken up")).actions.required.first().cloned() else { continue };
         if action.tool == "Init" {
             continue;
         }
@@ -539,7 +539,7 @@ fn a_move_may_leave_the_revision_out_and_is_refused_an_old_one() {
     let first = step(&world.current(&task).expect("it is there"), "passed");
     world.report(&Move { revision: None, ..first.clone() }).expect("Navigator's clients know no revision");
     let error = refusal(world.report(&first));
-    assert_eq!((error.code, error.situation.expect("it says where").position.step.as_str()), ("stale", "execute"));
+    assert_eq!((error.code, error.view.expect("it says where").current_step.as_str()), ("stale", "execute"));
 }
 
 #[test]
@@ -551,7 +551,7 @@ fn where_a_persons_word_is_verified_the_agent_cannot_give_it_in_a_task_file_eith
     }
     let error = refusal(world.next(&task, "passed"));
     assert_eq!(error.code, "needs_person");
-    let lift = &error.situation.expect("it says where").actions.blocked[0].lifted_by;
+    let lift = &read(&error.view.expect("it says where")).actions.blocked[0].lifted_by;
     assert_eq!(*lift, format!("a person answers it: `portolan runs answer {}`", world.task("1")));
     let question = wait(world.service().question(&task, None, &person())).expect("it is asked");
     let answered = wait(world.service().next(&step(&question, "passed"), &person())).expect("a person may");
@@ -586,7 +586,7 @@ fn a_cancelled_task_is_over() {
     assert_eq!(refusal(world.next(&task, "passed")).code, "no_outgoing_edges");
     assert_eq!(wait(world.service().runs(false, 10)).expect("a list")[0].status, "cancelled");
     let again = world.init(&world.task_init("1", "quick-task")).expect("it is shown");
-    assert_eq!((again.terminal, again.situation.actions.required.len()), (Some("failure"), 0));
+    assert_eq!((again.terminal, read(&again).actions.required.len()), (Some("failure"), 0));
 }
 
 #[test]
@@ -608,7 +608,7 @@ fn of_two_writers_on_a_task_file_exactly_one_wins_each_move() {
                             Ok(_) => true,
                             Err(error) => {
                                 assert_eq!(error.code, "stale");
-                                assert!(error.situation.is_some());
+                                assert!(error.view.is_some());
                                 false
                             }
                         }

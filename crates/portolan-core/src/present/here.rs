@@ -1,9 +1,8 @@
 //! A position of a run with all that is told of it, in whichever words.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::about::about;
+use super::Viewer;
 use super::fill::filled;
 use crate::graph::{self, Flow, Kind, Node, Workflow};
 use crate::run::{Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
@@ -33,6 +32,60 @@ pub struct Answer {
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+}
+
+/// The question that is open at a position, and whose answer counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// What is asked.
+    #[serde(flatten)]
+    pub asked: Asked,
+    /// Why a person is asked.
+    pub why: Why,
+    /// Whose answer counts.
+    pub answered_by: AnsweredBy,
+    /// What counts when nobody answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Unanswered>,
+}
+
+/// Why a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// The workflow asks it in words of its own.
+    Asked,
+    /// The workflow has a person decide at this step.
+    Step,
+    /// The agent asks.
+    Raised,
+    /// The retries are spent.
+    Budget,
+    /// The workflow does not get on.
+    Progress,
+}
+
+/// Whose answer to a question counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnsweredBy {
+    /// The person's, as the agent relays it.
+    Agent,
+    /// The person's own, whom the caller's client asks.
+    Client,
+    /// The person's own, given elsewhere.
+    Person,
+}
+
+/// The answer that counts when nobody gives one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unanswered {
+    /// The answer.
+    pub option: Outcome,
+    /// After how many milliseconds it counts.
+    pub after_ms: u64,
 }
 
 pub(super) struct Here<'r> {
@@ -76,7 +129,7 @@ impl<'r> Here<'r> {
     }
 
     /// The question that is open.
-    pub(super) fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<Asked> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let id = self.id().to_owned();
         let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
@@ -110,7 +163,7 @@ impl<'r> Here<'r> {
     }
 
     /// Why a person is asked, where that is not the workflow's own question.
-    pub(super) fn why(&self) -> Option<String> {
+    fn why(&self) -> Option<String> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let name = self.name();
         let says_why =
@@ -126,8 +179,28 @@ impl<'r> Here<'r> {
         }
     }
 
+    /// The question that is open, and whose answer counts.
+    pub(super) fn question(&self, viewer: &Viewer) -> Option<Question> {
+        let Place::Waiting { on, .. } = &self.frame.place else { return None };
+        let why = match (on, &self.node.kind) {
+            (WaitingFor::Answer, Kind::Checkpoint { question: Some(_), .. }) => Why::Asked,
+            (WaitingFor::Answer, _) => Why::Step,
+            (WaitingFor::Raised, _) => Why::Raised,
+            (WaitingFor::Budget, _) => Why::Budget,
+            (WaitingFor::Progress, _) => Why::Progress,
+        };
+        let answered_by = match (self.run.opening.rules.human, viewer.can_ask) {
+            (Human::Attested, _) => AnsweredBy::Agent,
+            (Human::Verified, true) => AnsweredBy::Client,
+            (Human::Verified, false) => AnsweredBy::Person,
+        };
+        let counts =
+            |fallback: &graph::Fallback| Unanswered { option: fallback.option.clone(), after_ms: fallback.after_ms };
+        Some(Question { asked: self.asked()?, why, answered_by, fallback: self.fallback().map(counts) })
+    }
+
     /// What counts when nobody answers, and after how many milliseconds.
-    pub(super) fn fallback(&self) -> Option<&'r graph::Fallback> {
+    fn fallback(&self) -> Option<&'r graph::Fallback> {
         let counts = self.run.opening.rules.human == Human::Attested;
         let due = counts && matches!(self.frame.place, Place::Waiting { due: Some(_), .. });
         match &self.node.kind {
@@ -135,12 +208,9 @@ impl<'r> Here<'r> {
             _ => None,
         }
     }
+}
 
-    /// What holds during all of the activity.
-    pub(super) fn about(&self) -> Vec<String> {
-        let Some(activity) = self.activity() else { return Vec::new() };
-        let known = self.run.variables(self.path);
-        let is_true = |name: &str| known.iter().any(|(known, value)| *known == name && **value == Value::Bool(true));
-        about(activity, &|text| self.told(text), &is_true)
-    }
+/// The question that is open at a position.
+pub fn asked(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, &Frame)) -> Option<Asked> {
+    Here::at(workflow, run, path, frame).asked()
 }

@@ -1,18 +1,15 @@
-//! What a run looks like to whoever is at it: the situation with its actions, the instructions in prose, the history.
+//! What a run looks like to whoever is at it: the situation with its offers, the history, pictures.
 //!
 //! Presents and decides nothing: which moves there are comes from [`moves`](crate::run::moves), which the engine
-//! follows too.
+//! follows too. What agents and people read of a situation is worded by the faces.
 
-mod about;
-mod actions;
-mod brief;
 mod dot;
 mod export;
 mod fill;
 mod here;
 mod history;
 mod mermaid;
-mod navigation;
+mod offers;
 mod outline;
 mod picture;
 #[cfg(test)]
@@ -22,23 +19,25 @@ mod saved;
 mod situation;
 mod talk;
 mod trace;
+mod work;
 
-pub use actions::{Action, Actions, Blocked};
-pub use brief::{instructions, terminal};
 pub use dot::dot;
 pub use export::{Crates, langgraph, rust_project};
-pub use here::{Answer, Asked};
+pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
-pub use navigation::{Guidance, Named, Navigator, Numbered, Pass, Whereabouts, checkpoint, focus, navigation};
+pub use offers::{Act, BlockedBy, Meaning, Offer};
 pub use outline::outline;
 pub use redaction::{MASK, Redaction};
 pub use saved::saved;
-pub use situation::{BranchView, Position, Retries, Situation, State, situation};
+pub use situation::{
+    BranchView, FrameView, Pass, Point, Position, Retries, SITUATION_VERSION, Situation, State, focus, situation,
+};
 pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
+pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::run::FramePath;
 use crate::value::{NodeId, Outcome};
@@ -46,20 +45,41 @@ use crate::value::{NodeId, Outcome};
 /// Who a situation is for, and what of the world bears on it. The core cannot look: the runtime says.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
-    /// The arguments by which every call names this run: `{"run": …}` or `{"taskFilePath": …}`.
-    pub address: Map<String, Value>,
     /// The position to look at, when it is not the whole run.
     pub at: Option<FramePath>,
-    /// How to lift it when the definition's commands may not be run.
-    pub untrusted: Option<String>,
+    /// How it is lifted when the definition's commands may not be run.
+    pub untrusted: Option<Untrusted>,
     /// Whether the caller's client can put a question to the person at it.
     pub can_ask: bool,
-    /// How a person answers at a shell.
-    pub answer_by: String,
+    /// What the agent says that it is able to do; nothing when it has said no more than when the run began.
+    pub effectivities: Option<Vec<String>>,
     /// How far the branches are that live outside the run.
     pub children: Vec<Child>,
-    /// The name under which a child names this run as its parent.
-    pub parent_id: Option<String>,
+    /// Why something that may be such a branch cannot be read, where that leaves the outcome open.
+    pub unreadable: Option<String>,
+}
+
+/// What is to be done before commands may be run that nobody has trusted yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "liftedBy", rename_all = "snake_case")]
+pub enum Untrusted {
+    /// A person trusts the file.
+    Trust {
+        /// The definition's file.
+        file: String,
+    },
+    /// The run is held to what stood in the file earlier: that is put back and trusted, or a new run begun.
+    PutBack {
+        /// The workflow.
+        workflow: String,
+        /// The definition's file.
+        file: String,
+    },
+    /// The same, for a file that is not known any more.
+    Restore {
+        /// The workflow.
+        workflow: String,
+    },
 }
 
 /// A branch that lives outside the run.

@@ -1,25 +1,66 @@
-//! The situation: position, message, actions. All that an agent needs, also after a total loss of its context.
+//! The situation: where a run is, what is to be done there and what may be done, as data.
+//!
+//! It holds all that an agent, a person or a page needs, also after a total loss of their context, and knows nobody's
+//! words for it: no tool, no call, no command. Faces make these of it. It serializes; `docs/situation.md` describes the
+//! form.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::actions::{Actions, actions};
-use super::brief::instructions;
-use super::{ChildState, Viewer};
-use crate::graph::Workflow;
-use crate::run::{BranchState, Doing, Frame, FramePath, Place, Run};
-use crate::value::FAILED;
+use super::here::{Here, Question};
+use super::offers::{Offer, offers};
+use super::work::{CheckView, Fork, Work};
+use super::{Redaction, Untrusted, Viewer, talk};
+use crate::graph::{CheckBy, EndResult, Escalation, Kind, Workflow};
+use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Place, Run};
+use crate::value::{FAILED, Outcome};
 
-/// A situation.
+/// The version of the form in which a situation serializes. It rises when a field changes its meaning or goes, and not
+/// when one is added.
+pub const SITUATION_VERSION: u32 = 1;
+
+/// Where a run is, as whoever looks at one position of it sees it, or at the whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Situation {
-    /// What is going on.
+    /// [`SITUATION_VERSION`].
+    pub version: u32,
+    /// The workflow that the run was begun with.
+    pub workflow: String,
+    /// What the user wants done, in the user's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<String>,
+    /// What is going on, in one word.
     pub state: State,
-    /// Where the run is.
+    /// The same, with what belongs to it.
+    pub point: Point,
+    /// Whether the whole run is over.
+    pub over: bool,
+    /// Where the run is, with the budget of retries that counts there.
     pub position: Position,
-    /// What to do, in prose.
-    pub message: String,
-    /// What may be called.
-    pub actions: Actions,
+    /// The way from the run to the position: one frame for each workflow, branch, item and loop.
+    pub frames: Vec<FrameView>,
+    /// What a function gave to the workflow, with what it hides masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<Value>,
+    /// What the definition says of the step.
+    pub work: Work,
+    /// The question that is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
+    /// The fork that the position is, with how far its branches are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Fork>,
+    /// What decides whether the step may be left as done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckView>,
+    /// Why the commands among them may not be run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<Untrusted>,
+    /// Why the work is attempted again, or what was handed on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+    /// What may be done, at the position or at all positions within it: for each the one that leads on first.
+    pub offers: Vec<Offer>,
 }
 
 /// What is going on.
@@ -34,6 +75,55 @@ pub enum State {
     Waiting,
     /// Nothing more happens.
     Ended,
+}
+
+/// What is going on at a position, with what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Point {
+    /// The work has not begun.
+    Queued,
+    /// Work is to be done.
+    Work,
+    /// A claim is being checked.
+    Checking {
+        /// The outcome that was reported.
+        outcome: Outcome,
+        /// How many of the checks are settled.
+        settled: usize,
+    },
+    /// The question is open.
+    Question,
+    /// Branches are under way in the run.
+    Forked,
+    /// The branches are tasks of their own.
+    Gathering,
+    /// An agent is led through items.
+    Items,
+    /// A model has come to where a person decides how it goes on.
+    Held {
+        /// How far it has come.
+        told: String,
+    },
+    /// A model works.
+    Modelled,
+    /// The engine goes on by itself.
+    Automatic,
+    /// The work is further in.
+    Inside,
+    /// A branch is done.
+    Arrived {
+        /// Its outcome.
+        outcome: Outcome,
+    },
+    /// It is over.
+    Ended {
+        /// How it ended.
+        result: EndResult,
+        /// Who is to be told.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        escalation: Option<Escalation>,
+    },
 }
 
 /// Where a run, or one position of it, is.
@@ -92,16 +182,77 @@ pub struct BranchView {
     pub step: Option<String>,
 }
 
+/// A frame on the way to a position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrameView {
+    /// How it is called in the frame before it; nothing for the run itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The workflow that is walked in it.
+    pub workflow: String,
+    /// The workflow's name for people.
+    pub workflow_name: String,
+    /// The step at which it is.
+    pub step: String,
+    /// The revision at which it came there.
+    pub revision: u64,
+    /// The pass, where that step is a loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Pass>,
+}
+
+/// A pass of a loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pass {
+    /// The loop.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// The number of the pass, from 1.
+    pub iteration: u32,
+    /// How many passes there are, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// The item, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+}
+
 /// Presents a run, or the position that the viewer looks at.
 pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
     let path = viewer.at.clone().unwrap_or_else(|| whole(run));
     let frame = run.frame(&path).unwrap_or(&run.root);
+    let here = Here::at(workflow, run, &path, frame);
+    let runs = here.node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
     Situation {
+        version: SITUATION_VERSION,
+        workflow: run.opening.workflow.to_string(),
+        wanted: run.opening.description.clone(),
         state: state(&frame.place),
-        position: position(workflow, run, &path, frame, viewer),
-        message: instructions(workflow, run, (&path, frame), viewer),
-        actions: actions(workflow, run, viewer),
+        point: point(&here),
+        over: run.is_over(),
+        position: position(&here, viewer),
+        frames: frames(workflow, run, &path),
+        given: given(workflow, run, &path),
+        work: here.work(viewer),
+        question: here.question(viewer),
+        fork: here.fork(viewer),
+        checks: here.node.accept.iter().map(|check| CheckView { id: check.id.clone(), by: check.by.clone() }).collect(),
+        untrusted: viewer.untrusted.clone().filter(|_| runs),
+        feedback: frame.feedback.clone(),
+        offers: offers(workflow, run, viewer),
     }
+}
+
+/// The one position that an agent is shown who is led a step at a time: the first at which there is work, else the first
+/// at all. Branches are gone through one after the other; who is to answer a question is not waited for while there is
+/// other work.
+pub fn focus(run: &Run) -> (FramePath, &Frame) {
+    let positions = run.positions();
+    let at_work = |(_, frame): &&(FramePath, &Frame)| !matches!(frame.place, Place::Waiting { .. });
+    let found = positions.iter().find(at_work).or(positions.first()).cloned();
+    found.unwrap_or_else(|| (FramePath::default(), &run.root))
 }
 
 /// The frame that stands for the whole run: the only position there is, or the fork that has several.
@@ -134,6 +285,34 @@ pub(super) fn state(place: &Place) -> State {
     }
 }
 
+fn point(here: &Here<'_>) -> Point {
+    match &here.frame.place {
+        Place::Ready { .. } if here.node.kind == Kind::Start => Point::Queued,
+        Place::Ready { .. } => Point::Work,
+        Place::Checking { outcome, settled, .. } => {
+            Point::Checking { outcome: outcome.clone(), settled: settled.len() }
+        }
+        Place::Waiting { .. } => Point::Question,
+        Place::Forked { .. } => Point::Forked,
+        Place::Gathering { .. } => Point::Gathering,
+        Place::Each { open, .. } if open.iter().any(|item| is_led(here.workflow, &item.frame)) => Point::Items,
+        place @ Place::Conversing { talk, .. } => match place.held() {
+            Some(_) => Point::Held { told: talk::sentence(talk) },
+            None => Point::Modelled,
+        },
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => Point::Automatic,
+        Place::Within { .. } | Place::Looping { .. } => Point::Inside,
+        Place::Arrived { outcome, .. } => Point::Arrived { outcome: outcome.clone() },
+        Place::Ended { result, .. } => {
+            let escalation = match &here.node.kind {
+                Kind::End { escalation, .. } => *escalation,
+                _ => None,
+            };
+            Point::Ended { result: *result, escalation }
+        }
+    }
+}
+
 /// How a call names a position: not at all where the run neither has forked nor goes through items.
 pub(super) fn branch_name(run: &Run, path: &FramePath) -> Option<String> {
     let mut frame = &run.root;
@@ -146,24 +325,50 @@ pub(super) fn branch_name(run: &Run, path: &FramePath) -> Option<String> {
     (parted && !path.0.is_empty()).then(|| path.text())
 }
 
-fn position(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, viewer: &Viewer) -> Position {
-    let step = workflow.flow(&frame.flow).step(frame.place.node());
+fn position(here: &Here<'_>, viewer: &Viewer) -> Position {
+    let Here { workflow, run, path, frame, node, .. } = *here;
     Position {
         workflow: frame.flow.to_string(),
-        step: step.node.id.to_string(),
-        step_name: step.node.name.clone(),
-        kind: step.node.kind.word(),
+        step: node.id.to_string(),
+        step_name: node.name.clone(),
+        kind: node.kind.word(),
         revision: frame.since,
         branch: branch_name(run, path),
-        agent: step.node.brief.agent.clone(),
-        stage: step.node.brief.stage.clone(),
+        agent: node.brief.agent.clone(),
+        stage: node.brief.stage.clone(),
         retries: retries(workflow, frame),
         branches: branches(path, frame, viewer),
     }
 }
 
+fn frames(workflow: &Workflow, run: &Run, path: &FramePath) -> Vec<FrameView> {
+    let names = std::iter::once(None).chain(path.0.iter().map(Some));
+    let view = |(frame, name): (&Frame, Option<&crate::value::NodeId>)| FrameView {
+        name: name.map(ToString::to_string),
+        workflow: frame.flow.to_string(),
+        workflow_name: workflow.flow(&frame.flow).name.clone(),
+        step: frame.place.node().to_string(),
+        revision: frame.since,
+        pass: pass(workflow, frame),
+    };
+    run.way(path).zip(names).map(view).collect()
+}
+
+fn pass(workflow: &Workflow, frame: &Frame) -> Option<Pass> {
+    let Place::Looping { node, pass, items, .. } = &frame.place else { return None };
+    let node = &workflow.flow(&frame.flow).step(node).node;
+    let item = items.as_ref().and_then(|items| items.get(*pass as usize));
+    Some(Pass {
+        id: node.seat.as_ref().map_or_else(|| node.id.to_string(), |seat| seat.id.clone()),
+        name: node.name.clone(),
+        iteration: pass + 1,
+        total: items.as_ref().map(|items| items.len()),
+        item: item.map(super::fill::text),
+    })
+}
+
 /// The budget that a failure from here would draw on or that brought the work back here.
-pub(super) fn retries(workflow: &Workflow, frame: &Frame) -> Option<Retries> {
+fn retries(workflow: &Workflow, frame: &Frame) -> Option<Retries> {
     let flow = workflow.flow(&frame.flow);
     let here = frame.place.node();
     let budget_here = flow.step(here).exits.failing.budget();
@@ -210,9 +415,9 @@ fn branches(path: &FramePath, frame: &Frame, viewer: &Viewer) -> Vec<BranchView>
             .iter()
             .map(|child| {
                 let (state, step) = match &child.state {
-                    ChildState::Missing => ("missing".to_owned(), None),
-                    ChildState::At { step, .. } => ("working".to_owned(), Some(step.to_string())),
-                    ChildState::Done(outcome) => (outcome.to_string(), None),
+                    super::ChildState::Missing => ("missing".to_owned(), None),
+                    super::ChildState::At { step, .. } => ("working".to_owned(), Some(step.to_string())),
+                    super::ChildState::Done(outcome) => (outcome.to_string(), None),
                 };
                 BranchView { branch: child.branch.to_string(), state, step }
             })
@@ -233,4 +438,24 @@ fn branch_word(state: &BranchState) -> String {
         BranchState::Done(outcome) => outcome.to_string(),
         BranchState::Cancelled => "cancelled".to_owned(),
     }
+}
+
+/// Whether an agent is led through the flow of a frame.
+fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
+    workflow.flow(&frame.flow).program.is_none()
+}
+
+/// What a function gave to the workflow that an agent is led through here, with what it hides masked.
+fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<Value> {
+    let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
+    let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
+    // What a workflow with variables was handed is in them, as it is now.
+    let led = led.filter(|frame| workflow.flow(&frame.flow).variables.is_empty());
+    let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).find(|input| !input.is_null())?;
+    let hidden = Redaction::of_workflow(workflow);
+    let hidden = match &run.opening.input {
+        Some(opening) => hidden.learning(opening),
+        None => hidden,
+    };
+    Some(hidden.learning(input).value(input))
 }

@@ -194,11 +194,6 @@ fn unreadable(doubt: &TaskFileError) -> ServiceError {
     )
 }
 
-/// What must happen before the branches can be counted.
-pub(super) fn lifted_by(doubt: &TaskFileError) -> String {
-    format!("the file is repaired or moved out of this folder, for it may be the task of a branch: {}", doubt.message)
-}
-
 /// Whether what stands there cannot be a task, whoever wrote it.
 fn is_no_task(fault: Fault) -> bool {
     matches!(fault, Fault::Name | Fault::NotAFile | Fault::Dangling | Fault::NotAnObject | Fault::NotATask)

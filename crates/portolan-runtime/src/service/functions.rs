@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::hold::{Carrier, Held, Refused};
 use super::interrupted::{self, Interrupted, Resumed};
-use super::{Live, Service};
+use super::{Live, Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Setup, Watch};
@@ -269,7 +269,10 @@ impl Service {
                 Carrier::Task { .. } => "call Start again".to_owned(),
                 Carrier::Token { .. } => "call get_position again".to_owned(),
             };
-            return Ok(Some(format!("the run waits before servers that nobody has trusted yet: {lift}, then {run}")));
+            return Ok(Some(format!(
+                "the run waits before servers that nobody has trusted yet: {}, then {run}",
+                lifted_by(&lift)
+            )));
         }
         let id = match &held.carrier {
             Carrier::Stored(id) => Some(id.clone()),

@@ -57,7 +57,7 @@ pub use moves::Move;
 pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};
 pub use records::RunLine;
 pub use resume::Kept;
-pub use view::{Claim, View};
+pub use view::{Claim, View, lifted_by, shell_word};
 
 /// How a service is set up.
 #[derive(Clone, Debug)]

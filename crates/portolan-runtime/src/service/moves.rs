@@ -169,7 +169,7 @@ impl Service {
     fn situated(&self, error: ServiceError, held: &Held, at: Option<FramePath>, caller: &Caller) -> ServiceError {
         let at = at.and_then(|path| after(&held.run, &path));
         match self.view(held, at, caller) {
-            Ok(view) => error.in_situation(view.situation),
+            Ok(view) => error.at(view),
             Err(_) => error,
         }
     }

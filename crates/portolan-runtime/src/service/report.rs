@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::hold::{Held, Refused, Released};
 use super::moves::{MAX_CONFLICTS, too_busy};
-use super::view::{Claim, runs_commands};
+use super::view::{Claim, lifted_by, runs_commands};
 use super::{Caller, Service};
 use crate::error::ServiceError;
 use crate::gates::{self, Ground};
@@ -64,7 +64,7 @@ impl Service {
             Some(lift) => Err(ServiceError::refused(
                 "not_trusted",
                 format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
-                format!("{lift}; the person at this machine decides that"),
+                format!("{}; the person at this machine decides that", lifted_by(&lift)),
             )),
             None => Ok(()),
         }

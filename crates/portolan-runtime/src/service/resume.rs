@@ -9,7 +9,7 @@ use portolan_core::run::Run;
 
 use serde_json::Value;
 
-use super::Service;
+use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
@@ -48,7 +48,11 @@ impl Service {
         let (definition, run) = (held.definition, held.run);
         if let Some(lift) = self.untrusted(&definition) {
             let message = format!("the run `{id}` starts or contacts servers that nobody has trusted yet");
-            return Err(ServiceError::refused("not_trusted", message, format!("{lift}; the person here decides that")));
+            return Err(ServiceError::refused(
+                "not_trusted",
+                message,
+                format!("{}; the person here decides that", lifted_by(&lift)),
+            ));
         }
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
         let mut servers = graphs::servers_of(&definition, &folder, self.project());

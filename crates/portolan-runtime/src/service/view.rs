@@ -1,25 +1,26 @@
 //! What a call is answered with: the situation, and beside it the fields that Navigator's clients know.
 
 use portolan_core::graph::CheckBy;
-use portolan_core::present::{Action, Blocked, Situation, Viewer, situation, terminal};
+use portolan_core::present::{Situation, Untrusted, Viewer, situation};
 use portolan_core::run::{Frame, FramePath, Place, Verdict};
 use portolan_core::value::{CheckId, NodeId, Outcome};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::children::lifted_by;
 use super::hold::{Carrier, Held};
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::ServiceError;
-use crate::tasks;
+use crate::tasks::{self, terminal};
 
 /// Where a run is, for whoever asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// How calls name the run.
     pub address: Address,
+    /// The identifier of the task, by which others name it as their parent; nothing for a run in the store.
+    pub task: Option<String>,
     /// The situation.
     pub situation: Situation,
     /// The step, as Navigator's clients know it.
@@ -81,7 +82,7 @@ impl Claim {
 
 impl Claim {
     /// That it was not believed, and why; nothing where it was.
-    pub(super) fn refused(&self) -> Option<String> {
+    pub fn refused(&self) -> Option<String> {
         let failed: Vec<String> =
             self.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
         (!self.held).then(|| {
@@ -118,33 +119,25 @@ impl Checked {
 impl Service {
     /// Presents a run, or one position of it.
     pub(super) fn view(&self, held: &Held, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
-        let (address, arguments) = match &held.carrier {
-            Carrier::Stored(id) | Carrier::Token { id, .. } => {
-                (Address::Stored(id.clone()), json!({ "run": id.as_str() }))
-            }
-            Carrier::Task { path, .. } => (Address::Task(path.clone()), json!({ "taskFilePath": path })),
+        let (address, task) = match &held.carrier {
+            Carrier::Stored(id) | Carrier::Token { id, .. } => (Address::Stored(id.clone()), None),
+            Carrier::Task { path, file, .. } => (Address::Task(path.clone()), Some(file.id().to_owned())),
         };
         let workflow = &held.definition.workflow;
         let super::children::Branches { children, doubt } = self.branches(held);
         let viewer = Viewer {
-            address: arguments.as_object().cloned().unwrap_or_default(),
+            at: at.clone(),
             untrusted: self.untrusted_at(held),
             can_ask: caller.can_ask,
-            answer_by: format!("portolan runs answer {}", shell_word(&address.to_string())),
+            effectivities: None,
             children,
-            parent_id: match &held.carrier {
-                Carrier::Stored(_) | Carrier::Token { .. } => None,
-                Carrier::Task { file, .. } => Some(file.id().to_owned()),
-            },
-            at: at.clone(),
+            unreadable: doubt.as_ref().map(|doubt| doubt.message.clone()),
         };
-        let mut situation = situation(workflow, &held.run, &viewer);
-        if let Some(doubt) = &doubt {
-            withhold(&mut situation, &lifted_by(doubt));
-        }
+        let situation = situation(workflow, &held.run, &viewer);
         let shown = at.and_then(|path| held.run.frame(&path)).unwrap_or_else(|| whole(held));
         Ok(View {
             address,
+            task,
             current_step: situation.position.step.clone(),
             terminal: terminal(workflow, shown),
             metadata: tasks::metadata(workflow, &held.run, shown),
@@ -155,35 +148,46 @@ impl Service {
     }
 
     /// How to have the commands trusted that the positions of a run lead through, when they are not.
-    pub(super) fn untrusted_at(&self, held: &Held) -> Option<String> {
+    pub(super) fn untrusted_at(&self, held: &Held) -> Option<Untrusted> {
         let runs = held.run.positions().iter().any(|(_, frame)| runs_commands(&held.definition, frame));
         if runs { self.untrusted(&held.definition) } else { None }
     }
 
     /// How to have a definition's commands trusted, when they are not.
-    pub(super) fn untrusted(&self, definition: &Definition) -> Option<String> {
+    pub(super) fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
         let commands = definition.commands.as_ref()?;
         // A record that cannot be read trusts nothing.
         if self.trust.is_trusted(commands).unwrap_or(false) {
             return None;
         }
-        let id = definition.workflow.id().as_str();
-        let Some(path) = self.library.path(id) else {
-            // A graph's file is named where its run begins, and the run keeps what stood in it.
-            return Some(format!(
-                "put the file that `{id}` came from back as it was and run `portolan trust` on it, or begin a new run"
-            ));
+        let workflow = definition.workflow.id().as_str();
+        let Some(path) = self.library.path(workflow) else {
+            return Some(Untrusted::Restore { workflow: workflow.to_owned() });
         };
         let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
-        let trust = format!("run `portolan trust {}`", shell_word(&path.to_string_lossy()));
-        let as_begun = self.library.definition(id).is_ok_and(|now| now.commands.as_ref() == Some(commands));
+        let file = path.to_string_lossy().into_owned();
+        let as_begun = self.library.definition(workflow).is_ok_and(|now| now.commands.as_ref() == Some(commands));
         Some(if as_begun {
-            trust
+            Untrusted::Trust { file }
         } else {
-            format!(
-                "the run is held to an earlier version of `{id}`: begin a new run, or put that version back and {trust}"
-            )
+            Untrusted::PutBack { workflow: workflow.to_owned(), file }
         })
+    }
+}
+
+/// How commands come to be trusted, in a person's words.
+pub fn lifted_by(untrusted: &Untrusted) -> String {
+    let trust = |file: &str| format!("run `portolan trust {}`", shell_word(file));
+    match untrusted {
+        Untrusted::Trust { file } => trust(file),
+        Untrusted::PutBack { workflow, file } => format!(
+            "the run is held to an earlier version of `{workflow}`: begin a new run, or put that version back and {}",
+            trust(file)
+        ),
+        // A graph's file is named where its run begins, and the run keeps what stood in it.
+        Untrusted::Restore { workflow } => format!(
+            "put the file that `{workflow}` came from back as it was and run `portolan trust` on it, or begin a new run"
+        ),
     }
 }
 
@@ -191,16 +195,6 @@ impl Service {
 pub(super) fn runs_commands(definition: &Definition, frame: &Frame) -> bool {
     let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
     checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }))
-}
-
-/// Takes back the offer to count the branches.
-fn withhold(situation: &mut Situation, lifted_by: &str) {
-    let actions = &mut situation.actions;
-    let (next, others) = std::mem::take(&mut actions.required).into_iter().partition(|action| action.tool == "Next");
-    actions.required = others;
-    let next: Vec<Action> = next;
-    let blocked = next.into_iter().map(|action| Blocked { action, lifted_by: lifted_by.to_owned() });
-    actions.blocked.extend(blocked);
 }
 
 /// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
@@ -217,23 +211,11 @@ fn whole(held: &Held) -> &Frame {
 }
 
 /// A word as a shell reads it back.
-pub(super) fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-/// The instructions of a view: its situation's message, after what the caller should know first.
-impl View {
-    /// What to do, in prose.
-    pub fn instructions(&self) -> String {
-        let mut blocks: Vec<String> = Vec::new();
-        blocks.extend(self.claim.as_ref().and_then(Claim::refused));
-        blocks.extend(self.notes.iter().map(|note| format!("Note: {note}")));
-        blocks.push(self.situation.message.clone());
-        blocks.join("\n\n")
     }
 }

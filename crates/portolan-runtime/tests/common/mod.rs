@@ -5,12 +5,15 @@
 
 pub(crate) mod flow;
 pub(crate) mod walk;
+/// What the faces make of a situation: what is tested here is what an agent reads.
+#[path = "../../../portolan/src/words/mod.rs"]
+pub(crate) mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::present::{Action, Situation, State};
+use portolan_core::present::State;
 use portolan_core::run::{Actor, Channel, Human};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
@@ -21,6 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) use flow::flow;
+use words::Action;
 
 pub(crate) type Answer = Result<View, ServiceError>;
 
@@ -241,12 +245,17 @@ pub(crate) fn person() -> Caller {
 /// An answer in a few lines: where it led and what may be done there, or why it was refused.
 pub(crate) fn told(answer: &Answer) -> String {
     match answer {
-        Ok(view) => format!("{}{}", view_line(view), actions(&view.situation)),
+        Ok(view) => format!("{}{}", view_line(view), actions(view)),
         Err(error) => {
-            let at = error.situation.as_ref().map_or(String::new(), |now| format!("\n  (at {})", now.position.step));
+            let at = error.view.as_ref().map_or(String::new(), |now| format!("\n  (at {})", now.current_step));
             format!("{}: {}\n  help: {}{at}\n", error.code, error.message, error.help)
         }
     }
+}
+
+/// A situation as Navigator's clients read it.
+pub(crate) fn read(view: &View) -> words::tasks::Told {
+    words::tasks::told(view)
 }
 
 /// The step, its class, and what is going on there.
@@ -262,8 +271,8 @@ pub(crate) fn view_line(view: &View) -> String {
     format!("{}{terminal} {state}{notes}\n", view.current_step)
 }
 
-fn actions(situation: &Situation) -> String {
-    let actions = &situation.actions;
+fn actions(view: &View) -> String {
+    let actions = words::tasks::actions(view);
     let mut lines = String::new();
     for (word, list) in [("required", &actions.required), ("optional", &actions.optional)] {
         lines.extend(list.iter().map(|action| format!("  {word} {}\n", call(action))));

@@ -1,10 +1,12 @@
 //! Callers that know nothing but the situation: they send back the actions that they are offered.
 
-use portolan_core::present::{Action, State};
+use portolan_core::present::State;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Service, View};
 use serde_json::json;
 
+use super::words::Action;
+use super::words::tasks::actions;
 use super::{World, agent, send, view_line, wait};
 
 /// The most calls of a walk.
@@ -96,7 +98,7 @@ impl<'w> Walker<'w> {
     }
 
     fn check_blocked(&self, view: &View) {
-        for blocked in &view.situation.actions.blocked {
+        for blocked in &actions(view).blocked {
             let mut action = blocked.action.clone();
             if action.tool == "Init" {
                 action.arguments.insert("taskFilePath".to_owned(), json!(self.world.task("blocked")));
@@ -107,7 +109,7 @@ impl<'w> Walker<'w> {
     }
 
     fn choose(&mut self, view: &View) -> Action {
-        let actions = &view.situation.actions;
+        let actions = actions(view);
         let offered: Vec<&Action> = actions.required.iter().chain(&actions.optional).collect();
         assert!(!offered.is_empty(), "`{}` is not over and offers nothing:\n{}", view.current_step, self.log);
         let nth = match &mut self.choice {

@@ -58,9 +58,9 @@ async fn report(stand: &Stand, run: &str, shape: Shape, outcome: Outcome) {
         Shape::Navigated => {
             let at = |state: String| Course { workflow: None, state, effectivities: None, drift: None };
             let here = service.navigate(&at(run.to_owned()), &Deed::Look, &me()).await.expect("it can be looked at");
-            let Some(step) = here.guidance.position.step.clone() else { return };
+            let Some(step) = here.situation.work.number.map(|_| here.situation.work.id.clone()) else { return };
             let summary = outcome.is_failed().then(|| "it has to change".to_owned());
-            let deed = Deed::Complete { step: step.id, outcome, summary, outputs: None };
+            let deed = Deed::Complete { step, outcome, summary, outputs: None };
             drop(service.navigate(&at(here.state), &deed, &me()).await);
         }
     }

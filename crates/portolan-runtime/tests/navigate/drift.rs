@@ -5,7 +5,7 @@ use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, States};
 use serde_json::json;
 
 use crate::common::{World, agent, person, wait};
-use crate::walker::{begin, headline, look, obey, send, world};
+use crate::walker::{Led, begin, headline, look, obey, required, send, world};
 
 const ID: &str = "change";
 
@@ -24,7 +24,7 @@ fn steps(names: &[&str]) -> String {
 fn begun(states: States) -> (World, Bearing) {
     let world = world(ID, &text("1.0.0", &steps(&["plan", "build", "test"])), states);
     let now = begin(&world, ID, json!({}));
-    let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+    let now = send(&world, &required(&now), None).expect("it is open");
     assert_eq!(headline(&now), "Work · step 2: The build");
     (world, now)
 }
@@ -49,7 +49,7 @@ fn a_token_is_held_to_the_version_that_it_began_with() {
     let (world, now) = begun(States::Tokens);
     change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
     let after = look(&world, &now.state).expect("it continues");
-    assert!(after.guidance.message.contains("has changed since this run began"), "{}", after.guidance.message);
+    assert!(after.guidance().message.contains("has changed since this run began"), "{}", after.guidance().message);
     assert_eq!(go_on(&world, &now.state, Drift::Pinned).expect("it is the same").state, after.state);
     let (told, _) = obey(&world, now.clone());
     assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
@@ -63,7 +63,7 @@ fn only_a_person_carries_a_run_over() {
     change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
     let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("an agent does not");
     assert_eq!(astray.error.code, "needs_person");
-    let ways = astray.bearing.expect("where it is").guidance.available_actions;
+    let ways = astray.bearing.expect("where it is").guidance().available_actions;
     assert_eq!(ways.required[0].tool, "complete_step", "what is offered is to continue as it was");
     let migrated = carry_over(&world, &now.state).expect("its step is still there");
     let (told, _) = obey(&world, migrated);
@@ -119,7 +119,7 @@ fn a_run_is_carried_over_to_nothing_that_asks_for_less_so_far() {
         let world = world(ID, &text("1.0.0", &begun), States::Tokens);
         let now = begin(&world, ID, json!({}));
         world.write("plan.md", "a plan");
-        let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+        let now = send(&world, &required(&now), None).expect("it is open");
         assert_eq!(headline(&now), "Work · step 2: The build");
         change(&world, &text("1.1.0", &changed));
         let astray = carry_over(&world, &now.state).expect_err("it would ask for less");
@@ -155,7 +155,7 @@ fn a_run_of_the_store_is_held_to_its_version_and_says_so() {
         change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
         let after = look(&world, &now.state).expect("it goes on");
         assert_eq!(after.state, now.state);
-        assert!(after.guidance.message.contains("has changed since this run began"), "{}", after.guidance.message);
+        assert!(after.guidance().message.contains("has changed since this run began"), "{}", after.guidance().message);
         let (told, _) = obey(&world, now);
         assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
     }
@@ -166,7 +166,7 @@ fn a_run_begins_also_where_no_copy_can_be_kept() {
     let world = world(ID, &text("1.0.0", &steps(&["plan", "build"])), States::Tokens);
     world.write(".portolan", "a file where a folder should be");
     let now = begin(&world, ID, json!({}));
-    assert!(now.guidance.message.starts_with("Note: no copy of the workflow is kept"), "{}", now.guidance.message);
+    assert!(now.guidance().message.starts_with("Note: no copy of the workflow is kept"), "{}", now.guidance().message);
     let (told, _) = obey(&world, look(&world, &now.state).expect("it is there"));
     assert_eq!(told, ["Work · step 1: The plan", "Work · step 2: The build"]);
 }
@@ -188,7 +188,7 @@ fn a_pass_of_a_loop_stays_one() {
     let over = "loopType: forEach\n        over: items";
     let world = world(ID, &version("1.0.0", &looping(over, make, tell)), States::Tokens);
     let now = begin(&world, ID, json!({}));
-    let now = send(&world, &now.guidance.available_actions.required[0], None).expect("it is open");
+    let now = send(&world, &required(&now), None).expect("it is open");
     assert_eq!(headline(&now), "Work · step 1: Make · each, pass 1 of 2, a");
     let outside = looping(over, &make.replace("make", "other"), "      - { id: make, kind: step, name: Make }\n");
     let typed = looping("loopType: while\n        condition: items exists", make, tell);

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::common::{World, agent, wait};
 use crate::offers::{check, shows_no_more};
-use crate::walker::{act, call, headline, json_of, offered, outputs};
+use crate::walker::{Led, act, call, headline, json_of, offered, outputs};
 use joined::{EXAMPLES, copied, ids, joined, renamed};
 
 /// A project with the examples, in which no time passes: a question that answers itself would be another place.
@@ -53,10 +53,11 @@ impl Agent {
 
     /// Does what is required. A question is answered with the first of `answers` that it has, else with its first option.
     fn obey(&mut self, now: &Bearing, answers: &[&str]) -> Bearing {
-        let actions = &now.guidance.available_actions;
+        let actions = &now.guidance().available_actions;
         let action = actions.required.first().unwrap_or_else(|| panic!("stuck at {}", headline(now)));
+        let checkpoint = now.guidance().checkpoint;
         let options: Vec<&str> =
-            now.guidance.checkpoint.iter().flat_map(|asked| asked.options.iter().map(|it| it.id.as_str())).collect();
+            checkpoint.iter().flat_map(|asked| asked.options.iter().map(|it| it.id.as_str())).collect();
         let option = answers.iter().find(|answer| options.contains(answer)).or(options.first());
         let (course, mut deed) = call(action, option.copied());
         if let Deed::Complete { outputs, .. } = &mut deed {
@@ -84,7 +85,7 @@ impl Agent {
     ) -> (Vec<String>, Bearing) {
         let mut told = Vec::new();
         while !is_there(&now) {
-            assert!(!now.guidance.complete, "it is over: {told:#?}");
+            assert!(!now.guidance().complete, "it is over: {told:#?}");
             told.push(place(&now));
             assert!(told.len() < MOST_CALLS, "it does not end: {told:#?}");
             now = self.obey(&now, answers);
@@ -98,24 +99,25 @@ const MOST_CALLS: usize = 250;
 
 /// The variables that the step is said to give: an agent reads it where it reads all else.
 fn asked_for(now: &Bearing) -> Vec<String> {
-    let line = now.guidance.message.lines().find_map(|line| line.strip_prefix("Outputs: "));
+    let message = now.guidance().message;
+    let line = message.lines().find_map(|line| line.strip_prefix("Outputs: "));
     let names = line.into_iter().flat_map(|names| names.split(", "));
     names.map(|name| name.split(' ').next().unwrap_or(name).to_owned()).collect()
 }
 
 fn place(now: &Bearing) -> String {
-    match &now.guidance.checkpoint {
+    match &now.guidance().checkpoint {
         Some(asked) => format!("{} ? {}", headline(now), asked.message),
         None => headline(now),
     }
 }
 
 fn asks(id: &'static str) -> impl Fn(&Bearing) -> bool {
-    move |now| now.guidance.checkpoint.as_ref().is_some_and(|asked| asked.id == id)
+    move |now| now.guidance().checkpoint.as_ref().is_some_and(|asked| asked.id == id)
 }
 
 fn is_over(now: &Bearing) -> bool {
-    now.guidance.complete
+    now.guidance().complete
 }
 
 /// What somebody who does the work has to report.
@@ -143,7 +145,7 @@ fn who_obeys_comes_to_the_end_of_each_example() {
             for knows in [json!({}), diligent()] {
                 let mut agent = Agent::of(world(states), knows);
                 let (_, end) = agent.until(agent.begin(id), &[], &is_over);
-                assert!(end.guidance.message.contains("success"), "{id}: {}", end.guidance.message);
+                assert!(end.guidance().message.contains("success"), "{id}: {}", end.guidance().message);
             }
         }
     }
@@ -171,7 +173,7 @@ fn the_tokens_of_ninety_calls_are_short() {
     });
     let mut agent = Agent::of(world(States::Tokens), terse);
     let (mut now, mut lengths) = (agent.begin("work-package"), Vec::new());
-    while !now.guidance.complete {
+    while !now.guidance().complete {
         lengths.push(now.state.len());
         now = agent.obey(&now, &["yes"]);
     }
@@ -193,7 +195,7 @@ fn explored(id: &str, walks: usize) -> usize {
                     .unwrap_or_else(|fault| panic!("{}: {fault}", headline(now)));
             }
             let bytes = json_of(now).to_string().len();
-            assert!(bytes < 3_000, "{bytes} bytes: {}", now.guidance.message);
+            assert!(bytes < 3_000, "{bytes} bytes: {}", now.guidance().message);
         });
     }
     seen.len()
@@ -214,14 +216,14 @@ fn wander(agent_at: &Agent, id: &str, walk: &Walk, look: &mut dyn FnMut(&Bearing
     for choice in walk {
         // Ending early shows nothing more.
         let on: Vec<_> =
-            offered(&now.guidance).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
+            offered(&now.guidance()).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
         let Some((action, option)) = (!on.is_empty()).then(|| choice.get(&on)) else {
             look(&now, None);
-            assert!(now.guidance.complete, "stuck at {}", headline(&now));
+            assert!(now.guidance().complete, "stuck at {}", headline(&now));
             return;
         };
-        look(&now, *option);
-        let (course, mut deed) = call(action, *option);
+        look(&now, option.as_deref());
+        let (course, mut deed) = call(action, option.as_deref());
         if let Deed::Complete { outputs, .. } = &mut deed {
             let given: Map<String, Value> = asked_for(&now)
                 .into_iter()
@@ -251,8 +253,10 @@ fn any_value(name: &str, choice: &prop::sample::Index) -> Option<Value> {
 /// A place whatever the variables hold there.
 fn kind_of_place(now: &Bearing) -> String {
     let shown = json_of(now);
-    let titles: Vec<&str> =
-        offered(&now.guidance).into_iter().map(|(action, option)| option.unwrap_or(action.tool)).collect();
+    let titles: Vec<String> = offered(&now.guidance())
+        .into_iter()
+        .map(|(action, option)| option.unwrap_or_else(|| action.tool.to_owned()))
+        .collect();
     let at = &shown["position"];
     format!(
         "{} {} {} {} {titles:?}",
@@ -306,11 +310,11 @@ fn a_run_at_github_never_sees_anything_of_jira() {
         let mut chosen = None;
         let mut was_asked = false;
         wander(&agent, "work-package", &walk, &mut |now, option| {
-            was_asked |= now.guidance.checkpoint.as_ref().is_some_and(|asked| asked.id == "project");
+            was_asked |= now.guidance().checkpoint.as_ref().is_some_and(|asked| asked.id == "project");
             if chosen == Some(false) {
                 assert!(!json_of(now).to_string().replace(&now.state, "").to_lowercase().contains("jira"), "{now:#?}");
             }
-            if now.guidance.checkpoint.as_ref().is_some_and(|asked| asked.id == "platform") {
+            if now.guidance().checkpoint.as_ref().is_some_and(|asked| asked.id == "platform") {
                 chosen = option.map(|option| option == "jira");
             }
         });
@@ -363,7 +367,11 @@ fn each_pass_of_a_loop_asks_for_itself() {
         "Implement · step 1: Write a test for the report · Tasks, pass 2 of 3, {\"title\":\"the report\",\"checks\":[\"unit\"]}"
     );
     let (_, now) = agent.until(now, &["yes"], &asks("next-task"));
-    assert!(now.guidance.message.contains("the report is done. Go on with the next task?"), "{}", now.guidance.message);
+    assert!(
+        now.guidance().message.contains("the report is done. Go on with the next task?"),
+        "{}",
+        now.guidance().message
+    );
     assert_eq!(headline(&agent.obey(&now, &["enough"])), "Validate · step 1: Run all tests · Rounds, pass 1");
 }
 
@@ -373,11 +381,11 @@ fn what_was_put_off_is_filed_by_the_workflow_that_is_started() {
     let in_follow_up = |now: &Bearing| headline(now).starts_with("Follow-up");
     let (_, now) = agent.until(agent.begin("work-package"), &["yes"], &in_follow_up);
     assert_eq!(headline(&now), "Follow-up · step 1: Look through the notes on AB-12");
-    assert_eq!(now.guidance.position.workflow, "work-package", "calls go on as they began");
+    assert_eq!(now.guidance().position.workflow, "work-package", "calls go on as they began");
     let (told, now) = agent.until(now, &["yes"], &|now| headline(now).starts_with("Close"));
     assert!(told.iter().any(|place| place.contains("File an issue: docs")), "{told:#?}");
     let (_, now) = agent.until(now, &["no"], &|now| headline(now).contains("Tell the person"));
-    assert!(now.guidance.message.contains("2 issues were filed"), "{}", now.guidance.message);
+    assert!(now.guidance().message.contains("2 issues were filed"), "{}", now.guidance().message);
 }
 
 #[test]
@@ -386,5 +394,5 @@ fn a_loop_over_what_is_not_there_names_it_as_it_is_written() {
     let mut agent = Agent::of(world(States::Tokens), knows);
     let (_, now) = agent.until(agent.begin("work-package"), &["yes"], &asks("each-check"));
     let note = "Note: `task.checks` has no value, and the loop goes by its items";
-    assert!(now.guidance.message.contains(note), "{}", now.guidance.message);
+    assert!(now.guidance().message.contains(note), "{}", now.guidance().message);
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::common::World;
-use crate::walker::{begin, offered, send, sound, world};
+use crate::walker::{Led, begin, offered, send, sound, world};
 
 const ID: &str = "pull-request-review";
 /// What an agent may be asked to fill in: free text, values, or one of the options that are shown.
@@ -18,7 +18,7 @@ const HOLES: [&str; 6] = ["summary", "outputs", "option_id", "question", "option
 
 /// Each call names its run, and has no other holes than words.
 fn is_ready_to_hand(now: &Bearing) -> Result<(), TestCaseError> {
-    let actions = &now.guidance.available_actions;
+    let actions = now.guidance().available_actions;
     let blocked = actions.blocked.iter().map(|blocked| &blocked.action);
     for action in actions.required.iter().chain(&actions.optional).chain(blocked) {
         prop_assert_eq!(&action.arguments["workflow_id"], &json!(ID));
@@ -34,7 +34,7 @@ fn is_ready_to_hand(now: &Bearing) -> Result<(), TestCaseError> {
 
 /// One call leads on, where the work is not over; it says where the agent is, by name.
 fn is_one_thing(now: &Bearing) -> Result<(), TestCaseError> {
-    let guidance = &now.guidance;
+    let guidance = now.guidance();
     prop_assert_eq!(guidance.available_actions.required.len(), usize::from(!guidance.complete));
     let headline = guidance.message.lines().next().unwrap_or_default();
     prop_assert!(headline.starts_with(&guidance.position.activity.name), "{headline}");
@@ -47,8 +47,9 @@ fn is_one_thing(now: &Bearing) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn rules_of(now: &Bearing) -> &str {
-    now.guidance.message.split("\n\n").find(|block| block.starts_with("Rules:")).unwrap_or_default()
+fn rules_of(now: &Bearing) -> String {
+    let message = now.guidance().message;
+    message.split("\n\n").find(|block| block.starts_with("Rules:")).unwrap_or_default().to_owned()
 }
 
 fn still() -> World {
@@ -71,16 +72,16 @@ proptest! {
         for choice in choices {
             is_ready_to_hand(&now)?;
             is_one_thing(&now)?;
-            let told = rules_of(&now).to_owned();
-            let known = rules.entry(now.guidance.position.activity.id.clone()).or_insert_with(|| told.clone());
+            let told = rules_of(&now);
+            let known = rules.entry(now.guidance().position.activity.id.clone()).or_insert_with(|| told.clone());
             prop_assert_eq!(&*known, &told, "the rules of an activity stay the same");
             let on: Vec<_> =
-                offered(&now.guidance).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
+                offered(&now.guidance()).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
             if on.is_empty() {
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, *option).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
         }
     }
 }

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::present::Action;
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Bearing, Course, Deed, Service, States};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::common::words::Action;
 use crate::common::{World, agent, wait};
-use crate::walker::{begin, call, json_of, obey, offered, send, sound, world};
+use crate::walker::{Led, begin, call, json_of, obey, offered, send, sound, world};
 
 const ID: &str = "pull-request-review";
 
@@ -38,10 +38,10 @@ fn conceivable(now: &Bearing, ids: &BTreeSet<String>) -> Vec<Deed> {
         outputs: None,
     };
     let mut deeds: Vec<Deed> = ids.iter().flat_map(|id| [complete(id, "passed"), answer(id, "yes")]).collect();
-    if let Some(step) = &now.guidance.position.step {
+    if let Some(step) = &now.guidance().position.step {
         deeds.extend(["skipped", "failed", "cancelled"].map(|outcome| complete(&step.id, outcome)));
     }
-    if let Some(asked) = &now.guidance.checkpoint {
+    if let Some(asked) = &now.guidance().checkpoint {
         deeds.extend(ids.iter().map(|option| answer(&asked.id, option)));
     }
     deeds
@@ -49,8 +49,8 @@ fn conceivable(now: &Bearing, ids: &BTreeSet<String>) -> Vec<Deed> {
 
 /// Whether a deed is one of those that are offered.
 fn is_offered(now: &Bearing, deed: &Deed) -> bool {
-    let same = |(action, option): (&Action, Option<&str>)| {
-        let (_, offered) = call(action, option);
+    let same = |(action, option): (Action, Option<String>)| {
+        let (_, offered) = call(&action, option.as_deref());
         match (&offered, deed) {
             (Deed::Complete { step, outcome, .. }, Deed::Complete { step: other, outcome: said, .. }) => {
                 step == other && outcome == said
@@ -61,13 +61,13 @@ fn is_offered(now: &Bearing, deed: &Deed) -> bool {
             _ => false,
         }
     };
-    offered(&now.guidance).into_iter().any(same)
+    offered(&now.guidance()).into_iter().any(same)
 }
 
 pub(crate) fn check(service: &Service, now: &Bearing, ids: &BTreeSet<String>) -> Result<(), TestCaseError> {
     let look = |state: &str| Course { state: state.to_owned(), ..Course::default() };
-    for (action, option) in offered(&now.guidance) {
-        let (course, deed) = call(action, option);
+    for (action, option) in offered(&now.guidance()) {
+        let (course, deed) = call(&action, option.as_deref());
         let done = wait(service.navigate(&course, &deed, &agent()));
         prop_assert!(done.is_ok(), "offered and refused: {action:?}: {:?}", done.err());
     }
@@ -142,15 +142,15 @@ proptest! {
             check(&service, &now, &ids)?;
             let bytes = json_of(&now).to_string().len();
             prop_assert!(bytes < 3_000, "{bytes} bytes");
-            let offers = offered(&now.guidance);
+            let offers = offered(&now.guidance());
             // Ending early is tried at every step, and gone on with at none.
             let on: Vec<_> = offers.into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
             if on.is_empty() {
-                prop_assert!(now.guidance.complete);
+                prop_assert!(now.guidance().complete);
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, *option).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
         }
     }
 
@@ -167,12 +167,12 @@ proptest! {
         for choice in choices {
             shows_no_more(&now, &ids)?;
             let on: Vec<_> =
-                offered(&now.guidance).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
+                offered(&now.guidance()).into_iter().filter(|(action, _)| action.tool != "end_workflow").collect();
             if on.is_empty() {
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, *option).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
         }
     }
 }
@@ -189,6 +189,6 @@ fn the_catalogue_is_navigated_too() {
     let steps = overview.into_iter().filter(|known| !["delivery", "sdlc-simple"].contains(&known.id.as_str()));
     for known in steps {
         let (told, end) = obey(&world, begin(&world, &known.id, json!({})));
-        assert!(end.guidance.message.contains("success"), "{}: {told:?}: {}", known.id, end.guidance.message);
+        assert!(end.guidance().message.contains("success"), "{}: {told:?}: {}", known.id, end.guidance().message);
     }
 }

@@ -8,7 +8,7 @@ use portolan_runtime::service::{Bearing, Caller, Deed, States};
 use serde_json::json;
 
 use crate::common::{World, agent, wait};
-use crate::walker::{act, begin, headline, look, send, sound, world};
+use crate::walker::{Led, act, begin, headline, look, required, send, sound, world};
 
 const ID: &str = "pull-request-review";
 
@@ -19,8 +19,8 @@ fn person() -> Caller {
 /// A run at its first question.
 fn asked(world: &World) -> Bearing {
     let now = begin(world, ID, json!({ "findings": ["one"] }));
-    let now = send(world, &now.guidance.available_actions.required[0], None).expect("it is open");
-    assert_eq!(now.guidance.checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("platform"));
+    let now = send(world, &required(&now), None).expect("it is open");
+    assert_eq!(now.guidance().checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("platform"));
     now
 }
 
@@ -44,7 +44,7 @@ fn answered(world: &World, state: &str) -> Vec<String> {
 fn an_agent_passes_on_what_the_person_said_where_its_word_counts() {
     let world = world(ID, &sound("activity-sound"), States::Handles);
     let now = asked(&world);
-    assert!(now.guidance.message.contains("pass on what they answer"), "{}", now.guidance.message);
+    assert!(now.guidance().message.contains("pass on what they answer"), "{}", now.guidance().message);
     act(&world, &now.state, &answer("platform", "github"), &agent()).expect("it counts");
     assert_eq!(answered(&world, &now.state), ["ann via Attested"]);
 }
@@ -55,8 +55,8 @@ fn where_only_their_own_word_counts_an_agent_cannot_answer() {
         let mut world = world(ID, &sound("activity-sound"), states);
         world.options.human = Human::Verified;
         let now = asked(&world);
-        assert!(now.guidance.available_actions.required.is_empty(), "nothing is open to the agent");
-        let blocked = &now.guidance.available_actions.blocked[0];
+        assert!(now.guidance().available_actions.required.is_empty(), "nothing is open to the agent");
+        let blocked = &now.guidance().available_actions.blocked[0];
         assert!(blocked.lifted_by.contains("portolan runs answer"), "{}", blocked.lifted_by);
         let astray = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
         assert_eq!(astray.error.code, "needs_person");
@@ -89,21 +89,21 @@ fn a_question_answers_itself_when_its_time_is_over() {
         world.options.clock = Clock::Still(Timestamp(1_000));
         let mut now = asked(&world);
         for option in [Some("github"), None, None, None] {
-            let done = &now.guidance.available_actions.required[0];
+            let done = &required(&now);
             now = send(&world, done, option).expect("it is open");
         }
-        assert_eq!(now.guidance.checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("settled"));
+        assert_eq!(now.guidance().checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("settled"));
         assert!(
-            now.guidance.message.contains("60 s after it was asked it counts as `yes`"),
+            now.guidance().message.contains("60 s after it was asked it counts as `yes`"),
             "{}",
-            now.guidance.message
+            now.guidance().message
         );
         world.options.clock = Clock::Still(Timestamp(60_999));
         assert_eq!(look(&world, &now.state).expect("it is there"), now, "its time is not over");
         world.options.clock = Clock::Still(Timestamp(61_000));
         let after = look(&world, &now.state).expect("it is there");
         assert_eq!(headline(&after), "Publish · step 1: Post the review");
-        assert!(after.guidance.message.contains("nobody answered"), "{}", after.guidance.message);
+        assert!(after.guidance().message.contains("nobody answered"), "{}", after.guidance().message);
         // The answer that comes after that is late: also by the same token, since its time is over there too.
         let late = act(&world, &now.state, &answer("settled", "no"), &agent()).expect_err("it is late");
         assert_eq!(late.error.code, "stale");
@@ -114,9 +114,9 @@ fn a_question_answers_itself_when_its_time_is_over() {
 fn an_agent_asks_what_the_workflow_does_not_and_is_told_the_answer() {
     let world = world(ID, &sound("activity-sound"), States::Tokens);
     let now = begin(&world, ID, json!({}));
-    let ask = now.guidance.available_actions.optional.iter().find(|action| action.tool == "raise_checkpoint");
-    let asked = send(&world, ask.expect("it is open"), None).expect("it is open");
-    let question = asked.guidance.checkpoint.as_ref().expect("a question");
+    let ask = now.guidance().available_actions.optional.into_iter().find(|action| action.tool == "raise_checkpoint");
+    let asked = send(&world, &ask.expect("it is open"), None).expect("it is open");
+    let question = asked.guidance().checkpoint.expect("a question");
     assert_eq!(question.message, "as it was asked for");
     let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
     assert_eq!(
@@ -125,7 +125,7 @@ fn an_agent_asks_what_the_workflow_does_not_and_is_told_the_answer() {
     );
     let after = act(&world, &asked.state, &answer(&question.id, "that"), &agent()).expect("it counts");
     assert_eq!(headline(&after), "Intake · step 1: Read the pull request");
-    assert!(after.guidance.message.contains("as it was asked for: `that`"), "{}", after.guidance.message);
+    assert!(after.guidance().message.contains("as it was asked for: `that`"), "{}", after.guidance().message);
 }
 
 #[test]
@@ -133,9 +133,13 @@ fn an_early_end_is_offered_and_is_no_success() {
     for states in [States::Handles, States::Tokens] {
         let world = world(ID, &sound("activity-sound"), states);
         let now = asked(&world);
-        let end = now.guidance.available_actions.optional.iter().find(|action| action.tool == "end_workflow");
-        let after = send(&world, end.expect("it is open"), None).expect("it is open");
-        assert!(after.guidance.complete && after.guidance.message.contains("cancelled"), "{}", after.guidance.message);
+        let end = now.guidance().available_actions.optional.into_iter().find(|action| action.tool == "end_workflow");
+        let after = send(&world, &end.expect("it is open"), None).expect("it is open");
+        assert!(
+            after.guidance().complete && after.guidance().message.contains("cancelled"),
+            "{}",
+            after.guidance().message
+        );
         let step = answer("platform", "github");
         assert_eq!(
             act(&world, &after.state, &step, &agent()).expect_err("it is over").error.code,
@@ -160,7 +164,7 @@ fn a_person_who_answers_late_is_heard_where_nobody_has_noticed() {
     world.options.clock = Clock::Still(Timestamp(1_000));
     let mut now = asked(&world);
     for option in [Some("github"), None, None, None] {
-        now = send(&world, &now.guidance.available_actions.required[0], option).expect("it is open");
+        now = send(&world, &required(&now), option).expect("it is open");
     }
     world.options.clock = Clock::Still(Timestamp(90_000));
     let after = act(&world, &now.state, &answer("settled", "stop"), &person()).expect("it counts");

@@ -6,7 +6,7 @@ use portolan_runtime::store::ListFilter;
 use serde_json::json;
 
 use crate::common::{agent, wait};
-use crate::walker::{act, begin, json_of, look, obey, outputs, send, sound, world};
+use crate::walker::{Led, act, begin, json_of, look, obey, outputs, required, send, sound, world};
 
 const ID: &str = "pull-request-review";
 
@@ -25,7 +25,7 @@ fn who_obeys_comes_to_the_end_with_whatever_it_holds() {
     for states in [States::Handles, States::Tokens, States::Ledger] {
         let world = world(ID, &sound("activity-sound"), states);
         let (told, end) = obey(&world, begin(&world, ID, json!({ "findings": ["one", "two"] })));
-        assert!(end.guidance.message.contains("success"), "{}", end.guidance.message);
+        assert!(end.guidance().message.contains("success"), "{}", end.guidance().message);
         walks.push(told);
         let runs = wait(world.service().store().list(ListFilter::default())).expect("a list").len();
         assert_eq!(runs, usize::from(states != States::Tokens), "{states:?}");
@@ -173,9 +173,9 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let astray = refusal(wait(world.service().begin(&wanted, &agent())));
     assert!(astray.error.message.contains("is what a person answers"), "{}", astray.error.message);
     let after = act(&world, &now.state, &done(json!({ "depth": "quick" })), &agent()).expect("it fits");
-    let action = &after.guidance.available_actions.required[0];
+    let action = &required(&after);
     let after = send(&world, action, Some("jira")).expect("it is open");
-    assert!(after.guidance.message.contains("Which Jira project does jira use?"), "{}", after.guidance.message);
+    assert!(after.guidance().message.contains("Which Jira project does jira use?"), "{}", after.guidance().message);
 }
 
 #[test]

@@ -2,13 +2,25 @@
 
 use std::path::Path;
 
-use portolan_core::present::{Action, Guidance};
 use portolan_core::run::Raised;
 use portolan_core::value::{Outcome, PASSED};
 use portolan_runtime::service::{Astray, Bearing, Begin, Caller, Course, Deed, States};
 use serde_json::{Map, Value, json};
 
+use crate::common::words::Action;
+use crate::common::words::navigation::{Guidance, guidance};
 use crate::common::{World, agent, wait};
+
+/// What an agent reads.
+pub(crate) trait Led {
+    fn guidance(&self) -> Guidance;
+}
+
+impl Led for Bearing {
+    fn guidance(&self) -> Guidance {
+        guidance(self)
+    }
+}
 
 /// The world of one workflow, whose agents hold what `states` says.
 pub(crate) fn world(id: &str, yaml: &str, states: States) -> World {
@@ -73,37 +85,46 @@ pub(crate) fn call(action: &Action, option: Option<&str>) -> (Course, Deed) {
     (course, deed)
 }
 
+/// The call that leads on.
+pub(crate) fn required(now: &Bearing) -> Action {
+    now.guidance().available_actions.required.into_iter().next().expect("something leads on")
+}
+
 /// Every call that is offered, with each option of a question.
-pub(crate) fn offered(guidance: &Guidance) -> Vec<(&Action, Option<&str>)> {
+pub(crate) fn offered(guidance: &Guidance) -> Vec<(Action, Option<String>)> {
     let actions = guidance.available_actions.required.iter().chain(&guidance.available_actions.optional);
     let options: Vec<&str> =
         guidance.checkpoint.iter().flat_map(|asked| asked.options.iter().map(|option| option.id.as_str())).collect();
-    let each = |action: &'_ Action| -> Vec<Option<&str>> {
-        if action.fill.contains(&"option_id") { options.iter().copied().map(Some).collect() } else { vec![None] }
+    let each = |action: &'_ Action| -> Vec<Option<String>> {
+        match action.fill.contains(&"option_id") {
+            true => options.iter().map(|option| Some((*option).to_owned())).collect(),
+            false => vec![None],
+        }
     };
-    actions.flat_map(|action| each(action).into_iter().map(move |option| (action, option))).collect()
+    actions.flat_map(|action| each(action).into_iter().map(|option| (action.clone(), option))).collect()
 }
 
 /// Does what is required until nothing is, and tells the headlines.
 pub(crate) fn obey(world: &World, mut now: Bearing) -> (Vec<String>, Bearing) {
     let mut told = Vec::new();
-    while !now.guidance.complete {
+    while !now.guidance().complete {
         told.push(headline(&now));
         assert!(told.len() < 200, "it does not end: {told:?}");
-        let option = now.guidance.checkpoint.as_ref().map(|asked| asked.options[0].id.clone());
-        let action = now.guidance.available_actions.required.first().unwrap_or_else(|| panic!("stuck at {told:?}"));
+        let option = now.guidance().checkpoint.map(|asked| asked.options[0].id.clone());
+        let required = now.guidance().available_actions.required;
+        let action = required.first().unwrap_or_else(|| panic!("stuck at {told:?}"));
         now = send(world, action, option.as_deref()).unwrap_or_else(|astray| panic!("{told:?}: {}", astray.error));
     }
     (told, now)
 }
 
 pub(crate) fn headline(now: &Bearing) -> String {
-    now.guidance.message.lines().next().unwrap_or_default().to_owned()
+    now.guidance().message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What an answer is as JSON: what an agent sees of it.
 pub(crate) fn json_of(bearing: &Bearing) -> Value {
-    let mut value = serde_json::to_value(&bearing.guidance).expect("JSON");
+    let mut value = serde_json::to_value(bearing.guidance()).expect("JSON");
     value["state"] = json!(bearing.state);
     value
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::runs::{self, ANSWERS, Given, pick};
 use super::{Exit, person};
+use crate::words::navigation::guidance;
 
 /// Whether what names a run is a token.
 pub(super) fn is_token(text: &str) -> bool {
@@ -19,7 +20,7 @@ pub(super) fn is_token(text: &str) -> bool {
 pub(super) async fn show(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
     let bearing = navigate(service, token, &Deed::Look).await?;
     print(output, &bearing)?;
-    Ok(if bearing.guidance.checkpoint.is_some() { Exit::Waiting } else { Exit::Done })
+    Ok(if bearing.situation.question.is_some() { Exit::Waiting } else { Exit::Done })
 }
 
 pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
@@ -28,7 +29,7 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
         return Err(ServiceError::refused("usage", "a token leads to one position", help).into());
     }
     let now = navigate(service, given.run, &Deed::Look).await?;
-    let Some(asked) = &now.guidance.checkpoint else {
+    let Some(asked) = now.situation.question.as_ref().map(|question| &question.asked) else {
         let help = "the agent is at work, or the run is over: `portolan runs show` says which";
         return Err(ServiceError::refused("nothing_asked", "the run asks nobody", help).into());
     };
@@ -73,15 +74,16 @@ fn options(asked: &Asked) -> Vec<(String, String)> {
 }
 
 fn print(output: &Output, bearing: &Bearing) -> anyhow::Result<()> {
+    let guidance = guidance(bearing);
     if output.is_json() {
-        return output.json(&json!({ "state": bearing.state, "guidance": bearing.guidance }));
+        return output.json(&json!({ "state": bearing.state, "guidance": guidance }));
     }
-    let Some(asked) = &bearing.guidance.checkpoint else {
-        output.line(safe(&bearing.guidance.message))?;
+    let Some(asked) = &guidance.checkpoint else {
+        output.line(safe(&guidance.message))?;
         output.line("")?;
         return output.line(one_line(&bearing.state));
     };
-    let headline = bearing.guidance.message.lines().next().unwrap_or_default();
+    let headline = guidance.message.lines().next().unwrap_or_default();
     output.line(one_line(headline))?;
     output.line("")?;
     output.line(safe(&asked.message))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Action, Situation, State, history};
+use portolan_core::present::{Act, Situation, State, history};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
@@ -22,6 +22,7 @@ use super::person;
 use super::resume::{Resume, handle, resume};
 use super::start::{Start, start};
 use super::{Common, Exit, block_on};
+use crate::words::tasks as words;
 
 /// Look at runs, and answer the questions that only a person may.
 ///
@@ -249,7 +250,7 @@ pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
     };
     output.line(one_line(&format!("{} · {} · {} · ", view.address, position.workflow, position.step)) + &state)?;
     output.line("")?;
-    output.line(safe(&view.instructions()))?;
+    output.line(safe(&words::instructions(view)))?;
     let actions = actions(output, view);
     if !actions.is_empty() {
         output.line("")?;
@@ -259,30 +260,27 @@ pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
 }
 
 fn as_json(view: &View) -> Value {
-    json!({ "run": view.address.to_string(), "situation": view.situation, "metadata": view.metadata })
+    json!({ "run": view.address.to_string(), "situation": words::told(view), "metadata": view.metadata })
 }
 
 /// What may be done, one line each: the calls of the agent, or the answers of the person who is asked.
 fn actions(output: &Output, view: &View) -> String {
-    let actions = &view.situation.actions;
-    let waiting = view.situation.state == State::Waiting;
-    let row = |word: &str, action: &Action| {
-        let answer = answer_of(action).filter(|_| waiting);
-        let how = match answer {
-            Some(answer) => at_the_shell(view, answer),
-            None => format!("{} {}", action.tool, Value::Object(action.arguments.clone())),
+    let [mut required, mut optional, mut blocked] = [Vec::new(), Vec::new(), Vec::new()];
+    for offer in &view.situation.offers {
+        let Some((action, lifted_by)) = words::call(view, offer) else { continue };
+        let (list, word) = match (&lifted_by, offer.leads_on) {
+            (Some(_), _) => (&mut blocked, "blocked"),
+            (None, true) => (&mut required, "required"),
+            (None, false) => (&mut optional, "optional"),
         };
-        let word = if waiting && answer.is_some() { "answer" } else { word };
-        vec![word.to_owned(), action.title.clone(), how]
-    };
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    rows.extend(actions.required.iter().map(|action| row("required", action)));
-    rows.extend(actions.optional.iter().map(|action| row("optional", action)));
-    for blocked in &actions.blocked {
-        let until = format!("until {}", blocked.lifted_by);
-        rows.push(vec!["blocked".to_owned(), blocked.action.title.clone(), until]);
+        let (word, how) = match (lifted_by, &offer.act) {
+            (Some(lifted_by), _) => (word, format!("until {lifted_by}")),
+            (None, Act::Answer { outcome, .. }) => ("answer", at_the_shell(view, outcome.as_str())),
+            (None, _) => (word, format!("{} {}", action.tool, Value::Object(action.arguments))),
+        };
+        list.push(vec![word.to_owned(), action.title, how]);
     }
-    output.paint(Paint::Faint, &table(&rows))
+    output.paint(Paint::Faint, &table(&[required, optional, blocked].concat()))
 }
 
 /// The command by which a person gives an answer.
@@ -293,10 +291,6 @@ fn at_the_shell(view: &View, answer: &str) -> String {
         words.extend(["--branch".to_owned(), branch.clone()]);
     }
     command_line(&words)
-}
-
-fn answer_of(action: &Action) -> Option<&str> {
-    action.arguments.get("result")?.as_str()
 }
 
 async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
@@ -349,7 +343,7 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
     let offered = offered(&view.situation);
     let answer = match given.answer {
         Some(answer) => answer.to_owned(),
-        None => pick(output, &view.instructions(), &offered)?,
+        None => pick(output, &words::instructions(&view), &offered)?,
     };
     let wanted = Move {
         address,
@@ -365,8 +359,10 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
 }
 
 fn offered(situation: &Situation) -> Vec<(String, String)> {
-    let actions = situation.actions.required.iter().chain(&situation.actions.optional);
-    actions.filter_map(|action| Some((answer_of(action)?.to_owned(), action.title.clone()))).collect()
+    let open = situation.offers.iter().filter(|offer| offer.blocked_by.is_none());
+    open.filter(|offer| matches!(offer.act, Act::Answer { .. }))
+        .filter_map(|offer| Some((offer.outcome()?.to_string(), words::title(offer))))
+        .collect()
 }
 
 /// Asks at the terminal. A script must say the answer.

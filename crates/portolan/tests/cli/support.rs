@@ -184,10 +184,9 @@ impl Project {
 
 /// A report from where the agent is: in branches, from the first that is under way.
 pub(crate) fn reported(view: &View, word: &str) -> Move {
-    let actions = &view.situation.actions;
-    let offered = actions.required.iter().chain(&actions.optional).map(|action| &action.arguments);
-    let branch = offered.clone().find_map(|arguments| arguments.get("branch")?.as_str().map(str::to_owned));
-    let revision = offered.clone().find_map(|arguments| arguments.get("revision")?.as_u64());
+    let mut offered = view.situation.offers.iter().filter(|offer| offer.blocked_by.is_none());
+    let first = offered.find(|offer| offer.revision.is_some());
+    let (branch, revision) = first.map_or((None, None), |offer| (offer.branch.clone(), offer.revision));
     Move { address: view.address.clone(), branch, revision, outcome: Outcome::from(word), note: None, outputs: None }
 }
 

@@ -1,7 +1,7 @@
 //! What a caller does, as the engine hears of it, where it is open at the one position that an agent is shown.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Asked, checkpoint, focus};
+use portolan_core::present::{Asked, asked, focus};
 use portolan_core::run::{EventKind, Frame, FramePath, Human, Move, moves};
 use portolan_core::value::Outcome;
 
@@ -36,7 +36,7 @@ impl Service {
             return Err(ServiceError::refused("workflow_completed", message, "begin a new run for new work"));
         }
         let (path, frame) = focus(&held.run);
-        let asked = checkpoint(&held.definition.workflow, &held.run);
+        let asked = asked(&held.definition.workflow, &held.run, (&path, frame));
         let revision = Some(frame.since);
         match deed {
             Deed::Look => unreachable!("looking is no event"),

@@ -1,10 +1,10 @@
 //! Navigation: an agent is led by what it holds of a run, a short handle or a token, and by one position at a time.
 //!
 //! ```text
-//! state → the run, held → what is due by itself → the deed, if it is open → checks → state', guidance
+//! state → the run, held → what is due by itself → the deed, if it is open → checks → state', situation
 //! ```
-//! What may be done is what [`navigation`](portolan_core::present::navigation) offers: a deed that it does not offer is
-//! refused here, with where the run is, and changes nothing.
+//! What may be done is what the [`Situation`] offers: a deed that it does not offer is refused here, with where the run is,
+//! and changes nothing.
 
 mod deeds;
 mod drift;
@@ -12,7 +12,7 @@ mod state;
 
 use std::sync::Arc;
 
-use portolan_core::present::Guidance;
+use portolan_core::present::Situation;
 use portolan_core::run::{Actor, Branches, EffectId, EffectResult, Event, EventKind, Opening, Place, Raised, Rules};
 use portolan_core::value::{Outcome, Timestamp};
 use serde_json::{Map, Value};
@@ -116,8 +116,16 @@ pub enum Deed {
 pub struct Bearing {
     /// What the agent holds of the run from now on.
     pub state: String,
+    /// Whether that is a token: all that there is of the run, or of a run that is in the store too.
+    pub is_token: bool,
+    /// The handle of the run, where it is in the store.
+    pub run: Option<String>,
+    /// What calls call its workflow.
+    pub workflow: String,
     /// Where it is, and what is open there.
-    pub guidance: Guidance,
+    pub situation: Situation,
+    /// What the caller should know besides.
+    pub notes: Vec<String>,
 }
 
 /// A call that was refused, with where the run is, when that is known.
@@ -181,7 +189,7 @@ impl Service {
             Refused::Conflict => too_busy(),
         })?;
         notes.extend(note);
-        Ok(self.bearing(&grip, None, caller, &notes)?)
+        Ok(self.bearing(&grip, None, caller, notes)?)
     }
 
     /// Does something with a run, or only looks where it is.
@@ -204,7 +212,7 @@ impl Service {
             };
             if matches!(deed, Deed::Look) {
                 notes.extend(self.behind(&grip.held));
-                return Ok(self.bearing(&grip, able, caller, &notes)?);
+                return Ok(self.bearing(&grip, able, caller, notes)?);
             }
             let doing = match self.doing(&grip, deed, caller) {
                 Ok(doing) => doing,
@@ -228,7 +236,7 @@ impl Service {
             if let Ok(note) = self.catch_up(&mut grip.held, caller).await {
                 notes.extend(note);
             }
-            return Ok(self.bearing(&grip, able, caller, &notes)?);
+            return Ok(self.bearing(&grip, able, caller, notes)?);
         }
         Err(too_busy().into())
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use portolan_core::diagnostic::clip;
-use portolan_core::present::{Navigator, navigation};
+use portolan_core::present::{Viewer, focus, situation};
 
 use super::super::hold::{Carrier, Held};
 use super::super::{Caller, Service};
@@ -81,7 +81,7 @@ impl Service {
         Err(self.astray(error, &grip, course.effectivities.as_deref(), caller))
     }
 
-    /// Where a run is, and what its caller holds of it from now on.
+    /// Where a run is, what its caller holds of it from now on, and what the caller should know besides.
     ///
     /// # Errors
     /// It has no room in a token, or the keys cannot be used.
@@ -90,48 +90,31 @@ impl Service {
         grip: &Grip,
         able: Option<&[String]>,
         caller: &Caller,
-        notes: &[String],
-    ) -> Result<Bearing, ServiceError> {
-        let mut bearing = self.guidance(grip, able, caller)?;
-        if !notes.is_empty() {
-            let message = &mut bearing.guidance.message;
-            *message = notes.iter().map(|note| format!("Note: {note}\n\n")).collect::<String>() + message;
-        }
-        Ok(bearing)
-    }
-
-    /// The same, without anything to be said besides.
-    pub(super) fn guidance(
-        &self,
-        grip: &Grip,
-        able: Option<&[String]>,
-        caller: &Caller,
+        notes: Vec<String>,
     ) -> Result<Bearing, ServiceError> {
         let held = &grip.held;
-        let (state, workflow) = match &held.carrier {
-            Carrier::Token { workflow, .. } => (self.sealed(held)?, Some(workflow.as_str())),
+        let kept = |id: &RunId| (format!("{id}.{}", held.run.revision), false);
+        let (state, is_token) = match &held.carrier {
+            Carrier::Token { .. } => (self.sealed(held)?, true),
             // What has no room in a token, or cannot be signed, is in the store all the same.
-            Carrier::Stored(id) if grip.as_token => {
-                (self.sealed(held).unwrap_or_else(|_| format!("{id}.{}", held.run.revision)), None)
-            }
-            Carrier::Stored(id) => (format!("{id}.{}", held.run.revision), None),
+            Carrier::Stored(id) if grip.as_token => self.sealed(held).map_or_else(|_| kept(id), |token| (token, true)),
+            Carrier::Stored(id) => kept(id),
             Carrier::Task { .. } => unreachable!("no state names a task file"),
         };
-        let answer_by = match &held.carrier {
-            Carrier::Stored(id) => format!("portolan runs answer {id}"),
-            Carrier::Token { .. } | Carrier::Task { .. } => "portolan runs answer STATE".to_owned(),
+        let (run, workflow) = match &held.carrier {
+            Carrier::Token { workflow, .. } => (None, workflow.clone()),
+            Carrier::Stored(id) => (Some(id.to_string()), held.definition.workflow.id().to_string()),
+            Carrier::Task { .. } => unreachable!("no state names a task file"),
         };
-        let untrusted = self.untrusted_at(held);
-        let viewer = Navigator {
-            state: &state,
-            workflow,
-            effectivities: able,
-            untrusted: untrusted.as_deref(),
+        let viewer = Viewer {
+            at: Some(focus(&held.run).0),
+            untrusted: self.untrusted_at(held),
             can_ask: caller.can_ask,
-            answer_by: &answer_by,
+            effectivities: able.map(<[String]>::to_vec),
+            ..Viewer::default()
         };
-        let guidance = navigation(&held.definition.workflow, &held.run, &viewer);
-        Ok(Bearing { state, guidance })
+        let situation = situation(&held.definition.workflow, &held.run, &viewer);
+        Ok(Bearing { state, is_token, run, workflow, situation, notes })
     }
 
     fn sealed(&self, held: &Held) -> Result<String, ServiceError> {
@@ -154,7 +137,7 @@ impl Service {
 
     /// A refusal, with where the run is.
     pub(super) fn astray(&self, error: ServiceError, grip: &Grip, able: Option<&[String]>, caller: &Caller) -> Astray {
-        Astray { error, bearing: self.guidance(grip, able, caller).ok().map(Box::new) }
+        Astray { error, bearing: self.bearing(grip, able, caller, Vec::new()).ok().map(Box::new) }
     }
 }
 

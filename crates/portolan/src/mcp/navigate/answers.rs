@@ -1,6 +1,5 @@
 //! Answers of the navigation tools: structured content, and the same as text for clients that read only that.
 
-use portolan_core::present::Guidance;
 use portolan_core::source::Source;
 use portolan_runtime::library::{Origin, Overview};
 use portolan_runtime::service::{Astray, Bearing, ServiceError};
@@ -8,16 +7,17 @@ use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
 use crate::mcp::face::result;
+use crate::words::navigation::guidance;
 
 /// A call that did what was asked.
 pub(super) fn led(bearing: &Bearing) -> CallToolResult {
-    result(Value::Object(envelope(true, &bearing.guidance, &bearing.state)), false)
+    result(Value::Object(envelope(true, bearing)), false)
 }
 
 /// A call that was refused: why, what to do about it, and where the run is.
 pub(super) fn refused(astray: &Astray) -> CallToolResult {
     let mut value = match &astray.bearing {
-        Some(bearing) => envelope(false, &bearing.guidance, &bearing.state),
+        Some(bearing) => envelope(false, bearing),
         None => Map::from_iter([("success".to_owned(), json!(false))]),
     };
     let why = format!("Refused: {}.", astray.error);
@@ -38,12 +38,12 @@ fn error(error: &ServiceError) -> Value {
     value
 }
 
-fn envelope(success: bool, guidance: &Guidance, state: &str) -> Map<String, Value> {
+fn envelope(success: bool, bearing: &Bearing) -> Map<String, Value> {
     let mut value = Map::from_iter([("success".to_owned(), json!(success))]);
-    if let Ok(Value::Object(fields)) = serde_json::to_value(guidance) {
+    if let Ok(Value::Object(fields)) = serde_json::to_value(guidance(bearing)) {
         value.extend(fields);
     }
-    value.insert("state".to_owned(), json!(state));
+    value.insert("state".to_owned(), json!(bearing.state));
     value
 }
 

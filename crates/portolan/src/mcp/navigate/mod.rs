@@ -122,7 +122,7 @@ impl Server {
 /// The question at which a call was refused. `state` names the run and its revision.
 fn question(refused: &Astray) -> Option<Question> {
     let bearing = refused.bearing.as_deref()?;
-    let asked = bearing.guidance.checkpoint.as_ref()?;
+    let asked = &bearing.situation.question.as_ref()?.asked;
     let named = |label: &str, description: Option<&str>| match description {
         Some(description) => format!("{label} ({description})"),
         None => label.to_owned(),

@@ -7,6 +7,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject};
 use serde_json::{Map, Value, json};
 
 use crate::mcp::face::result;
+use crate::words::tasks as words;
 
 /// The version of the answers' shape, as Navigator counts it.
 const SCHEMA_VERSION: u32 = 3;
@@ -40,9 +41,9 @@ pub(super) fn failure(
     if !error.accepted.is_empty() {
         value.insert("accepted".to_owned(), json!(error.accepted));
     }
-    if let Some(situation) = &error.situation {
-        value.insert("currentStep".to_owned(), json!(situation.position.step));
-        value.insert("situation".to_owned(), serde_json::to_value(situation).expect("a situation is JSON"));
+    if let Some(view) = &error.view {
+        value.insert("currentStep".to_owned(), json!(view.current_step));
+        value.insert("situation".to_owned(), serde_json::to_value(words::told(view)).expect("a situation is JSON"));
     }
     if let Some(metadata) = metadata {
         value.insert("metadata".to_owned(), Value::Object(metadata));
@@ -70,12 +71,12 @@ pub(super) fn navigation(view: &View) -> Map<String, Value> {
         value.insert("run".to_owned(), json!(id.as_str()));
     }
     value.insert("currentStep".to_owned(), json!(view.current_step));
-    value.insert("instructions".to_owned(), json!(view.instructions()));
+    value.insert("instructions".to_owned(), json!(words::instructions(view)));
     value.insert("terminal".to_owned(), json!(view.terminal));
     value.insert("metadata".to_owned(), Value::Object(view.metadata.clone()));
     value.insert("state".to_owned(), json!(view.situation.state));
     value.insert("position".to_owned(), json!(view.situation.position));
-    value.insert("actions".to_owned(), json!(view.situation.actions));
+    value.insert("actions".to_owned(), json!(words::actions(view)));
     if let Some(claim) = &view.claim {
         value.insert("claim".to_owned(), json!(claim));
     }

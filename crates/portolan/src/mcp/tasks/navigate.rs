@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portolan_core::present::Situation;
+use portolan_core::present::Act;
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Caller, ErrorKind, Init, Move, Service, ServiceError};
@@ -15,6 +15,7 @@ use super::Server;
 use super::answers::{navigation, success};
 use crate::mcp::arguments::Arguments;
 use crate::mcp::ask::{self, Answer, Asking, Question};
+use crate::words::tasks as words;
 
 type Answered = Result<Map<String, Value>, ServiceError>;
 
@@ -57,7 +58,7 @@ pub(super) async fn metadata(
     request: &CallToolRequestParams,
     refused: &ServiceError,
 ) -> Option<Map<String, Value>> {
-    refused.situation.as_ref()?;
+    refused.view.as_ref()?;
     let text = |name: &str| request.arguments.as_ref()?.get(name)?.as_str();
     let address = Service::address(text("run"), text("taskFilePath")).ok()?;
     let view = service.current(&address, None, &Caller::agent("")).await.ok()?;
@@ -86,7 +87,7 @@ impl Server {
         match self.service.next(&wanted, &caller).await {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
-                let situated = |failed: ServiceError| ServiceError { situation: error.situation.clone(), ..failed };
+                let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
                 self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
                 match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
                     Asking::Answered(Answer { word, note, caller }) => {
@@ -105,26 +106,10 @@ impl Server {
 
 /// The question at which a call was refused, and the revision of its position.
 fn question(wanted: &Move, refused: &ServiceError) -> Option<(Question, u64)> {
-    let situation = refused.situation.as_deref()?;
+    let situation = &refused.view.as_deref()?.situation;
     let revision = situation.position.revision;
     let about = format!("{} {revision} {}", wanted.address, wanted.branch.as_deref().unwrap_or_default());
-    Some((Question { about, message: text(situation), answers: answers(situation) }, revision))
-}
-
-/// The answers that the situation offers, with what each does.
-fn answers(situation: &Situation) -> Vec<(String, String)> {
-    let actions = &situation.actions;
-    let offered =
-        actions.required.iter().chain(&actions.optional).chain(actions.blocked.iter().map(|blocked| &blocked.action));
-    offered
-        .filter_map(|action| Some((action.arguments.get("result")?.as_str()?.to_owned(), action.title.clone())))
-        .collect()
-}
-
-/// The question as the person reads it: without the heading and the lines that tell the agent what to call.
-fn text(situation: &Situation) -> String {
-    let position = &situation.position;
-    let about = format!("{} · {}", position.workflow, position.step_name);
-    let blocks = situation.message.split("\n\n").filter(|block| !block.starts_with("## ") && !block.contains("\n→ "));
-    std::iter::once(about.as_str()).chain(blocks).collect::<Vec<_>>().join("\n\n")
+    let answers = situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
+    let answers = answers.filter_map(|offer| Some((offer.outcome()?.to_string(), words::title(offer)))).collect();
+    Some((Question { about, message: words::headline(situation), answers }, revision))
 }

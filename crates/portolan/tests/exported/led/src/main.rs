@@ -8,6 +8,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use portolan_core::present::Situation;
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::service::{Caller, Init, Move, Options, Service, StoreAt};
@@ -40,6 +41,22 @@ fn unpacked() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     FILES.iter().map(write).collect()
 }
 
+/// What is to be done where the run is, and what may be reported there.
+fn told(now: &Situation) -> String {
+    let mut blocks = vec![now.work.name.clone()];
+    blocks.extend(now.work.description.iter().chain(&now.work.instructions).cloned());
+    blocks.extend(now.question.iter().map(|question| question.asked.message.clone()));
+    blocks.extend(now.checks.iter().map(|check| format!("checked when it is reported done: {}", check.id)));
+    let failures = now.feedback.iter().flat_map(|feedback| &feedback.failures);
+    blocks.extend(failures.map(|failure| format!("not passed: {}: {}", failure.check, failure.reason)));
+    blocks.extend(now.feedback.iter().filter_map(|feedback| feedback.note.clone()));
+    let outcomes: Vec<&str> = now.offers.iter().filter_map(|offer| Some(offer.outcome()?.as_str())).collect();
+    if !outcomes.is_empty() {
+        blocks.push(format!("report: {}", outcomes.join("|")));
+    }
+    blocks.join("\n\n")
+}
+
 async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let definitions = unpacked()?;
     // Kept in memory; with `Options::of` alone, runs last.
@@ -52,7 +69,7 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut view = service.start(&view.address, None, &me).await?;
     let mut lines = std::io::stdin().lock().lines();
     loop {
-        writeln!(std::io::stdout(), "\n{}\n", view.situation.message)?;
+        writeln!(std::io::stdout(), "\n{}\n", told(&view.situation))?;
         if let Some(result) = view.terminal {
             writeln!(std::io::stdout(), "the run is over: {result}")?;
             return Ok(if result == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE });

@@ -1,0 +1,244 @@
+//! Instructions in prose. Headings and arrow lines are those that Navigator's users match on: `## Queued`,
+//! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
+
+use portolan_core::graph::{EndResult, Escalation};
+use portolan_core::present::{AnsweredBy, BlockedBy, Fork, Point, Progress, Question, Situation, Why};
+use portolan_core::run::Feedback;
+
+use super::about::{about, checks, given};
+
+/// What to do at a place. `answer_by` is how a person answers at a shell.
+pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
+    let (position, description) = (&situation.position, situation.work.description.as_deref());
+    let mut text = Blocks::default();
+    match &situation.point {
+        Point::Queued => {
+            text.line("## Queued");
+            text.block(description);
+            text.line("→ Call Start() to begin work.");
+        }
+        Point::Work => work(&mut text, situation),
+        Point::Checking { outcome, settled } => {
+            heading(&mut text, situation, &position.step_name);
+            text.line(format!(
+                "`{outcome}` was reported; {settled} of {} acceptance checks are settled.",
+                situation.checks.len()
+            ));
+            text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
+        }
+        Point::Question => waiting(&mut text, situation, answer_by),
+        Point::Forked => {
+            fork(&mut text, situation);
+            text.line("→ Work on the open branches, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
+        }
+        Point::Gathering => {
+            fork(&mut text, situation);
+            text.line("→ Create a child task for each branch, beside this task and with its id as `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that the branches earned.");
+        }
+        Point::Items => {
+            text.line(format!("## {}", position.step));
+            text.line("→ Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
+        }
+        Point::Held { told } => {
+            text.line(format!("## {}", position.step));
+            text.line(format!("{told}."));
+            text.line("A person decides how it goes on: `portolan runs resume` shows what can be said.");
+        }
+        Point::Modelled => {
+            text.line(format!("## {}", position.step));
+            text.line(
+                "A model works on this step where the run is driven with one. There is nothing to do but wait; where nothing goes on, a person drives it with `portolan runs resume --model`.",
+            );
+        }
+        Point::Automatic => {
+            text.line(format!("## {}", position.step));
+            text.line("The engine executes this step. There is nothing to do but wait.");
+        }
+        Point::Inside => text.line(format!("## {}", position.step)),
+        Point::Arrived { outcome } => {
+            text.line(format!("## {}", position.step_name));
+            text.block(description);
+            text.line(format!("This branch is done: {outcome}."));
+            text.line("→ Evaluate branch results on the parent task: call Next there when all branches are done.");
+        }
+        Point::Ended { result, escalation } => ended(&mut text, situation, *result, *escalation),
+    }
+    text.finish()
+}
+
+/// The question that a person is asked: without the heading and the lines that tell the agent what to call.
+pub(super) fn question(situation: &Situation) -> String {
+    let mut text = Blocks::default();
+    asked(&mut text, situation);
+    text.finish()
+}
+
+fn work(text: &mut Blocks, situation: &Situation) {
+    let work = &situation.work;
+    heading(text, situation, &work.name);
+    text.block(given(situation).as_deref());
+    if !work.context_files.is_empty() {
+        text.line(format!("Context: {}", work.context_files.join(", ")));
+    }
+    text.block(work.description.as_deref());
+    text.block(work.instructions.as_deref());
+    text.block(checks(situation).as_deref());
+    feedback(text, situation.feedback.as_ref());
+    let mut last = Vec::new();
+    last.extend(situation.position.agent.as_ref().map(|agent| format!("Agent: {agent}")));
+    last.extend(work.retries.map(|most| format!("Retries: {most}")));
+    let spent = situation.position.retries.as_ref().filter(|retries| retries.used > 0);
+    last.extend(spent.map(|retries| format!("Retry {} of {} for `{}`", retries.used, retries.budget, retries.gate)));
+    text.block(Some(&last.join("\n")));
+    about(situation).iter().for_each(|about| text.block(Some(about)));
+    text.line(format!("→ Call Next({}) when complete.", outcomes(situation)));
+}
+
+/// The outcomes that are open at the position.
+fn outcomes(situation: &Situation) -> String {
+    let open = situation.offers.iter().filter(|offer| offer.blocked_by != Some(BlockedBy::Question));
+    open.filter_map(|offer| offer.outcome().map(ToString::to_string)).collect::<Vec<_>>().join("|")
+}
+
+fn heading(text: &mut Blocks, situation: &Situation, name: &str) {
+    text.line(match &situation.position.stage {
+        Some(stage) => format!("## {stage} · {name}"),
+        None => format!("## {name}"),
+    });
+}
+
+fn feedback(text: &mut Blocks, feedback: Option<&Feedback>) {
+    let Some(feedback) = feedback else { return };
+    let mut lines = Vec::new();
+    if !feedback.failures.is_empty() {
+        let from = feedback.from.as_ref().map_or_else(String::new, |from| format!(" at `{from}`"));
+        lines.push(format!("Not passed{from}:"));
+    }
+    for failure in &feedback.failures {
+        lines.push(format!("- {}: {}", failure.check, failure.reason));
+        lines.extend(failure.output.lines().map(|line| format!("  | {line}")));
+    }
+    if let Some(note) = &feedback.note {
+        let from = feedback.from.as_ref().map_or_else(|| "Note".to_owned(), |from| format!("Note from `{from}`"));
+        lines.push(format!("{from}: {note}"));
+    }
+    text.block(Some(&lines.join("\n")));
+}
+
+fn waiting(text: &mut Blocks, situation: &Situation, answer_by: &str) {
+    text.line("## HITL");
+    asked(text, situation);
+    let answers = outcomes(situation);
+    text.line(match situation.question.as_ref().map(|question| question.answered_by) {
+        None | Some(AnsweredBy::Agent) => {
+            format!("A person must decide. Stop, show them this, and relay their answer.\n→ Call Next({answers}) with what the person says.")
+        }
+        Some(AnsweredBy::Client) => {
+            "A person must decide, and your own answer does not count.\n→ Call Next(passed): the person is asked in your client's dialog.".to_owned()
+        }
+        Some(AnsweredBy::Person) => {
+            format!("A person must decide, and your own answer does not count. Stop until they have run `{answer_by}`.")
+        }
+    });
+}
+
+fn asked(text: &mut Blocks, situation: &Situation) {
+    text.block(given(situation).as_deref());
+    text.block(situation.work.description.as_deref());
+    text.block(situation.work.instructions.as_deref());
+    match &situation.question {
+        Some(question) if question.why == Why::Asked => own_words(text, question),
+        Some(question) if question.why != Why::Step => text.block(Some(&question.asked.message)),
+        _ => {}
+    }
+    feedback(text, situation.feedback.as_ref());
+}
+
+/// What the workflow itself asks in its own words, with what each answer means.
+fn own_words(text: &mut Blocks, question: &Question) {
+    text.block(Some(&question.asked.message));
+    let described = |description: &Option<String>| match description {
+        Some(description) => format!(" ({description})"),
+        None => String::new(),
+    };
+    let options = question.asked.options.iter();
+    let options = options.map(|it| format!("- {}: {}{}", it.id, it.label, described(&it.description)));
+    text.block(Some(&options.collect::<Vec<_>>().join("\n")));
+    if let Some(fallback) = &question.fallback {
+        let seconds = fallback.after_ms.div_ceil(1_000);
+        text.line(format!("Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option));
+    }
+}
+
+fn fork(text: &mut Blocks, situation: &Situation) {
+    text.line(format!("## {}", situation.position.step_name));
+    text.block(situation.work.description.as_deref());
+    feedback(text, situation.feedback.as_ref());
+    let Some(Fork { join, max_concurrency, branches }) = &situation.fork else { return };
+    let mut lines = vec!["Branches:".to_owned()];
+    for branch in branches {
+        let label = branch.label.as_ref().map_or_else(String::new, |label| format!(" ({label})"));
+        lines.push(format!("- {}: {}{label}{}", branch.id, branch.name, progress(&branch.progress)));
+    }
+    text.block(Some(&lines.join("\n")));
+    if let Some(join) = join {
+        let most = max_concurrency.map_or_else(String::new, |most| format!("\nMax concurrency: {most}"));
+        text.block(Some(&format!("Join: {join}{most}")));
+    }
+}
+
+fn progress(branch: &Progress) -> String {
+    match branch {
+        Progress::Held => " · held back".to_owned(),
+        Progress::Missing => String::new(),
+        Progress::At { step, waiting: true } => format!(" · at `{step}`, waits for a person"),
+        Progress::At { step, waiting: false } => format!(" · at `{step}`"),
+        Progress::Done { outcome } => format!(" · {outcome}"),
+        Progress::Cancelled => " · cancelled".to_owned(),
+    }
+}
+
+fn ended(text: &mut Blocks, situation: &Situation, result: EndResult, escalation: Option<Escalation>) {
+    text.line(match (result, escalation) {
+        (EndResult::Success, _) => "## Complete",
+        (_, Some(Escalation::Hitl)) => "## HITL",
+        (EndResult::Cancelled, _) => "## Cancelled",
+        (EndResult::Blocked, _) => "## Blocked",
+        (EndResult::Failure, _) => "## Failed",
+    });
+    text.block(situation.work.description.as_deref());
+    feedback(text, situation.feedback.as_ref());
+    let name = &situation.position.step_name;
+    text.line(match result {
+        EndResult::Success => "The run is complete. Nothing more is to be done.".to_owned(),
+        EndResult::Failure => {
+            format!("The run failed at `{name}`. Tell the user what was tried and what stands in the way.")
+        }
+        EndResult::Blocked => format!("The run ended blocked at `{name}`. Tell the user what must change first."),
+        EndResult::Cancelled => "The run was cancelled. Stop working on it.".to_owned(),
+    });
+    match escalation {
+        Some(Escalation::Hitl) => text.line("A person is to be told."),
+        Some(Escalation::Alert) => text.line("An alert is to be raised with whoever watches alerts."),
+        Some(Escalation::Ticket) => text.line("A ticket is to be opened for it."),
+        None => {}
+    }
+}
+
+/// Blocks of text with one blank line between.
+#[derive(Default)]
+struct Blocks(Vec<String>);
+
+impl Blocks {
+    fn line(&mut self, text: impl Into<String>) {
+        self.0.push(text.into());
+    }
+
+    fn block(&mut self, text: Option<&str>) {
+        self.0.extend(text.map(str::trim_end).filter(|text| !text.is_empty()).map(str::to_owned));
+    }
+
+    fn finish(self) -> String {
+        self.0.join("\n\n")
+    }
+}

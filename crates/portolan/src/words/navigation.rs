@@ -1,0 +1,272 @@
+//! The words of the navigation tools: where the agent is, what to do there, and the calls that are open.
+//!
+//! One response holds all that the agent needs, also after it has lost its context. Of the workflow it shows what is
+//! actionable now: no identifier of a step, an activity or an option that is not.
+
+use portolan_core::present::{Act, AnsweredBy, Asked, BlockedBy, Offer, Pass, Point, Question, Situation};
+use portolan_core::run::Feedback;
+use portolan_core::value::{PASSED, SKIPPED};
+use portolan_runtime::service::{Bearing, lifted_by};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::about::{about, checks, given};
+use super::{Action, Actions};
+
+/// How much is shown of an item of a loop.
+const MAX_ITEM_CHARS: usize = 80;
+/// How much is shown of what the user wants, at each step.
+const WANTED: usize = 600;
+
+/// What a navigation tool answers, but for `success` and `state`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Guidance {
+    /// Where the agent is.
+    pub(crate) position: Whereabouts,
+    /// What to do there.
+    pub(crate) message: String,
+    /// The calls that are open, and those that are not.
+    pub(crate) available_actions: Actions,
+    /// The question that is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) checkpoint: Option<Asked>,
+    /// Whether nothing more is to be done.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) complete: bool,
+}
+
+/// Where the agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Whereabouts {
+    /// The workflow.
+    pub(crate) workflow: String,
+    /// The activity; of a workflow without activities, the workflow.
+    pub(crate) activity: Named,
+    /// The step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<Numbered>,
+    /// The innermost loop.
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub(crate) looping: Option<Pass>,
+}
+
+/// Something with an identifier and a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Named {
+    /// Its identifier.
+    pub(crate) id: String,
+    /// Its name for people.
+    pub(crate) name: String,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Numbered {
+    /// Its identifier.
+    pub(crate) id: String,
+    /// Its number, from 1.
+    pub(crate) index: u32,
+    /// Its name for people.
+    pub(crate) name: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(truth: &bool) -> bool {
+    !truth
+}
+
+/// What an agent is told that navigates a run.
+pub(crate) fn guidance(bearing: &Bearing) -> Guidance {
+    let situation = &bearing.situation;
+    let told = Teller { bearing, situation };
+    let notes: String = bearing.notes.iter().map(|note| format!("Note: {note}\n\n")).collect();
+    Guidance {
+        position: told.whereabouts(),
+        message: notes + &told.message(),
+        available_actions: told.actions(),
+        checkpoint: situation.question.as_ref().map(|question| question.asked.clone()),
+        complete: situation.over,
+    }
+}
+
+/// What is told, of which situation, to whom holds what.
+struct Teller<'b> {
+    bearing: &'b Bearing,
+    situation: &'b Situation,
+}
+
+impl Teller<'_> {
+    fn whereabouts(&self) -> Whereabouts {
+        let (work, frames) = (&self.situation.work, &self.situation.frames);
+        let activity = match (&work.activity, frames.last()) {
+            (Some(activity), _) => Named { id: activity.id.clone(), name: activity.name.clone() },
+            (None, Some(frame)) => Named { id: frame.workflow.clone(), name: frame.workflow_name.clone() },
+            (None, None) => Named { id: String::new(), name: String::new() },
+        };
+        let step = work.number.map(|index| Numbered { id: work.id.clone(), index, name: work.name.clone() });
+        let looping = frames
+            .iter()
+            .rev()
+            .find_map(|frame| frame.pass.clone())
+            .map(|pass| Pass { item: pass.item.map(|item| shortened(&item, MAX_ITEM_CHARS)), ..pass });
+        Whereabouts { workflow: self.bearing.workflow.clone(), activity, step, looping }
+    }
+
+    fn message(&self) -> String {
+        let (situation, work) = (self.situation, &self.situation.work);
+        let mut blocks: Vec<String> = vec![self.headline()];
+        if let Point::Ended { result, .. } = &situation.point {
+            blocks.push(format!("The workflow is over: {}. Nothing more is to be done.", result.word()));
+            return blocks.join("\n\n");
+        }
+        blocks.extend(situation.feedback.as_ref().and_then(noted));
+        blocks.extend(situation.wanted.as_ref().map(|wanted| format!("Wanted: {}", shortened(wanted, WANTED))));
+        blocks.extend(given(situation));
+        if !work.context_files.is_empty() {
+            blocks.push(format!("Context: {}", work.context_files.join(", ")));
+        }
+        blocks.extend(work.description.iter().chain(&work.instructions).cloned());
+        if let Some(question) = &situation.question {
+            blocks.push(question.asked.message.clone());
+            blocks.push(self.who_answers(question));
+        } else {
+            blocks.extend(checks(situation));
+            blocks.extend(situation.position.agent.as_ref().map(|agent| format!("Agent: {agent}")));
+        }
+        if !work.lacks.is_empty() {
+            let needs = work.lacks.join(", ");
+            blocks.push(format!("This needs {needs}: hand it to somebody who has it, and report what they did."));
+        }
+        blocks.extend(about(situation));
+        blocks.join("\n\n")
+    }
+
+    fn headline(&self) -> String {
+        let Whereabouts { activity, step, looping, .. } = self.whereabouts();
+        let step = step.map(|step| format!(" · step {}: {}", step.index, step.name)).unwrap_or_default();
+        let pass = looping.map(|pass| {
+            let total = pass.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let item = pass.item.map(|item| format!(", {item}")).unwrap_or_default();
+            format!(" · {}, pass {}{total}{item}", pass.name, pass.iteration)
+        });
+        format!("{}{step}{}", activity.name, pass.unwrap_or_default())
+    }
+
+    /// How a person answers at a shell.
+    fn answer_by(&self) -> String {
+        format!("portolan runs answer {}", self.bearing.run.as_deref().unwrap_or("STATE"))
+    }
+
+    fn who_answers(&self, question: &Question) -> String {
+        let by_token = if self.bearing.is_token {
+            " STATE is your present `state`; go on with the one that it prints, which they give you."
+        } else {
+            ""
+        };
+        let who = match question.answered_by {
+            AnsweredBy::Agent => "Show this to the person, and pass on what they answer.".to_owned(),
+            AnsweredBy::Client => {
+                "The person is asked in your client's own dialog; your answer does not count.".to_owned()
+            }
+            AnsweredBy::Person => {
+                format!("Your answer does not count: stop until the person has run `{}`.{by_token}", self.answer_by())
+            }
+        };
+        match &question.fallback {
+            Some(fallback) => {
+                let seconds = fallback.after_ms.div_ceil(1_000);
+                format!("{who} Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option)
+            }
+            None => who,
+        }
+    }
+
+    fn actions(&self) -> Actions {
+        let mut actions = Actions::default();
+        self.situation.question.iter().for_each(|question| self.answer(question, &mut actions));
+        for offer in &self.situation.offers {
+            match &offer.act {
+                Act::Report { .. } | Act::Recheck { .. } => self.report(offer, &mut actions),
+                Act::Raise => {
+                    let title = "ask the person something that the workflow does not";
+                    let raise = self.call("raise_checkpoint", &[], title, &["question", "options"]);
+                    actions.optional.push(raise);
+                }
+                Act::End => {
+                    let title = "end the run here, before it is complete";
+                    actions.optional.push(self.call("end_workflow", &[], title, &["reason"]));
+                }
+                Act::Begin | Act::Answer { .. } | Act::Open | Act::Join { .. } => {}
+            }
+        }
+        actions
+    }
+
+    fn report(&self, offer: &Offer, actions: &mut Actions) {
+        let Some(outcome) = offer.outcome() else { return };
+        let (name, asked) = (&offer.name, offer.blocked_by == Some(BlockedBy::Question));
+        let title = match outcome.as_str() {
+            PASSED => format!("`{name}` is done"),
+            SKIPPED => format!("pass over `{name}`: it need not be done"),
+            other => format!("`{name}` came to `{other}`"),
+        };
+        let step = ("step_id", json!(self.situation.work.id));
+        let result = ("result", json!(outcome.as_str()));
+        let arguments = if outcome.as_str() == PASSED { vec![step] } else { vec![step, result] };
+        let gives = outcome.as_str() == PASSED && !asked && !self.situation.work.gives.is_empty();
+        let fill: &[_] = if gives { &["summary", "outputs"] } else { &["summary"] };
+        let mut action = self.call("complete_step", &arguments, &title, fill);
+        if !asked {
+            action.delegate.clone_from(&self.situation.work.lacks);
+        }
+        actions.add(action, offer.leads_on, offer.blocked_by.as_ref().map(|by| self.lifted(by)));
+    }
+
+    fn answer(&self, question: &Question, actions: &mut Actions) {
+        let checkpoint = ("checkpoint_id", json!(question.asked.id));
+        // Where only the person's own word counts, their client asks them: the agent has nothing to fill in.
+        let (title, fill): (_, &[_]) = match question.answered_by {
+            AnsweredBy::Client => ("have the person asked", &[]),
+            AnsweredBy::Agent | AnsweredBy::Person => ("pass on what the person answers", &["option_id"]),
+        };
+        let action = self.call("respond_to_checkpoint", &[checkpoint], title, fill);
+        let blocked = question.answered_by == AnsweredBy::Person;
+        actions.add(action, true, blocked.then(|| self.lifted(&BlockedBy::Person)));
+    }
+
+    /// What must happen first.
+    fn lifted(&self, by: &BlockedBy) -> String {
+        match by {
+            BlockedBy::Untrusted(untrusted) => lifted_by(untrusted),
+            BlockedBy::Person => format!("the person answers: `{}`", self.answer_by()),
+            BlockedBy::Question => "the question is answered".to_owned(),
+            BlockedBy::Full { .. } | BlockedBy::Held { .. } => "a running branch is done".to_owned(),
+            BlockedBy::Branches { .. } | BlockedBy::Unreadable { .. } => "the branches are done".to_owned(),
+        }
+    }
+
+    fn call(&self, tool: &'static str, arguments: &[(&str, Value)], title: &str, fill: &[&'static str]) -> Action {
+        let named = [("workflow_id", json!(self.bearing.workflow)), ("state", json!(self.bearing.state))];
+        let arguments: Map<String, Value> =
+            named.iter().chain(arguments).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Action { tool, arguments, title: title.to_owned(), fill: fill.to_vec(), delegate: Vec::new() }
+    }
+}
+
+fn noted(feedback: &Feedback) -> Option<String> {
+    let note = feedback.note.as_ref().map(|note| format!("Note: {note}"));
+    let failures = feedback.failures.iter().map(|failure| {
+        let output: String = failure.output.lines().map(|line| format!("\n  | {line}")).collect();
+        format!("Not passed: {}: {}{output}", failure.check, failure.reason)
+    });
+    let lines: Vec<String> = note.into_iter().chain(failures).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,150 @@
+//! The words of Navigator's tools: complete calls that will be accepted, and the instructions beside them.
+
+use portolan_core::present::{Act, BlockedBy, Meaning, Offer, Position, Situation, State};
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{Claim, View, lifted_by};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::brief::{brief, question};
+use super::{Action, Actions, answered_by};
+
+/// A situation as Navigator's clients read it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Told {
+    /// What is going on.
+    pub(crate) state: State,
+    /// Where the run is.
+    pub(crate) position: Position,
+    /// What to do, in prose.
+    pub(crate) message: String,
+    /// What may be called.
+    pub(crate) actions: Actions,
+}
+
+/// The situation of a view, as Navigator's clients read it.
+pub(crate) fn told(view: &View) -> Told {
+    let situation = &view.situation;
+    Told {
+        state: situation.state,
+        position: situation.position.clone(),
+        message: brief(situation, &answered_by(&view.address)),
+        actions: actions(view),
+    }
+}
+
+/// What to do, in prose, after what the caller should know first.
+pub(crate) fn instructions(view: &View) -> String {
+    let mut blocks: Vec<String> = Vec::new();
+    blocks.extend(view.claim.as_ref().and_then(Claim::refused));
+    blocks.extend(view.notes.iter().map(|note| format!("Note: {note}")));
+    blocks.push(brief(&view.situation, &answered_by(&view.address)));
+    blocks.join("\n\n")
+}
+
+/// The question as the person reads it, who is asked at the position.
+pub(crate) fn headline(situation: &Situation) -> String {
+    let position = &situation.position;
+    let about = format!("{} · {}", position.workflow, position.step_name);
+    match question(situation) {
+        question if question.is_empty() => about,
+        question => format!("{about}\n\n{question}"),
+    }
+}
+
+/// What an offer does, for a reader.
+pub(crate) fn title(offer: &Offer) -> String {
+    let name = &offer.name;
+    match &offer.act {
+        Act::Begin => "begin the work".to_owned(),
+        Act::Report { outcome, .. } if outcome.is_failed() => format!("report that `{name}` failed"),
+        Act::Report { outcome, checks: 0 } => format!("report `{name}` {outcome}"),
+        Act::Report { outcome, checks } => format!("report `{name}` {outcome}; {checks} acceptance check(s) decide"),
+        Act::Recheck { .. } => format!("have the interrupted checks of `{name}` performed"),
+        Act::Answer { outcome, means } => match means {
+            Meaning::CallOff => "the person calls the run off".to_owned(),
+            Meaning::GiveUp => format!("the person gives `{name}` up"),
+            Meaning::TryAgain => format!("the person removed the obstacle: try `{name}` again"),
+            Meaning::Option(label) => format!("the person answers `{name}`: {label}"),
+            Meaning::Outcome => {
+                let leading = offer.leads_to.as_ref().map(|to| format!(", go on at `{to}`")).unwrap_or_default();
+                format!("the person answers `{name}`: {outcome}{leading}")
+            }
+        },
+        Act::Open => format!("begin the branch `{}` as a task of its own, in a file beside this one", offer.step),
+        Act::Join { .. } => "go on with the outcome that the branches earned".to_owned(),
+        Act::Raise => "ask the person something that the workflow does not".to_owned(),
+        Act::End => "end the run here, before it is complete".to_owned(),
+    }
+}
+
+/// The calls that are open, and those that are not.
+pub(crate) fn actions(view: &View) -> Actions {
+    let mut actions = Actions::default();
+    for offer in &view.situation.offers {
+        if let Some((action, lifted_by)) = call(view, offer) {
+            actions.add(action, offer.leads_on, lifted_by);
+        }
+    }
+    actions
+}
+
+/// The call that an offer comes to, and what must happen first; nothing for what Navigator's tools cannot do.
+pub(crate) fn call(view: &View, offer: &Offer) -> Option<(Action, Option<String>)> {
+    let lifted_by = offer.blocked_by.as_ref().map(|by| lifted(by, &view.address));
+    action(view, offer).map(|action| (action, lifted_by))
+}
+
+fn action(view: &View, offer: &Offer) -> Option<Action> {
+    let tool = match &offer.act {
+        Act::Report { .. } if offer.blocked_by == Some(BlockedBy::Question) => return None,
+        Act::Raise | Act::End => return None,
+        Act::Open => return Some(open_child(view, offer)),
+        Act::Begin => "Start",
+        Act::Report { .. } | Act::Recheck { .. } | Act::Answer { .. } | Act::Join { .. } => "Next",
+    };
+    let address = match &view.address {
+        Address::Stored(id) => ("run", id.as_str()),
+        Address::Task(path) => ("taskFilePath", path.as_str()),
+    };
+    let mut arguments = Map::from_iter([(address.0.to_owned(), json!(address.1))]);
+    let mut add = |name: &str, value: Option<Value>| arguments.extend(value.map(|value| (name.to_owned(), value)));
+    add("branch", offer.branch.as_ref().map(|branch| json!(branch)));
+    add("result", offer.outcome().map(|outcome| json!(outcome.as_str())));
+    add("revision", offer.revision.map(|revision| json!(revision)));
+    Some(Action { tool, arguments, title: title(offer), fill: Vec::new(), delegate: Vec::new() })
+}
+
+fn open_child(view: &View, offer: &Offer) -> Action {
+    let mut arguments = Map::new();
+    arguments.insert("workflowType".to_owned(), json!(view.situation.workflow));
+    arguments.insert("stepId".to_owned(), json!(offer.step));
+    if let Some(parent) = &view.task {
+        arguments.insert("parentTaskId".to_owned(), json!(parent));
+    }
+    if let Some(description) = &view.situation.wanted {
+        arguments.insert("description".to_owned(), json!(description));
+    }
+    Action { tool: "Init", arguments, title: title(offer), fill: vec!["taskFilePath"], delegate: Vec::new() }
+}
+
+/// What must happen first.
+fn lifted(by: &BlockedBy, address: &Address) -> String {
+    match by {
+        BlockedBy::Untrusted(untrusted) => lifted_by(untrusted),
+        BlockedBy::Person => format!("a person answers it: `{}`", answered_by(address)),
+        BlockedBy::Question => "the question is answered".to_owned(),
+        BlockedBy::Full { most } => format!("a running branch reaches the join: at most {most} run at once"),
+        BlockedBy::Held { open } => format!("one of the {open} branches under way reaches the join"),
+        BlockedBy::Branches { open } => {
+            let open = open.iter().map(|(branch, step)| match step {
+                Some(step) => format!("`{branch}` is at `{step}`"),
+                None => format!("`{branch}` has no task"),
+            });
+            format!("the branches reach the join: {}", open.collect::<Vec<_>>().join("; "))
+        }
+        BlockedBy::Unreadable { why } => {
+            format!("the file is repaired or moved out of this folder, for it may be the task of a branch: {why}")
+        }
+    }
+}
