@@ -211,6 +211,50 @@ fn the_world_stays_outside() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What only faces say: the tools that agents call, and the commands that people type.
+const FACES: &[&str] = &[
+    "get_position",
+    "complete_step",
+    "respond_to_checkpoint",
+    "raise_checkpoint",
+    "end_workflow",
+    "start_workflow",
+    "list_workflows",
+    "taskFilePath",
+    "workflowType",
+    "parentTaskId",
+    "\"Next\"",
+    "\"Init\"",
+    "all Next",
+    "all Start",
+    "call Current",
+    "`portolan ",
+    "\"portolan ",
+    "portolan runs",
+];
+
+/// What names a command all the same: remedies of gates, of the hook, and of faults in expressions, which stand in the
+/// event log and in the reference of diagnostics as they are.
+const REMEDIES: &[&str] =
+    &["gates/", "engine/permit.rs", "dialect/activity/conditions.rs", "dialect/toolgraph/", "validate/rules/mod.rs"];
+
+#[test]
+fn the_words_of_faces_stay_outside() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut wrong, mut remedies) = (Vec::new(), REMEDIES.to_vec());
+    for path in modules().into_keys() {
+        let code = code(&path);
+        let Some(word) = FACES.iter().find(|word| code.contains(**word)) else { continue };
+        let name = path.strip_prefix(&root).expect("inside").to_string_lossy().replace('\\', "/");
+        match REMEDIES.iter().find(|known| name.starts_with(**known)) {
+            Some(known) => remedies.retain(|left| left != known),
+            None => wrong.push(format!("{name}: {word}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(remedies.is_empty(), "these name none any more: {remedies:?}");
+}
+
 #[test]
 fn no_crate_below_knows_what_is_above() {
     let manifest = |name: &str| {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use portolan_core::engine::Rejection;
+use portolan_core::engine::{Rejection, Remedy};
 
 use super::View;
 
@@ -74,6 +74,19 @@ impl fmt::Display for ServiceError {
 
 impl std::error::Error for ServiceError {}
 
+/// How a person answers where an agent's word does not count.
+pub(super) const PERSON_ANSWERS: &str =
+    "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`";
+
+/// What lifts a refusal, by the tools and commands that there are.
+fn lifted(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Begin => "call Start first",
+        Remedy::PersonAnswers => PERSON_ANSWERS,
+        Remedy::PersonGives => "answer without values; the person gives them with `portolan runs answer`",
+    }
+}
+
 impl From<Rejection> for ServiceError {
     fn from(rejection: Rejection) -> ServiceError {
         let kind = match rejection.why {
@@ -82,7 +95,12 @@ impl From<Rejection> for ServiceError {
         };
         ServiceError {
             accepted: rejection.accepted.iter().map(ToString::to_string).collect(),
-            ..ServiceError::of(kind, rejection.why.code(), rejection.message, rejection.help)
+            ..ServiceError::of(
+                kind,
+                rejection.why.code(),
+                rejection.message,
+                rejection.remedy.map_or(rejection.help, |remedy| lifted(remedy).to_owned()),
+            )
         }
     }
 }

@@ -22,5 +22,5 @@ pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, Mode
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;
 pub use permit::{GUARD as TOOLS_GUARD, permit};
-pub use rejection::{Rejection, Why};
+pub use rejection::{Rejection, Remedy, Why};
 pub use shared::{SHARED_GET, SHARED_SET, shared_tool};

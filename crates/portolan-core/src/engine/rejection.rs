@@ -15,6 +15,19 @@ pub struct Rejection {
     pub help: String,
     /// The outcomes that would be accepted at this position.
     pub accepted: Vec<Outcome>,
+    /// What lifts it, where that is done with a tool or a command: whoever reports it knows which.
+    pub remedy: Option<Remedy>,
+}
+
+/// What is to be done with a tool or a command before an event is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The run begins.
+    Begin,
+    /// The person answers themselves.
+    PersonAnswers,
+    /// The person gives the values with their answer.
+    PersonGives,
 }
 
 /// The rules that refuse. Each has a stable code.
@@ -74,7 +87,12 @@ impl Why {
 
 impl Rejection {
     pub(super) fn new(why: Why, message: impl Into<String>, help: impl Into<String>) -> Rejection {
-        Rejection { why, message: message.into(), help: help.into(), accepted: Vec::new() }
+        Rejection { why, message: message.into(), help: help.into(), accepted: Vec::new(), remedy: None }
+    }
+
+    pub(super) fn lifted_by(mut self, remedy: Remedy) -> Rejection {
+        self.remedy = Some(remedy);
+        self
     }
 
     pub(super) fn accepting(mut self, accepted: Vec<Outcome>) -> Rejection {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::activities::misfits;
 use super::report::Claim;
 use super::walk::Draft;
-use super::{Rejection, Why, raise};
+use super::{Rejection, Remedy, Why, raise};
 use crate::graph::{Exits, Failing, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId, Outcome};
@@ -21,8 +21,9 @@ pub(super) fn decide(
         return Err(Rejection::new(
             Why::NeedsPerson,
             format!("`{node}` asks a person, and an agent's word does not count here"),
-            "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`",
-        ));
+            "stop and let the person answer",
+        )
+        .lifted_by(Remedy::PersonAnswers));
     }
     let exits = &draft.step(&frame.flow, node).exits;
     if calls_off(exits, on, claim) {
@@ -69,8 +70,9 @@ fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Re
     let Some(values) = values(claim) else { return Ok(()) };
     let refused = |message: String, help: &str| Err(Rejection::new(Why::BadOutputs, message, help));
     if !is_first_hand(claim.by) {
-        let help = "answer without values; the person gives them with `portolan runs answer`";
-        return refused("only a person gives variables their values here".to_owned(), help);
+        let message = "only a person gives variables their values here";
+        let help = "answer without values; the person gives them with their own answer";
+        return Err(Rejection::new(Why::BadOutputs, message, help).lifted_by(Remedy::PersonGives));
     }
     let Some(values) = values.as_object() else {
         return refused("what is given is no object of variables and their values".to_owned(), "name each variable");

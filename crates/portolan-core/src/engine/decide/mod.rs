@@ -19,7 +19,7 @@ mod settle;
 mod states;
 mod walk;
 
-use super::rejection::{Rejection, Why};
+use super::rejection::{Rejection, Remedy, Why};
 use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 

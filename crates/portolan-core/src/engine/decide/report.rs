@@ -2,7 +2,7 @@
 
 use super::activities::misfits;
 use super::walk::Draft;
-use super::{Rejection, Why, addressed, answer, fresh};
+use super::{Rejection, Remedy, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
 use crate::graph::{Flow, Keeper, Kind, Node};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
@@ -84,7 +84,8 @@ pub(super) fn decide(
 }
 
 fn not_begun(start: &NodeId) -> Rejection {
-    Rejection::new(Why::NotBegun, format!("the run has not begun: it is at `{start}`"), "call Start first")
+    Rejection::new(Why::NotBegun, format!("the run has not begun: it is at `{start}`"), "begin it first")
+        .lifted_by(Remedy::Begin)
 }
 
 fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) -> Result<(), Rejection> {

@@ -163,7 +163,7 @@ fn an_answer_sets_variables_leaves_activities_out_and_leads_elsewhere() {
         expect![[r#"
                 plan
         passed  how?
-        quick   how?  refused needs_person: `how` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+        quick   how?  refused needs_person: `how` asks a person, and an agent's word does not count here; stop and let the person answer
         @quick  say   mode = "quick", skips b
     "#]],
     );
@@ -508,7 +508,7 @@ fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
         expect![[r#"
                         work
         ask:left,right  work? raised
-        left            work? raised  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+        left            work? raised  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
         @right          work <- which?: `right`
     "#]],
     );

@@ -11,8 +11,8 @@ fn a_run_waits_at_the_start_until_it_begins() {
         "queued passed failed begin begin passed begin",
         expect![[r#"
                 start
-        passed  start           refused not_begun: the run has not begun: it is at `start`; call Start first
-        failed  start           refused not_begun: the run has not begun: it is at `start`; call Start first
+        passed  start           refused not_begun: the run has not begun: it is at `start`; begin it first
+        failed  start           refused not_begun: the run has not begun: it is at `start`; begin it first
         begin   work
         begin   work            refused out_of_place: the run has begun already and is at `work`; go on from the present situation
         passed  done = success
@@ -41,7 +41,7 @@ fn opened_at_the_start_it_waits_there() {
         "[at start] passed begin",
         expect![[r#"
                 start
-        passed  start  refused not_begun: the run has not begun: it is at `start`; call Start first
+        passed  start  refused not_begun: the run has not begun: it is at `start`; begin it first
         begin   work
     "#]],
     );

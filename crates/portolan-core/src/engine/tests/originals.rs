@@ -241,8 +241,8 @@ fn e9_a_run_that_has_not_begun_does_not_advance() {
         "queued failed passed begin",
         expect![[r#"
                 start
-        failed  start  refused not_begun: the run has not begun: it is at `start`; call Start first
-        passed  start  refused not_begun: the run has not begun: it is at `start`; call Start first
+        failed  start  refused not_begun: the run has not begun: it is at `start`; begin it first
+        passed  start  refused not_begun: the run has not begun: it is at `start`; begin it first
         begin   work
     "#]],
     );

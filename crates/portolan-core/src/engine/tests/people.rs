@@ -16,7 +16,7 @@ fn a_person_gives_the_value_that_was_in_the_way() {
         r#"passed{"rows":["x"]} @passed{"rows":7} @passed{"other":1} @failed{"rows":[]} @cancelled{"rows":[]} @passed{"rows":["x"]} passed"#,
         expect![[r#"
                                    l? no progress <- `rows` has no value, and the loop goes by its items
-            passed{"rows":["x"]}   l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: only a person gives variables their values here; answer without values; the person gives them with `portolan runs answer`
+            passed{"rows":["x"]}   l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: only a person gives variables their values here; answer without values; the person gives them with their own answer
             @passed{"rows":7}      l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: `rows` is an array, and not a number; give each as its type says
             @passed{"other":1}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: there is no variable `other`; give each as its type says
             @failed{"rows":[]}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: this answer at `l` gives no variable a value; answer without values
@@ -87,8 +87,8 @@ fn an_agents_word_does_not_count_where_answers_are_verified() {
             failed     fix     verify retry 1 of 1
             passed     verify
             failed     stuck?
-            passed     stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
-            cancelled  stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+            passed     stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer
+            cancelled  stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer
             @passed    fix     all refilled
         "#]],
     );
@@ -244,7 +244,7 @@ fn a_spent_budget_is_verified_too() {
         expect![[r#"
                  work
         failed   work? budget spent
-        passed   work? budget spent  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer: in the client's own dialog, or with `portolan runs answer`
+        passed   work? budget spent  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
         @passed  work
     "#]],
     );

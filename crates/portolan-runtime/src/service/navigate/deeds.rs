@@ -156,7 +156,7 @@ fn ask_the_person(asked: &Asked) -> ServiceError {
         ErrorKind::NeedsPerson,
         "needs_person",
         format!("`{}` asks a person, and an agent's word does not count here", asked.id),
-        "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`",
+        super::super::error::PERSON_ANSWERS,
     )
 }
 
