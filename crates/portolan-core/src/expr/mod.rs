@@ -18,6 +18,8 @@ mod when;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use condition::Condition;
@@ -106,6 +108,24 @@ pub enum Expr {
     Object(Vec<(String, Expr)>),
     /// An array whose items are evaluated.
     Array(Vec<Expr>),
+}
+
+/// `{"jsonata": "…"}`, by the language that it is written in; `value`, `object` and `array` for templates.
+impl Serialize for Expr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Expr::Literal(value) => map.serialize_entry("value", &**value)?,
+            Expr::Jsonata(jsonata) => map.serialize_entry("jsonata", jsonata.text())?,
+            Expr::Logic(logic) => map.serialize_entry("logic", logic.rule())?,
+            Expr::When(when) => map.serialize_entry("when", when.text())?,
+            Expr::Condition(condition) => map.serialize_entry("condition", &condition.text())?,
+            Expr::Python(python) => map.serialize_entry("python", python.text())?,
+            Expr::Object(members) => map.serialize_entry("object", members)?,
+            Expr::Array(items) => map.serialize_entry("array", items)?,
+        }
+        map.end()
+    }
 }
 
 impl Expr {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{Kind, Node};
@@ -16,7 +17,7 @@ use crate::value::{NodeId, Outcome};
 pub const DEFAULT_MAX_PASSES: u32 = 100;
 
 /// A variable of a workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variable {
     /// Its name.
     pub name: Spanned<String>,
@@ -35,7 +36,8 @@ pub struct Variable {
 }
 
 /// Whose it is to give a variable values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Keeper {
     /// Whoever begins the run, and the agent at its steps.
     #[default]
@@ -47,7 +49,8 @@ pub enum Keeper {
 }
 
 /// What a variable holds. `null` is nobody's value: a variable without one is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum VariableKind {
     /// A text.
     String,
@@ -97,7 +100,7 @@ impl VariableKind {
 }
 
 /// An activity: a part of a workflow, with a name. All of it is text for readers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Its identifier.
     pub id: String,
@@ -122,7 +125,7 @@ pub struct Activity {
 }
 
 /// A text that may be for some runs only.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// The text.
     pub text: String,
@@ -131,7 +134,7 @@ pub struct Told {
 }
 
 /// Where a node stands in a text of activities.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Seat {
     /// The activity, by its place among the workflow's.
     pub activity: usize,
@@ -183,7 +186,7 @@ impl Node {
 }
 
 /// A question whose answers do something.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Question {
     /// What is asked. `{name}` stands for a variable.
     pub message: String,
@@ -194,7 +197,7 @@ pub struct Question {
 }
 
 /// The answer to a question that nobody answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fallback {
     /// The option.
     pub option: Outcome,
@@ -210,7 +213,7 @@ impl Question {
 }
 
 /// An answer and what it does. Where it leads stands on the edges.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// Its identifier: the outcome that an answer is.
     pub id: Outcome,
@@ -225,7 +228,7 @@ pub struct Choice {
 }
 
 /// Nodes that are walked again and again: from the target of the edge `pass` to a [`Kind::Repeat`](super::Kind::Repeat).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loop {
     /// What it goes by.
     pub kind: LoopKind,
@@ -238,7 +241,8 @@ pub struct Loop {
 }
 
 /// What it means that a loop has made as many passes as it may, and would make another one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AtLimit {
     /// The loop has failed: a person decides.
     #[default]
@@ -269,7 +273,8 @@ impl Loop {
 }
 
 /// What a loop goes by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LoopKind {
     /// A pass for each item of an array, as it is when the loop begins.
     ForEach {

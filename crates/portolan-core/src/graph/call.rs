@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use serde::Serialize;
+
 use crate::expr::Expr;
 use crate::source::Spanned;
 
@@ -9,7 +11,7 @@ use crate::source::Spanned;
 pub const MAX_ITEMS: usize = 10_000;
 
 /// A call of a tool on an MCP server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Call {
     /// The server.
     pub server: Spanned<String>,
@@ -28,7 +30,7 @@ pub struct Call {
 }
 
 /// How often and when a call that failed is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Retry {
     /// How many times, after the first.
     pub max: u32,
@@ -67,7 +69,7 @@ impl Retry {
 }
 
 /// One call of another workflow for each item of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Each {
     /// The items: evaluates to an array; anything else counts as one item, nothing as none.
     pub items: Expr,

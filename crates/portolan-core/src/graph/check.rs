@@ -11,7 +11,7 @@ pub const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 pub const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
 /// One acceptance check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// Its identifier, unique on the node.
     pub id: CheckId,

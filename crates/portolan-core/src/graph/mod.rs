@@ -47,7 +47,10 @@ pub const DEFAULT_RETRIES: u32 = 3;
 pub const MAX_DEPTH: usize = 16;
 
 /// A definition as written, with the places it came from.
-#[derive(Clone, Debug)]
+///
+/// It serializes, in the form `graph/1`, which `docs/situation.md` describes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "form", rename = "graph/1")]
 pub struct Graph {
     /// Its identifier.
     pub id: Spanned<String>,
@@ -103,7 +106,7 @@ impl Graph {
 }
 
 /// A node as written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Node {
     /// Its identifier.
     pub id: NodeId,
@@ -157,7 +160,7 @@ impl Node {
 }
 
 /// What is told about a node. All of it is text for readers; none of it steers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Brief {
     /// One sentence on what it is for.
     pub description: Option<String>,
@@ -174,7 +177,8 @@ pub struct Brief {
 }
 
 /// The kinds of node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
 pub enum Kind {
     /// Where a run begins.
     Start,
@@ -362,7 +366,8 @@ pub enum Escalation {
 }
 
 /// When the branches of a fork count as passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Every branch passed.
     #[default]
@@ -382,7 +387,7 @@ impl Strategy {
 }
 
 /// An edge as written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Edge {
     /// The node it leaves.
     pub from: Spanned<NodeId>,
@@ -408,7 +413,8 @@ impl Edge {
 }
 
 /// When an edge is taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// On this outcome.
     Outcome(Spanned<Outcome>),

@@ -1,10 +1,12 @@
 //! Phases, and the tools that may be used at a node.
 
+use serde::Serialize;
+
 use crate::value::NodeId;
 
 /// What makes work a phase: it is held until what it claims has been shown. Work whose checks do not hold stays where it
 /// is, however often it is claimed; it goes back only where somebody says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
     /// Where the work is taken up again when it is reported as failed; nothing where it cannot be.
     pub back: Option<NodeId>,
@@ -19,7 +21,7 @@ pub struct Phase {
 /// A pattern is matched against the name that the host has for the tool (`Bash`, `mcp__github__create_issue`), against
 /// what it does (`edit`, `shell`, `read`), and for tools of MCP servers against `mcp:<server>/<tool>`. `*` stands for any
 /// text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolRules {
     /// Only these may be used; nothing means all.
     pub allow: Option<Vec<String>>,

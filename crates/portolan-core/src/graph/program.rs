@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Bounds, Server};
@@ -15,7 +16,7 @@ pub const DEFAULT_MAX_NODES: u64 = 1_000;
 /// How long one run may take where the definition does not say, in milliseconds.
 pub const DEFAULT_MAX_MS: u64 = 300_000;
 /// What makes a graph a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Program {
     /// What its callers are shown as its title.
     pub title: Option<String>,
@@ -34,6 +35,7 @@ pub struct Program {
     /// Whether a run that has reached its limits waits for a person; else it fails.
     pub waits_at_limits: bool,
     /// The servers that the definition brings along.
+    #[serde(serialize_with = "names")]
     pub servers: Vec<Server>,
     /// The names of those that stand in it but could not be read: nothing is known of what they are.
     pub unread_servers: BTreeSet<String>,
@@ -47,8 +49,13 @@ pub struct Program {
     pub names_input: bool,
 }
 
+/// The servers by their names: how they are reached may hold secrets.
+fn names<S: Serializer>(servers: &[Server], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(servers.iter().map(|server| &server.name))
+}
+
 /// How a file of functions presents itself as an MCP server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Face {
     /// Its name.
     pub name: String,
@@ -61,7 +68,7 @@ pub struct Face {
 }
 
 /// How far one run may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// How many nodes it may execute, in all its parts together.
     pub max_nodes: u64,

@@ -17,7 +17,7 @@ pub const DEFAULT_STATE_RETRIES: u32 = 3;
 pub const DEFAULT_TURNS: u32 = 25;
 
 /// A state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct State {
     /// What is to be reached.
     pub objective: String,
@@ -50,7 +50,8 @@ pub struct State {
 }
 
 /// Who works on a state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Worker {
     /// A language model.
     Model(Box<Asking>),
@@ -61,7 +62,7 @@ pub enum Worker {
 }
 
 /// How a model is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Asking {
     /// Which one, as `provider:name`; nothing means the one that the run is given.
     pub model: Option<String>,
@@ -78,7 +79,7 @@ pub struct Asking {
 }
 
 /// One key result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyResult {
     /// Its name, unique in the state.
     pub name: Spanned<String>,
@@ -91,7 +92,8 @@ pub struct KeyResult {
 }
 
 /// How a key result is found out, the cheapest way first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// An expression over `output`, `input`, `shared`, `history` and `calls`.
     Expr(Expr),
@@ -126,7 +128,7 @@ pub enum Exhausted {
 }
 
 /// Who judges what no check decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judge {
     /// Which model; nothing means the one that the state is worked on by.
     pub model: Option<String>,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use serde::Serialize;
+
 use super::{Activity, Node, Program, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
@@ -12,11 +14,13 @@ use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 ///
 /// Only `validate` makes one, so whoever holds one knows that every edge leads to a node, that every flow has one
 /// start, and that forks and joins belong together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "form", rename = "workflow/1")]
 pub struct Workflow {
     root: WorkflowId,
     flows: Arc<IndexMap<WorkflowId, Flow>>,
     /// Whether a flow has activities, and with them perhaps loops.
+    #[serde(skip)]
     has_activities: bool,
 }
 
@@ -69,7 +73,7 @@ impl Workflow {
 }
 
 /// One checked graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Flow {
     /// Its name for people.
     pub name: String,
@@ -90,8 +94,10 @@ pub struct Flow {
     /// The activities that its nodes stand in, where it has any.
     pub activities: Vec<Activity>,
     /// Whether an expression looks back further than to the latest output of each node.
+    #[serde(skip)]
     pub looks_back: bool,
     /// Whether an expression may compute for long whatever it is given.
+    #[serde(skip)]
     pub heavy: bool,
 }
 
@@ -116,7 +122,7 @@ impl Flow {
 }
 
 /// A node and the ways out of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// The node.
     pub node: Node,
@@ -125,7 +131,7 @@ pub struct Step {
 }
 
 /// The ways out of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exits {
     /// Where each outcome but `failed` leads; `passed` stands first where it is accepted at all.
     pub on: Vec<(Outcome, NodeId)>,
@@ -180,7 +186,8 @@ impl Exits {
 }
 
 /// What a failure does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Failing {
     /// It does not lead anywhere: nobody can report one, and work that is not accepted stays.
     Stays,

@@ -38,7 +38,7 @@ pub struct Span {
 }
 
 /// A value and where it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spanned<T> {
     /// What was written.
     pub value: T,
