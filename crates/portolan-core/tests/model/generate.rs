@@ -148,12 +148,16 @@ impl Drawing {
         let open = vec![("start".to_owned(), None)];
         let mut sequence = Sequence { entries: Vec::new(), open, join: None };
         drawing.blocks(blocks, &mut sequence);
-        match end {
+        let round = match end {
             End::Round(back) if !sequence.entries.is_empty() => {
-                let back = pick(&sequence.entries, *back);
-                drawing.close(&mut sequence, &back);
+                &sequence.entries[usize::from(*back) % sequence.entries.len()..]
             }
-            End::Success | End::Failure | End::Round(_) => {
+            _ => &[],
+        };
+        // A person may always choose to leave a circle: one that has a question is none without an end.
+        match (end, round.first().filter(|_| !round.iter().any(|id| id.starts_with('q'))).cloned()) {
+            (End::Round(_), Some(back)) => drawing.close(&mut sequence, &back),
+            (End::Success | End::Failure | End::Round(_), _) => {
                 let result = if matches!(end, End::Failure) { "failure" } else { "success" };
                 drawing.nodes.insert("done".to_owned(), json!({"type": "end", "result": result}));
                 drawing.close(&mut sequence, "done");
