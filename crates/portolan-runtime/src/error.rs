@@ -5,7 +5,7 @@ use std::io;
 
 use portolan_core::engine::{Rejection, Remedy};
 
-use super::View;
+use crate::view::View;
 
 /// A call that did not do what was asked.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl fmt::Display for ServiceError {
 impl std::error::Error for ServiceError {}
 
 /// How a person answers where an agent's word does not count.
-pub(super) const PERSON_ANSWERS: &str =
+pub(crate) const PERSON_ANSWERS: &str =
     "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`";
 
 /// What lifts a refusal, by the tools and commands that there are.

@@ -43,6 +43,7 @@
 /// Derives the schemas of [`states::Functions::typed`].
 pub use schemars;
 
+mod address;
 pub mod audit;
 pub mod author;
 pub mod autopilot;
@@ -93,3 +94,4 @@ pub mod tools;
 pub mod trace;
 pub mod trust;
 pub mod typecheck;
+mod view;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. Each may name those that stand before it.
 const ROOMS: &[&str] = &[
     // The ground: what any program needs.
+    "address",
+    "view",
     "error",
     "clock",
     "digest",

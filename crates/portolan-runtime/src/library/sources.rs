@@ -11,7 +11,7 @@ use portolan_core::source::Source;
 use super::activities::watched_folders;
 use super::stamp::Stamp;
 use super::{lock, read_definition};
-use crate::service::ServiceError;
+use crate::error::ServiceError;
 
 /// The most definitions whose texts are kept. Where there are more, all are read anew.
 const MAX_KEPT: usize = 256;

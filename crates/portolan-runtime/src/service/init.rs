@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::children::Room;
 use super::hold::{Carrier, Held, Refused, Written, task_error};
-use super::view::View;
 use super::{Caller, Service};
 use crate::carrier::task_file::{Task, TaskFile};
 use crate::carrier::{Address, Parent, is_child};
@@ -18,6 +17,7 @@ use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
 use crate::store::{Record, RunId};
 use crate::tasks;
+use crate::view::View;
 
 /// What a run begins with.
 #[derive(Clone, Debug, Default)]

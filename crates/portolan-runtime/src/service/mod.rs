@@ -43,6 +43,7 @@ use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use crate::error::{ErrorKind, ServiceError};
+pub use crate::view::{Checked, Claim, View};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
     Start, Status, Tick, Verified,
@@ -57,7 +58,7 @@ pub use moves::Move;
 pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};
 pub use records::RunLine;
 pub use resume::Kept;
-pub use view::{Claim, View, lifted_by, shell_word};
+pub use view::{lifted_by, shell_word};
 
 /// How a service is set up.
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::hold::{Held, Refused};
 use super::report::{Report, bounded};
-use super::view::View;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
+use crate::view::View;
 
 /// What a caller says of a position.
 #[derive(Clone, Debug)]

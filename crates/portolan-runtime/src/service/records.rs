@@ -7,7 +7,6 @@ use portolan_core::run::{Change, FramePath, Place};
 use serde::Serialize;
 
 use super::interrupted::ambiguous;
-use super::view::View;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::carrier::task_file::TaskFile;
@@ -15,6 +14,7 @@ use crate::clock::rfc3339;
 use crate::error::ServiceError;
 use crate::graphs;
 use crate::store::{ListFilter, Record, store_error};
+use crate::view::View;
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -13,11 +13,12 @@ use serde_json::Value;
 
 use super::hold::{Held, Refused, Released};
 use super::moves::{MAX_CONFLICTS, too_busy};
-use super::view::{Claim, lifted_by, runs_commands};
+use super::view::{lifted_by, runs_commands};
 use super::{Caller, Service};
 use crate::error::ServiceError;
 use crate::gates::{self, Ground};
 use crate::repository::Repository;
+use crate::view::Claim;
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;

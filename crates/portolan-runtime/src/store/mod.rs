@@ -9,7 +9,6 @@
 #[cfg(test)]
 mod contract;
 mod error;
-mod id;
 mod memory;
 #[cfg(test)]
 mod sample;
@@ -24,10 +23,10 @@ use portolan_core::run::{Change, Event, Opening, Run};
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use crate::address::RunId;
 pub use crate::digest::Digest;
 pub use error::StoreError;
 pub(crate) use error::store_error;
-pub use id::RunId;
 pub use memory::MemoryStore;
 pub use seal::Keyring;
 pub use sqlite::SqliteStore;

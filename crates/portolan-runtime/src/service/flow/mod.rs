@@ -37,12 +37,12 @@ use serde_json::{Map, Value};
 use super::hold::{Carrier, Held, Refused};
 use super::moves::{MAX_CONFLICTS, too_busy};
 use super::report::{Report, bounded};
-use super::view::Checked;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::rules::rules;
 use crate::store::RunId;
+use crate::view::Checked;
 use taken::Taken;
 
 pub use active::{Active, Stage};

@@ -156,7 +156,7 @@ fn ask_the_person(asked: &Asked) -> ServiceError {
         ErrorKind::NeedsPerson,
         "needs_person",
         format!("`{}` asks a person, and an agent's word does not count here", asked.id),
-        super::super::error::PERSON_ANSWERS,
+        crate::error::PERSON_ANSWERS,
     )
 }
 

@@ -21,10 +21,10 @@ use super::flow::asks_a_person;
 use super::hold::{Carrier, Held, Refused};
 use super::moves::{MAX_CONFLICTS, too_busy};
 use super::report::Led;
-use super::view::Claim;
 use super::{Caller, Service};
 use crate::error::ServiceError;
 use crate::store::{Record, RunId};
+use crate::view::Claim;
 use deeds::Doing;
 use state::Grip;
 

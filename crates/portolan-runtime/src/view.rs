@@ -1,0 +1,111 @@
+//! What a call about a run is answered with: the situation, and beside it the fields that Navigator's clients know.
+
+use portolan_core::present::Situation;
+use portolan_core::run::Verdict;
+use portolan_core::value::{CheckId, NodeId, Outcome};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::address::Address;
+
+/// Where a run is, for whoever asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// How calls name the run.
+    pub address: Address,
+    /// The identifier of the task, by which others name it as their parent; nothing for a run in the store.
+    pub task: Option<String>,
+    /// The situation.
+    pub situation: Situation,
+    /// The step, as Navigator's clients know it.
+    pub current_step: String,
+    /// Navigator's class of the step: nothing while work is to be done.
+    pub terminal: Option<&'static str>,
+    /// Navigator's metadata.
+    pub metadata: Map<String, Value>,
+    /// What became of the claim that the call made, when it was checked.
+    pub claim: Option<Claim>,
+    /// What the caller should know besides.
+    pub notes: Vec<String>,
+}
+
+impl View {
+    /// The same, with one more thing to know.
+    #[must_use]
+    pub(crate) fn noting(mut self, note: Option<String>) -> View {
+        self.notes.extend(note);
+        self
+    }
+}
+
+/// A claim that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The step.
+    pub step: String,
+    /// The outcome that was reported.
+    pub reported: String,
+    /// Whether every check held.
+    pub held: bool,
+    /// Each check.
+    pub checks: Vec<Checked>,
+}
+
+/// A check that was performed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The check.
+    pub id: String,
+    /// Whether it held.
+    pub held: bool,
+    /// Why it did not; what was found, where something was said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The end of what it printed, when it did not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+impl Claim {
+    pub(crate) fn of(step: &NodeId, reported: &Outcome, settled: &[(CheckId, Verdict)]) -> Claim {
+        let checks: Vec<Checked> = settled.iter().map(|(check, verdict)| Checked::of(check, verdict)).collect();
+        let held = checks.iter().all(|check| check.held);
+        Claim { step: step.to_string(), reported: reported.to_string(), held, checks }
+    }
+}
+
+impl Claim {
+    /// That it was not believed, and why; nothing where it was.
+    pub fn refused(&self) -> Option<String> {
+        let failed: Vec<String> =
+            self.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
+        (!self.held).then(|| {
+            format!(
+                "Refused: `{}` was reported {}, but {} did not hold, so it counts as failed.",
+                self.step,
+                self.reported,
+                failed.join(" and ")
+            )
+        })
+    }
+}
+
+impl Checked {
+    fn of(check: &CheckId, verdict: &Verdict) -> Checked {
+        let (held, reason, output) = match verdict {
+            Verdict::Held => (true, None, None),
+            Verdict::Shown { reason, .. } => (true, Some(reason.clone()), None),
+            Verdict::Excused { reason, bypass } => {
+                (true, Some(format!("got past by `{bypass}`, though: {reason}")), None)
+            }
+            Verdict::Broken { reason, output } => {
+                (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
+            }
+            Verdict::Unknown { reason } if reason.starts_with(Verdict::CANNOT_VERIFY) => {
+                (false, Some(reason.clone()), None)
+            }
+            Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
+        };
+        Checked { id: check.to_string(), held, reason, output }
+    }
+}
