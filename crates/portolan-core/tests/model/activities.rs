@@ -12,6 +12,8 @@ const FLOWS: usize = 3;
 /// The names of a workflow's variables, with their types.
 pub(crate) const VARIABLES: [(&str, &str); 5] =
     [("b", "boolean"), ("c", "boolean"), ("n", "number"), ("s", "string"), ("list", "array")];
+/// A variable that decides nothing.
+const NOISE: &str = "noise";
 /// How many parts an activity may have, those in its loops included.
 const MOST_PARTS: usize = 14;
 
@@ -20,7 +22,8 @@ pub(crate) fn files() -> impl Strategy<Value = Files> {
     prop::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| {
         let mut draw = Draw::from(&bytes);
         let (is_high, is_hollow) = (draw.one_in(10), draw.one_in(5));
-        let drawing = |flow| Drawing { flow, draw: &mut draw, is_high, is_hollow, used: 0, activities: 1 }.file();
+        let drawing =
+            |flow| Drawing { flow, draw: &mut draw, is_high, is_hollow, is_ring: false, used: 0, activities: 1 }.file();
         Files((0..FLOWS).map(drawing).collect())
     })
 }
@@ -37,6 +40,8 @@ struct Drawing<'d, 'b> {
     is_high: bool,
     /// Whether nothing in the workflows gives a variable a value, and most work is conditional.
     is_hollow: bool,
+    /// Whether the activities of this workflow lead round, each of them on a condition out.
+    is_ring: bool,
     /// How many parts the activity has so far, which number their names.
     used: usize,
     activities: usize,
@@ -45,12 +50,15 @@ struct Drawing<'d, 'b> {
 impl Drawing<'_, '_> {
     fn file(&mut self) -> Value {
         self.activities = if self.is_high { 1 } else { 1 + self.draw.below(4) };
+        self.is_ring = self.is_hollow && self.activities > 2 && self.draw.one_in(2);
         let activities: Vec<Value> = (0..self.activities).map(|at| self.activity(at)).collect();
+        let mut variables: Vec<Value> = VARIABLES.iter().map(|(name, kind)| self.variable(name, kind)).collect();
+        variables.push(json!({ "name": NOISE, "type": "number" }));
         let mut file = json!({
             "id": format!("flow{}", self.flow),
             "version": "1.0.0",
             "title": "Random",
-            "variables": VARIABLES.map(|(name, kind)| self.variable(name, kind)),
+            "variables": variables,
             "activities": activities,
         });
         if self.draw.one_in(4) {
@@ -71,8 +79,29 @@ impl Drawing<'_, '_> {
         variable
     }
 
+    /// One of several activities that lead to each other, and each on a condition to the last.
+    fn of_ring(&mut self, at: usize) -> Value {
+        let steps: Vec<Value> = (0..1 + self.draw.below(2)).map(|_| self.conditional()).collect();
+        let mut activity = json!({ "id": format!("a{at}"), "steps": steps });
+        let (last, next) = (self.activities - 1, (at + 1) % (self.activities - 1));
+        if at < last {
+            let out = json!({ "to": format!("a{last}"), "when": self.condition() });
+            activity["transitions"] = json!([out, { "to": format!("a{next}"), "isDefault": true }]);
+        }
+        activity
+    }
+
+    fn conditional(&mut self) -> Value {
+        let mut step = self.step();
+        step["when"] = json!(self.condition());
+        step
+    }
+
     fn activity(&mut self, at: usize) -> Value {
         self.used = 0;
+        if self.is_ring {
+            return self.of_ring(at);
+        }
         let mut activity = json!({ "id": format!("a{at}") });
         activity["steps"] = match self.draw.below(6) {
             _ if self.is_high => self.tower(),
@@ -149,7 +178,8 @@ impl Drawing<'_, '_> {
     fn step(&mut self) -> Value {
         let mut step = json!({ "id": self.id("w"), "kind": "step" });
         if self.is_hollow {
-            step["outputs"] = json!([]);
+            // Something that no condition reads: where no step reports anything, each may report all.
+            step["outputs"] = json!([NOISE]);
         } else if !self.draw.one_in(5) {
             let outputs = VARIABLES.iter().filter(|_| self.draw.one_in(3)).map(|(name, _)| *name);
             step["outputs"] = outputs.collect();

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use portolan_core::expr::Expr;
 use portolan_core::graph::{Flow, Workflow};
 use portolan_core::run::{EventKind, FramePath, Opening, Place, Verdict, WaitingFor};
 use portolan_core::value::{NodeId, WorkflowId};
@@ -12,7 +11,7 @@ use proptest::prelude::Rng;
 use proptest::test_runner::TestRunner;
 
 use crate::adversary::{given, input};
-use crate::promises::{can_succeed, knows_how_to_go_on};
+use crate::promises::{can_succeed, knows_how_to_go_on, names};
 use crate::walk::{Walk, by_agent, by_person, workflow};
 use crate::{activities, current, generate};
 
@@ -145,12 +144,4 @@ fn may_change(flow: &Flow, node: &NodeId) -> bool {
         node.gives_all() || node.gives().iter().any(|name| read.contains(name))
     };
     round.iter().any(gives)
-}
-
-fn names(expr: &Expr) -> Vec<&str> {
-    match expr {
-        Expr::When(when) => when.names(),
-        Expr::Condition(condition) => condition.names(),
-        _ => Vec::new(),
-    }
 }

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use portolan_core::expr::Expr;
 use portolan_core::graph::{Check, EndResult, Flow, Kind, Node, Workflow};
 use portolan_core::run::{
     BranchState, EffectPart, EffectResult, Event, EventKind, Frame, FramePath, Place, Run, Verdict, WaitingFor,
@@ -228,13 +229,34 @@ pub(crate) fn can_succeed(workflow: &Workflow) {
     }
 }
 
+/// The variables that decide where a flow leads.
+fn read_in(flow: &Flow) -> BTreeSet<&str> {
+    let guards = flow.steps.values().flat_map(|step| &step.exits.guards).map(|(guard, _)| guard);
+    let loops = flow.steps.values().filter_map(|step| match &step.node.kind {
+        Kind::Loop(looping) => Some(looping.condition()),
+        _ => None,
+    });
+    guards.chain(loops).flat_map(names).collect()
+}
+
+/// The names that a condition reads.
+pub(crate) fn names(expr: &Expr) -> Vec<&str> {
+    match expr {
+        Expr::When(when) => when.names(),
+        Expr::Condition(condition) => condition.names(),
+        _ => Vec::new(),
+    }
+}
+
 /// In a workflow that is accepted as it is, nobody has to be asked because the definition does not say how to go on; but
 /// for the items of a loop that nobody has given, and for conditions whose values are given elsewhere and were not.
 pub(crate) fn knows_how_to_go_on(walk: &Walk<'_>) {
     for (path, frame) in walk.run.positions() {
         let Place::Waiting { node, on: WaitingFor::Progress, .. } = &frame.place else { continue };
         let flow = walk.workflow.flow(&frame.flow);
-        let given = flow.steps.values().any(|step| step.node.gives_all() || !step.node.gives().is_empty());
+        let read = read_in(flow);
+        let given = |node: &Node| node.gives_all() || node.gives().iter().any(|name| read.contains(name));
+        let given = flow.steps.values().any(|step| given(&step.node));
         // Whichever of the nodes on the way round the engine has stopped at.
         let goes_by_values = matches!(
             flow.step(node).node.kind,
