@@ -34,7 +34,7 @@ use crate::tools::Tools;
 
 pub use crate::control::{Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
-pub(crate) use keep::Keep;
+pub(crate) use keep::{Keep, Keeping, Stored};
 pub(crate) use pace::Pace;
 pub use spans::CallSpan;
 pub use watch::{Began, Ended, Talked, Watch};
@@ -103,7 +103,7 @@ pub(crate) struct Drive<'d> {
     setup: Setup,
     /// Whether a step may take long whatever it is given.
     heavy: bool,
-    keep: Option<Keep<'d>>,
+    keep: Option<Box<dyn Keep + 'd>>,
     spans: Spans,
     flights: JoinSet<(EffectId, Option<Landed>)>,
     flying: BTreeMap<EffectId, AbortHandle>,
@@ -114,7 +114,7 @@ pub(crate) struct Drive<'d> {
 
 impl<'d> Drive<'d> {
     /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not on disk first.
-    pub(crate) fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Keep<'d>>) -> Drive<'d> {
+    pub(crate) fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
         let spans = Spans::new(&setup.trace);
         let heavy = workflow.flows().any(|(_, flow)| flow.heavy);
         Drive {

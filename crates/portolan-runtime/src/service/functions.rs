@@ -13,7 +13,7 @@ use super::interrupted::{self, Interrupted, Resumed};
 use super::{Live, Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
-use crate::drive::{Control, Drive, Keep, Outcome, Setup, Watch};
+use crate::drive::{Control, Drive, Keep, Keeping, Outcome, Setup, Stored, Watch};
 use crate::error::ServiceError;
 use crate::graphs::{self, Loaded};
 use crate::servers::{PoolOptions, Servers};
@@ -227,7 +227,8 @@ impl Service {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
             self.enter(Live { run, workflow: definition.workflow.id().clone(), control })
         });
-        let keep = kept.as_ref().map(|(id, seq)| Keep::Stored { store: self.store(), id: id.clone(), seq: *seq });
+        let stored = |(id, seq): &(RunId, u64)| Box::new(Stored { store: self.store(), id: id.clone(), seq: *seq });
+        let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let outcome = drive.until_over().await;
         if let Some(tracing) = tracing {
@@ -299,23 +300,13 @@ impl Service {
         // Whoever moves a run on has no models: `portolan runs resume` has.
         let setup = Setup { leaves_states: true, ..setup };
         let run = held.run.clone();
-        let mut drive = Drive::new(definition.workflow.clone(), run, setup, Some(Keep::Held(self, held)));
+        let mut drive =
+            Drive::new(definition.workflow.clone(), run, setup, Some(Box::new(Kept { service: self, held })));
         let outcome = drive.until_over().await;
         if let Some(tracing) = tracing {
             tracing.finish(&outcome, drive.run().executed);
         }
         outcome.map(|_| None)
-    }
-
-    pub(crate) async fn keep(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), ServiceError> {
-        self.commit(held, event, changes).await.map_err(|refused| match refused {
-            Refused::Failed(error) => error,
-            Refused::Conflict => ServiceError::refused(
-                "stale",
-                "somebody else moved the run on meanwhile",
-                "look at the present situation first",
-            ),
-        })
     }
 
     /// Who answers the tool calls of a definition: the servers that it brings along, each started once for all runs.
@@ -326,5 +317,26 @@ impl Service {
             Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))))
         });
         pool.clone()
+    }
+}
+
+/// An agent's run that came to a function, wherever it lives.
+struct Kept<'s> {
+    service: &'s Service,
+    held: &'s mut Held,
+}
+
+impl Keep for Kept<'_> {
+    fn record<'k>(&'k mut self, event: Event, changes: Vec<Change>, _after: &'k Run) -> Keeping<'k> {
+        Box::pin(async move {
+            self.service.commit(self.held, event, changes).await.map_err(|refused| match refused {
+                Refused::Failed(error) => error,
+                Refused::Conflict => ServiceError::refused(
+                    "stale",
+                    "somebody else moved the run on meanwhile",
+                    "look at the present situation first",
+                ),
+            })
+        })
     }
 }

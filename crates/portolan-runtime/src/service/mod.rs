@@ -50,7 +50,6 @@ pub use flow::{
 };
 pub(crate) use flow::{is_use, is_used};
 pub use functions::{Finished, FunctionCall, How};
-pub(crate) use hold::Held;
 pub use init::Init;
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
