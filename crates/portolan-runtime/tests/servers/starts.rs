@@ -56,7 +56,8 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
 #[test]
 fn a_call_that_may_take_less_than_the_start_does_not_wait_for_it() {
     block_on(async {
-        let options = PoolOptions { handshake_timeout: Duration::from_millis(700), ..PoolOptions::default() };
+        // Long enough for Python to begin on a machine that does much else.
+        let options = PoolOptions { handshake_timeout: Duration::from_secs(5), ..PoolOptions::default() };
         let world = world_with("mute", options);
         let hasty = ToolCall { in_all: Some(Duration::from_millis(50)), ..call("s", "echo", nothing(), PATIENCE) };
         let (hasty, patient) = tokio::join!(world.servers.call(hasty), world.call("echo", nothing()));
@@ -64,7 +65,7 @@ fn a_call_that_may_take_less_than_the_start_does_not_wait_for_it() {
             call-timeout: server `s` did not introduce itself within 50 ms, the time of the call of `echo`
             help: give the call more time; the server goes on starting, and a later call finds it"#]]
         .assert_eq(&told(&hasty.expect_err("it is late")));
-        assert_eq!(patient.expect_err("no server").message, "server `s` did not introduce itself within 700 ms");
+        assert_eq!(patient.expect_err("no server").message, "server `s` did not introduce itself within 5 s");
         assert_eq!(world.starts(), 1, "the start goes on for the other");
     });
 }
