@@ -60,6 +60,9 @@ impl Script {
             Effect { id, what: EffectKind::Check(_), .. } => Some(id),
             _ => None,
         }));
+        if word == "early" {
+            assert_eq!(run.next_due(workflow), Some(Timestamp(1_000)), "the question answers itself then");
+        }
         let event = self.read(run, word);
         self.events.push(event.clone());
         event
