@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Run};
+use portolan_core::run::{Actor, EffectResult, Event, EventKind, FramePath, Opening, Run};
 use portolan_core::source::Source;
 use portolan_core::validate::{no_library, validate};
 use portolan_core::value::{Outcome, Timestamp};
@@ -56,6 +56,13 @@ impl<'w> Agent<'w> {
         }
         for change in decide(self.workflow, &self.run, &self.report).expect("the report is accepted") {
             self.run.apply(&change);
+        }
+        while let Some(effect) = self.run.passing() {
+            let what = effect.settled(EffectResult::Due, 0);
+            let event = Event { at: Timestamp(0), by: Actor::Engine, what };
+            for change in decide(self.workflow, &self.run, &event).expect("what is pending is accepted") {
+                self.run.apply(&change);
+            }
         }
     }
 }

@@ -16,7 +16,7 @@
 //! ```
 //! use portolan_core::dialect::{self, Strictness};
 //! use portolan_core::engine;
-//! use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Run, moves};
+//! use portolan_core::run::{Actor, EffectResult, Event, EventKind, FramePath, Opening, Run, moves};
 //! use portolan_core::source::Source;
 //! use portolan_core::validate;
 //! use portolan_core::value::{Outcome, Timestamp};
@@ -39,9 +39,14 @@
 //! let mut run = Run::fold(&engine::open(&workflow, &opening)?).expect("it is open");
 //!
 //! let mut happen = |what: EventKind| -> Result<(), engine::Rejection> {
-//!     let event = Event { at: Timestamp(0), by: Actor::Agent("me".into()), what };
-//!     for change in &engine::decide(&workflow, &run, &event)? {
-//!         run.apply(change);
+//!     let mut next = Some(what);
+//!     while let Some(what) = next {
+//!         let event = Event { at: Timestamp(0), by: Actor::Agent("me".into()), what };
+//!         for change in &engine::decide(&workflow, &run, &event)? {
+//!             run.apply(change);
+//!         }
+//!         // What needs nobody, such as the end, is executed with an event of its own.
+//!         next = run.passing().map(|effect| effect.settled(EffectResult::Due, 0));
 //!     }
 //!     Ok(())
 //! };

@@ -6,7 +6,7 @@ use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Act, Offer, Situation, Viewer, focus, situation};
-use portolan_core::run::{Actor, Channel, Event, EventKind, FramePath, Opening, Raised, Run, moves};
+use portolan_core::run::{Actor, Channel, EffectResult, Event, EventKind, FramePath, Opening, Raised, Run, moves};
 use portolan_core::source::Source;
 use portolan_core::validate;
 use portolan_core::value::{Outcome, Timestamp};
@@ -38,9 +38,13 @@ fn begun(workflow: &Workflow, input: serde_json::Value) -> Run {
 }
 
 fn happen(workflow: &Workflow, run: &mut Run, by: Actor, what: EventKind) -> Result<(), String> {
-    let event = Event { at: Timestamp(0), by, what };
-    let changes = decide(workflow, run, &event).map_err(|rejection| rejection.to_string())?;
-    changes.iter().for_each(|change| run.apply(change));
+    let mut next = Some(Event { at: Timestamp(0), by, what });
+    while let Some(event) = next {
+        let changes = decide(workflow, run, &event).map_err(|rejection| rejection.to_string())?;
+        changes.iter().for_each(|change| run.apply(change));
+        let what = run.passing().map(|effect| effect.settled(EffectResult::Due, 0));
+        next = what.map(|what| Event { at: Timestamp(0), by: Actor::Engine, what });
+    }
     Ok(())
 }
 

@@ -195,7 +195,8 @@ fn ways(step: &Step) -> String {
 fn failing(failing: &Failing) -> String {
     match failing {
         Failing::Stays => "stays".to_owned(),
-        Failing::Leads(to) => to.to_string(),
+        Failing::Ends => "ends".to_owned(),
+        Failing::Leads(to) | Failing::Caught(to) => to.to_string(),
         Failing::Retries { to, budget, exhausted } => {
             let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);
             format!("{to} {budget} times, then {then}")

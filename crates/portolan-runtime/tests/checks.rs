@@ -249,7 +249,8 @@ fn a_claim_that_a_crash_interrupted_is_taken_up_by_reporting_it_again() {
               slow: held
         "#]]
         .assert_eq(&claim(&view.claim.expect("it was checked")));
-        assert_eq!(world.history(&run).lines().count(), lines + 1, "the claim was kept, and only its verdict is new");
+        // The last verdict, and the end that it leads to.
+        assert_eq!(world.history(&run).lines().count(), lines + 2, "the claim was kept, and only its verdict is new");
     }
     let first = std::fs::read_to_string(world.path("first")).expect("it ran");
     assert_eq!(first, "x\nx\n", "what was settled is not performed again");

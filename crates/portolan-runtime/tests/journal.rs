@@ -131,7 +131,7 @@ fn runs_are_listed_by_what_moved_last() {
     fs::remove_file(world.path("tasks/4.json")).expect("it is removed");
     expect![[r#"
         STORED working execute start 2023-11-14T22:13:20Z
-        tasks/3.json success execute end_success 2023-11-14T22:13:34Z
+        tasks/3.json success execute end_success 2023-11-14T22:13:35Z
         tasks/1.json working quick-task execute 2023-11-14T22:13:33Z
         tasks/2.json waiting hitl-test hitl_blocked 2023-11-14T22:13:32Z
     "#]]

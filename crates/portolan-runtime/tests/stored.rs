@@ -52,7 +52,8 @@ fn the_history_tells_who_did_what() {
         6 agent ann reported failed → `ask` asks a person
         7 person (relayed by agent ann) reported passed → budgets refilled, `fix`
         8 agent ann reported passed → `check`
-        9 agent ann reported passed → ended at `done`: success
+        9 agent ann reported passed → `done`
+        10 portolan went on → ended at `done`: success
     "#]]
     .assert_eq(&world.history(&run));
 }
@@ -266,8 +267,9 @@ fn with_any_pass_the_first_to_pass_cancels_the_others_on_the_record() {
     assert_eq!(world.next_in(&run, "a", "passed").expect("a is done").current_step, "sum");
     expect![[r#"
         1 agent ann opened `any`
-        2 agent ann began → `fork` forks, branch `a` opened, branch `b` opened
-        3 agent ann reported passed in `a` → arrived at `join`, passed in `a`, branch `a` passed, branch `b` cancelled, branch `c` cancelled, `sum`
+        2 agent ann began → `fork`
+        3 portolan went on → `fork` forks, branch `a` opened, branch `b` opened
+        4 agent ann reported passed in `a` → arrived at `join`, passed in `a`, branch `a` passed, branch `b` cancelled, branch `c` cancelled, `sum`
     "#]]
     .assert_eq(&world.history(&run));
     let now = world.current(&run).expect("it is there");

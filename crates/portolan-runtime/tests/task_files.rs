@@ -295,7 +295,10 @@ fn files_of_navigator_are_taken_up_at_every_kind_of_node_and_written_in_the_new_
         let moved = world.send(&action).expect("what is offered is accepted");
         lines.push_str(&format!("   then {}", view_line(&moved)));
         let file = world.read_task("1");
-        assert_eq!((&file["metadata"]["portolan"]["seq"], &file["owner"]), (&json!(1), &json!("ann")));
+        let moves = file["metadata"]["portolan"]["seq"].as_u64().expect("moves are counted");
+        // Its own, and those of the nodes that need nobody.
+        assert!((1..=3).contains(&moves), "{at}: {moves}");
+        assert_eq!(file["owner"], "ann");
         assert_eq!(file["metadata"]["userDescription"], "mend it");
         assert_eq!(moved, World::current(&world, &task).expect("it is there"));
     }
@@ -569,7 +572,7 @@ fn one_file_has_one_history_by_whatever_name_it_is_reached() {
     let roundabout = world.path("tasks/../tasks/1.json").to_string_lossy().into_owned();
     let other = Address::Task(roundabout);
     world.next(&other, "passed").expect("it goes on");
-    let expected = "1 agent ann opened `execute`\n2 agent ann began → `execute`\n3 agent ann reported passed → ended at `end_success`: success\n";
+    let expected = "1 agent ann opened `execute`\n2 agent ann began → `execute`\n3 agent ann reported passed → `end_success`\n4 portolan went on → ended at `end_success`: success\n";
     assert_eq!(world.history(&task), expected);
     assert_eq!(world.history(&other), expected);
     assert_eq!(wait(world.service().runs(false, 10)).expect("a list").len(), 1);

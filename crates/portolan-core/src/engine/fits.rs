@@ -45,8 +45,7 @@ fn frame_fits(workflow: &Workflow, frame: &Frame, loops: &[NodeId]) -> Result<()
         Place::Each { .. } => matches!(kind, Kind::Each(_)),
         Place::Conversing { .. } => matches!(kind, Kind::State(_)),
         Place::Looping { .. } => matches!(kind, Kind::Loop(_)),
-        Place::Passing { .. } => workflow.flow(&frame.flow).program.is_some(),
-        Place::Waiting { .. } | Place::Arrived { .. } | Place::Ended { .. } => true,
+        Place::Passing { .. } | Place::Waiting { .. } | Place::Arrived { .. } | Place::Ended { .. } => true,
     };
     if !possible {
         return Err(misfit(node));

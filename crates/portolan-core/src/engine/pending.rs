@@ -23,6 +23,16 @@ impl Run {
         effects
     }
 
+    /// The first node that is to be executed by the engine alone: with its time come, by an event that needs no more than
+    /// the time and a seed. Nothing where somebody, or something outside, is waited for.
+    pub fn passing(&self) -> Option<EffectId> {
+        let passing = |(path, frame): (FramePath, &Frame)| {
+            let Place::Passing { node, .. } = &frame.place else { return None };
+            Some(EffectId { frame: path, node: node.clone(), since: frame.since, part: EffectPart::Node })
+        };
+        self.positions().into_iter().find_map(passing)
+    }
+
     /// When the next effect that waits for its time may be performed; nothing where none waits for that.
     pub fn next_due(&self, workflow: &Workflow) -> Option<Timestamp> {
         self.pending(workflow).iter().filter_map(|effect| effect.not_before).min_by_key(|time| time.0)

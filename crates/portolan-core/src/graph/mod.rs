@@ -267,6 +267,11 @@ impl Kind {
         }
     }
 
+    /// Whether it comes to a value that later nodes can use, and is executed by the engine.
+    pub fn comes_to_a_value(&self) -> bool {
+        matches!(self, Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) | Kind::State(_))
+    }
+
     /// The word a definition uses for it.
     pub fn word(&self) -> &'static str {
         match self {

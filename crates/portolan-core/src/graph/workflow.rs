@@ -93,6 +93,9 @@ pub struct Flow {
     pub variables: Vec<Variable>,
     /// The activities that its nodes stand in, where it has any.
     pub activities: Vec<Activity>,
+    /// Whether something in it can see what its nodes came to, so that this is recorded.
+    #[serde(skip)]
+    pub records: bool,
     /// Whether an expression looks back further than to the latest output of each node.
     #[serde(skip)]
     pub looks_back: bool,
@@ -108,6 +111,11 @@ impl Flow {
     /// When there is none of that name. A run that passed `engine::fits` names only nodes that exist.
     pub fn step(&self, id: &NodeId) -> &Step {
         &self.steps[id]
+    }
+
+    /// Whether a run of it has data: what its nodes came to, or variables.
+    pub fn has_data(&self) -> bool {
+        self.records || !self.variables.is_empty()
     }
 
     /// The variable called `name`.
@@ -163,15 +171,15 @@ impl Exits {
     pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         match &self.failing {
             Failing::Retries { to, .. } => to,
-            Failing::Leads(_) | Failing::Stays => node,
+            Failing::Leads(_) | Failing::Caught(_) | Failing::Ends | Failing::Stays => node,
         }
     }
 
     /// Everywhere that a way leads, each as often as one does.
     pub fn targets(&self) -> impl Iterator<Item = &NodeId> {
         let failing: [Option<&NodeId>; 2] = match &self.failing {
-            Failing::Stays => [None, None],
-            Failing::Leads(to) => [Some(to), None],
+            Failing::Stays | Failing::Ends => [None, None],
+            Failing::Leads(to) | Failing::Caught(to) => [Some(to), None],
             Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
         };
         let on = self.on.iter().map(|(_, to)| to);
@@ -193,6 +201,10 @@ pub enum Failing {
     Stays,
     /// It leads elsewhere, at once.
     Leads(NodeId),
+    /// It leads to what deals with it: what comes of that is no failure.
+    Caught(NodeId),
+    /// The flow fails with it, and whoever called that is told.
+    Ends,
     /// It is tried again, within a budget.
     Retries {
         /// Where trying again begins: often the node itself.
@@ -208,7 +220,7 @@ impl Failing {
     /// How many times a failure is tried again.
     pub fn budget(&self) -> u32 {
         match self {
-            Failing::Leads(_) | Failing::Stays => 0,
+            Failing::Leads(_) | Failing::Caught(_) | Failing::Ends | Failing::Stays => 0,
             Failing::Retries { budget, .. } => *budget,
         }
     }

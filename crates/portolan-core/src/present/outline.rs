@@ -72,7 +72,7 @@ impl<'w> Outline<'w> {
         if let Kind::Join { strategy, .. } = &node.kind {
             self.rows.push(Row::Detail(gathered(*strategy).to_owned()));
         }
-        self.failing(step, of_function);
+        self.failing(step);
         self.rows.extend(node.accept.iter().map(|check| Row::Detail(checked(check.id.as_str(), &check.by))));
         let guards = exits.guards.iter().map(|(guard, to)| way(&guard.text(), to));
         self.rows.extend(guards.map(Row::Detail));
@@ -81,18 +81,13 @@ impl<'w> Outline<'w> {
         }
     }
 
-    fn failing(&mut self, step: &Step, of_function: bool) {
+    fn failing(&mut self, step: &Step) {
         if matches!(step.node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. }) {
             return;
         }
         let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
-        // What fails in a function leads on, or ends it: nobody tries it again.
-        if of_function {
-            if let Failing::Leads(to) = &step.exits.failing {
-                self.rows.push(Row::Detail(way(FAILED, to)));
-            }
-        } else if step.exits.failing != by_default {
-            self.rows.push(Row::Detail(failure(&step.exits.failing)));
+        if step.exits.failing != by_default {
+            self.rows.extend(failure(&step.exits.failing).map(Row::Detail));
         } else if step.node.seat.is_none() && !matches!(step.node.kind, Kind::Checkpoint { .. }) {
             self.defaults = true;
         }
@@ -158,8 +153,8 @@ fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
 
 fn failure_targets(failing: &Failing) -> impl Iterator<Item = &NodeId> {
     let (first, second) = match failing {
-        Failing::Stays => (None, None),
-        Failing::Leads(to) => (Some(to), None),
+        Failing::Stays | Failing::Ends => (None, None),
+        Failing::Leads(to) | Failing::Caught(to) => (Some(to), None),
         Failing::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
     };
     first.into_iter().chain(second)
@@ -212,17 +207,19 @@ fn way(on: &str, to: &NodeId) -> String {
     format!("{} → {}", cut(&one_line(on), NAME), one_line(to.as_str()))
 }
 
-fn failure(failing: &Failing) -> String {
+/// What a failure does; nothing where the workflow fails with it, which goes without saying.
+fn failure(failing: &Failing) -> Option<String> {
     let (to, budget, exhausted) = match failing {
-        Failing::Stays => return "stays until its checks hold".to_owned(),
-        Failing::Leads(to) => return way(FAILED, to),
+        Failing::Ends => return None,
+        Failing::Stays => return Some("stays until its checks hold".to_owned()),
+        Failing::Leads(to) | Failing::Caught(to) => return Some(way(FAILED, to)),
         Failing::Retries { to, budget, exhausted } => (to, *budget, exhausted),
     };
     let then = exhausted.as_ref().map_or_else(|| "a person decides".to_owned(), |to| one_line(to.as_str()));
     if budget == 0 {
-        return format!("{FAILED} → {then}");
+        return Some(format!("{FAILED} → {then}"));
     }
-    format!("{} (retry up to {budget}, then {then})", way(FAILED, to))
+    Some(format!("{} (retry up to {budget}, then {then})", way(FAILED, to)))
 }
 
 fn checked(id: &str, by: &CheckBy) -> String {

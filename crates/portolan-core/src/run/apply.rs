@@ -96,7 +96,7 @@ impl Run {
             }
             Change::Talked { frame, said } => self.talk(frame, said),
             Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
-            Change::Joined { frame } => self.at(frame, join),
+            Change::Joined { frame } => self.join(frame),
             Change::Finished { frame, output, fault } => self.data(frame, |data| {
                 data.output.clone_from(output);
                 data.fault.clone_from(fault);
@@ -127,12 +127,39 @@ impl Run {
             }
             _ => {}
         }
+        let mut before = None;
         self.at(path, |frame| {
             let Place::Conversing { talk, .. } = &mut frame.place else { return };
-            if *said == Said::Undone {
-                frame.data.get_or_insert_default().variables = talk.variables_before();
-            }
+            before = (*said == Said::Undone).then(|| talk.variables_before());
             talk.apply(said);
+        });
+        if let Some(before) = before {
+            let owner = self.owner(path);
+            self.flow_data(&owner, |data| data.variables = before);
+        }
+    }
+
+    /// What the branches came to becomes part of the flow, in the order of the branches: not in that of their ends, which
+    /// may be another one in every run. Of the variables, those that a branch has set and that came to its end.
+    fn join(&mut self, path: &FramePath) {
+        let mut branches: Vec<Data> = Vec::new();
+        self.at(path, |frame| {
+            if let Place::Forked { branches: done, .. } = &mut frame.place {
+                branches.extend(done.iter_mut().filter_map(|branch| branch.data.take()).map(|data| *data));
+            }
+        });
+        let owner = self.owner(path);
+        self.data(&owner, |data| {
+            let mut variables = data.variables.clone();
+            for branch in branches {
+                data.outputs.absorb(&branch.outputs);
+                if branch.fault.is_none() {
+                    let set =
+                        branch.variables.into_iter().filter(|(name, value)| data.variables.get(name) != Some(value));
+                    variables.extend(set);
+                }
+            }
+            data.variables = variables;
         });
     }
 
@@ -169,23 +196,6 @@ impl Run {
         if let Some(frame) = self.frame_mut(path) {
             change(frame);
         }
-    }
-}
-
-/// What the branches came to becomes part of the flow, in the order of the branches: not in that of their ends, which
-/// may be another one in every run. Of the variables, those that a branch has set and that came to its end.
-fn join(frame: &mut Frame) {
-    if let (Place::Forked { branches, .. }, Some(data)) = (&mut frame.place, &mut frame.data) {
-        let mut variables = data.variables.clone();
-        for branch in branches {
-            let Some(branch) = branch.data.take() else { continue };
-            data.outputs.absorb(&branch.outputs);
-            if branch.fault.is_none() {
-                let set = branch.variables.into_iter().filter(|(name, value)| data.variables.get(name) != Some(value));
-                variables.extend(set);
-            }
-        }
-        data.variables = variables;
     }
 }
 

@@ -221,6 +221,9 @@ pub enum Place {
     Passing {
         /// The node.
         node: NodeId,
+        /// How many nodes that need nobody were passed before it, one after the other.
+        #[serde(default, skip_serializing_if = "is_none_yet")]
+        passed: u32,
     },
     /// A tool is called.
     Calling {
@@ -418,7 +421,7 @@ impl Place {
     pub fn node(&self) -> &NodeId {
         match self {
             Place::Ready { node }
-            | Place::Passing { node }
+            | Place::Passing { node, .. }
             | Place::Calling { node, .. }
             | Place::Conversing { node, .. }
             | Place::Each { node, .. }

@@ -70,8 +70,10 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
         WaitingFor::Answer => {
             let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
             let failed = match &step.exits.failing {
-                Failing::Leads(_) | Failing::Retries { exhausted: Some(_), .. } => Some(Outcome::failed()),
-                Failing::Retries { exhausted: None, .. } | Failing::Stays => None,
+                Failing::Leads(_) | Failing::Caught(_) | Failing::Retries { exhausted: Some(_), .. } => {
+                    Some(Outcome::failed())
+                }
+                Failing::Retries { exhausted: None, .. } | Failing::Ends | Failing::Stays => None,
             };
             declared.chain(failed).collect()
         }

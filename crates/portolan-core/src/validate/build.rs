@@ -50,6 +50,7 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         name: graph.name.clone(),
         description: graph.description.clone(),
         start,
+        records: graph.program.is_some() || map.nodes().any(|node| node.kind.comes_to_a_value()),
         looks_back: steps.values().any(|step| expressions(step).any(Expr::looks_back) || sees_history(step)),
         heavy: steps.values().any(|step| expressions(step).any(Expr::is_heavy)),
         steps,
@@ -75,20 +76,16 @@ fn usable(node: &Node, library: Library<'_>) -> Node {
 }
 
 fn exits(map: &Map<'_>, node: &Node) -> Exits {
+    let failing = failing(map, node);
     if let Kind::Fork { .. } = node.kind {
         let branches: IndexSet<NodeId> = map.leaving(&node.id).iter().map(|edge| edge.to.value.clone()).collect();
-        return Exits {
-            on: Vec::new(),
-            failing: again(node, 0),
-            guards: Vec::new(),
-            branches: branches.into_iter().collect(),
-        };
+        return Exits { on: Vec::new(), failing, guards: Vec::new(), branches: branches.into_iter().collect() };
     }
     let on = outcomes(map, node)
         .into_iter()
         .filter_map(|outcome| map.edge_on(&node.id, outcome.as_str()).map(|edge| (outcome, edge.to.value.clone())))
         .collect();
-    Exits { on, failing: failing(map, node), guards: guards(map, node), branches: Vec::new() }
+    Exits { on, failing, guards: guards(map, node), branches: Vec::new() }
 }
 
 /// The outcomes of a node, and those that its edges wait for although it does not declare them.
@@ -127,9 +124,14 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
         let back = |to: &NodeId| Failing::Retries { to: to.clone(), budget: phase.cap, exhausted: None };
         return phase.back.as_ref().map_or(Failing::Stays, back);
     }
+    // Whoever called the flow is told of what nothing in it deals with; work and questions have somebody at them.
+    if map.graph.program.is_some() && !matches!(node.kind, Kind::Work { .. } | Kind::Checkpoint { .. }) {
+        let (retry, escalation) = map.failed_edges(&node.id);
+        return retry.or(escalation).map_or(Failing::Ends, |edge| Failing::Caught(edge.to.value.clone()));
+    }
     let written = node.max_retries.as_ref().map(|count| count.value);
     // A pass too many is not made good by going through the loop again: a person decides at once.
-    if matches!(node.kind, Kind::Loop(_)) {
+    if matches!(node.kind, Kind::Loop(_) | Kind::Fork { .. }) {
         return again(node, 0);
     }
     let is_join = matches!(node.kind, Kind::Join { .. });
@@ -152,6 +154,8 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
                 Failing::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
             }
         },
+        // What the engine executes comes to the same again, and a call has retries of its own.
+        (None, None) if node.kind.comes_to_a_value() => again(node, written.unwrap_or(0)),
         (None, None) => again(node, written.unwrap_or(DEFAULT_RETRIES)),
     }
 }

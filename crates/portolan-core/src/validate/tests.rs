@@ -55,6 +55,8 @@ fn failing_of(at: &str, failed_to: &[&str], max_retries: Option<u32>) -> String 
     let said = if said.is_empty() { String::new() } else { format!("   # {}", said.join(", ")) };
     match &workflow.unwrap().root().step(&at.into()).exits.failing {
         Failing::Stays => "stays".to_owned(),
+        Failing::Ends => "ends".to_owned(),
+        Failing::Caught(to) => format!("is caught by {to}{said}"),
         Failing::Leads(to) => format!("leads to {to}{said}"),
         Failing::Retries { to, budget, exhausted } => {
             let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);

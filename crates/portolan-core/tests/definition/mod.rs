@@ -112,8 +112,8 @@ fn look_at_flow(workflow: &Workflow, flow: &Flow, strictness: Strictness) {
 
 fn targets(exits: &Exits) -> impl Iterator<Item = &NodeId> {
     let failing = match &exits.failing {
-        Failing::Stays => [None, None],
-        Failing::Leads(to) => [Some(to), None],
+        Failing::Stays | Failing::Ends => [None, None],
+        Failing::Leads(to) | Failing::Caught(to) => [Some(to), None],
         Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
     };
     exits.on.iter().map(|(_, to)| to).chain(&exits.branches).chain(failing.into_iter().flatten())

@@ -342,10 +342,10 @@ impl Adversary {
         if may {
             Shown::default().begins_behind_nothing(workflow, &at);
         }
-        let opened = open(workflow, &Opening { at: Some(at), ..opening.clone() });
-        if let Ok(journal) = &opened {
-            let run = Run::fold(journal).expect("a journal begins with `Opened`");
-            crate::promises::is_not_stranded(&Walk { workflow, run, journal: journal.clone(), asked: Vec::new() });
+        let opening = Opening { at: Some(at), ..opening.clone() };
+        let opened = open(workflow, &opening);
+        if opened.is_ok() {
+            crate::promises::is_not_stranded(&Walk::opened(workflow, &opening));
         }
         self.count(Attempt::Elsewhere, may && opened.is_ok(), opened.is_ok());
     }

@@ -49,10 +49,9 @@ fn next(walk: &Walk<'_>) -> Vec<Run> {
         events.push(by_person(EventKind::Cancelled { reason: String::new(), outcome: None }));
     }
     let after = |event| {
-        let changes = walk.decide(&event).ok()?;
-        let mut run = walk.run.clone();
-        changes.iter().for_each(|change| run.apply(change));
-        Some(run)
+        let mut after = walk.clone();
+        after.take(&event).ok()?;
+        Some(after.run)
     };
     events.into_iter().filter_map(after).collect()
 }

@@ -188,8 +188,8 @@ fn reached_without<'f>(flow: &'f Flow, without: &NodeId) -> BTreeSet<&'f NodeId>
 fn failing(failing: &portolan_core::graph::Failing) -> impl Iterator<Item = &NodeId> {
     use portolan_core::graph::Failing;
     let (one, other) = match failing {
-        Failing::Stays => (None, None),
-        Failing::Leads(to) => (Some(to), None),
+        Failing::Stays | Failing::Ends => (None, None),
+        Failing::Leads(to) | Failing::Caught(to) => (Some(to), None),
         Failing::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
     };
     one.into_iter().chain(other)

@@ -4,7 +4,7 @@ use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{Effect, EffectKind, Rejection, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::run::{
-    Actor, Change, Channel, EffectId, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
+    Actor, Change, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
 };
 use portolan_core::source::Source;
 use portolan_core::validate::validate;
@@ -37,6 +37,10 @@ pub(crate) fn by_agent(what: EventKind) -> Event {
     Event { at: Timestamp(0), by: Actor::Agent("agent".to_owned()), what }
 }
 
+pub(crate) fn by_engine(what: EventKind) -> Event {
+    Event { at: Timestamp(0), by: Actor::Engine, what }
+}
+
 pub(crate) fn by_person(what: EventKind) -> Event {
     Event { at: Timestamp(0), by: Actor::Person { name: "ada".to_owned(), via: Channel::CommandLine }, what }
 }
@@ -67,11 +71,28 @@ impl<'w> Walk<'w> {
     pub(crate) fn opened(workflow: &'w Workflow, opening: &Opening) -> Walk<'w> {
         let journal = open(workflow, opening).expect("the workflow can be opened there");
         let run = Run::fold(&journal).expect("a journal begins with `Opened`");
-        Walk { workflow, run, journal, asked: Vec::new() }
+        let mut walk = Walk { workflow, run, journal, asked: Vec::new() };
+        walk.pass(Walk::happens);
+        walk
     }
 
-    /// Lets an event happen.
+    /// Lets an event happen, and whatever needs nobody after it.
     pub(crate) fn happen(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
+        let changes = self.happens(event)?;
+        Ok([changes, self.pass(Walk::happens)].concat())
+    }
+
+    /// Executes what needs nobody, each node by an event of its own.
+    fn pass(&mut self, happens: impl Fn(&mut Self, &Event) -> Result<Vec<Change>, Rejection>) -> Vec<Change> {
+        let mut changes = Vec::new();
+        while let Some(effect) = self.run.passing() {
+            let passed = happens(self, &by_engine(effect.settled(EffectResult::Due, 0)));
+            changes.extend(passed.expect("what is pending is accepted"));
+        }
+        changes
+    }
+
+    fn happens(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
         let changes = self.decide(&json(event))?;
         let before = self.run.revision;
         for change in &changes {
@@ -92,6 +113,11 @@ impl<'w> Walk<'w> {
 
     /// Lets an event happen as [`Walk::happen`] does, without reading everything back.
     pub(crate) fn take(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
+        let changes = self.takes(event)?;
+        Ok([changes, self.pass(Walk::takes)].concat())
+    }
+
+    fn takes(&mut self, event: &Event) -> Result<Vec<Change>, Rejection> {
         let changes = self.decide(event)?;
         for change in &changes {
             self.run.apply(change);

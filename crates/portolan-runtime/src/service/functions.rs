@@ -151,7 +151,7 @@ impl Service {
         Ok((run, Record { seq: 1, event, changes }))
     }
 
-    fn seed(&self) -> u64 {
+    pub(super) fn seed(&self) -> u64 {
         self.options.seed.unwrap_or_else(|| getrandom::u64().unwrap_or_default())
     }
 

@@ -7,6 +7,7 @@ use portolan_core::run::{Change, Event, Run};
 use serde_json::{Value, json};
 
 use super::Service;
+use super::moves::too_busy;
 use crate::carrier::task_file::{Durability, Fault, Locked, Task, TaskFile, TaskFileError};
 use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
 use crate::definition::Definition;
@@ -97,6 +98,14 @@ impl Service {
                 held.lock_with(lock);
                 Ok(held)
             }
+        }
+    }
+
+    /// The run as it is now, after somebody else moved it on.
+    pub(super) async fn reload(&self, held: &Held) -> Result<Held, ServiceError> {
+        match &held.carrier {
+            Carrier::Stored(id) => self.load(id).await,
+            Carrier::Task { .. } | Carrier::Token { .. } => Err(too_busy()),
         }
     }
 

@@ -63,7 +63,8 @@ impl Service {
         let (run, event, changes) = self.open(&definition, wanted, rules, caller)?;
         self.may_place(wanted, &definition, false, caller)?;
         let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
-        let held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+        let mut held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+        self.pass(&mut held).await?;
         let mut view = self.view(&held, None, caller)?;
         let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
         view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
@@ -109,9 +110,10 @@ impl Service {
                 ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
             }
         })?;
-        let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, id, parent };
-        drop(lock);
-        let mut view = self.view(&Held { definition, run, seq: 1, carrier }, None, caller)?;
+        let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
+        let mut held = Held { definition, run, seq: 1, carrier };
+        self.pass(&mut held).await?;
+        let mut view = self.view(&held, None, caller)?;
         view.notes.extend(note);
         Ok(view)
     }

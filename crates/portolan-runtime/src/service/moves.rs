@@ -9,7 +9,7 @@ use portolan_core::value::{NodeId, Outcome};
 use serde_json::Value;
 
 use super::hold::{Held, Refused};
-use super::report::{Report, bounded};
+use super::report::{Report, bounded, passing};
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -140,13 +140,11 @@ impl Service {
     /// Looks at a run in which every question whose time is over has answered itself.
     pub(super) async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
         let held = self.peek(address).await?;
-        match self.overdue(&held) {
-            None => {
-                self.log_end(&held).await;
-                Ok(held)
-            }
-            Some(_) => self.hold_in_time(address).await,
+        if self.overdue(&held).is_some() || passing(&held).is_some() {
+            return self.hold_in_time(address).await;
         }
+        self.log_end(&held).await;
+        Ok(held)
     }
 
     /// Calls a run off.

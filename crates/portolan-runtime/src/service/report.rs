@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portolan_core::engine::{self, CheckRequest, EffectKind};
 use portolan_core::graph::CheckBy;
 use portolan_core::run::{
-    self, Actor, Change, Channel, EffectId, Event, EventKind, FramePath, Human, Place, Run, Verdict,
+    self, Actor, Change, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place, Run, Verdict,
 };
 use portolan_core::value::{CheckId, Outcome};
 use serde_json::Value;
@@ -102,9 +102,24 @@ impl Service {
         Ok((reported(report.outputs.clone()), Caller { by, can_ask: caller.can_ask }))
     }
 
-    /// Decides one event and keeps what it made true.
+    /// Decides one event, keeps what it made true, and passes what needs nobody after it.
     pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), Refused> {
-        self.decided(held, what, caller).await.map(|_| ())
+        self.decided(held, what, caller).await?;
+        self.pass(held).await.map_err(Refused::Failed)
+    }
+
+    /// Executes what needs nobody and comes to no value. What computes is driven: see [`Service::go_on`].
+    pub(super) async fn pass(&self, held: &mut Held) -> Result<(), ServiceError> {
+        let engine = Caller { by: Actor::Engine, can_ask: false };
+        while let Some(effect) = passing(held) {
+            match self.decided(held, effect.settled(EffectResult::Due, self.seed()), &engine).await {
+                Ok(_) => {}
+                // Whoever came first has passed it, or it is passed now.
+                Err(Refused::Conflict) => *held = self.reload(held).await?,
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The same, and what it made true.
@@ -199,6 +214,7 @@ impl Service {
             let event = effect.clone().settled(verdict.clone(), 0);
             match self.decided(&mut held, event, &engine).await {
                 Ok(changes) => {
+                    self.pass(&mut held).await?;
                     // Somebody may have got past the rule: then it is another verdict that counts.
                     let counts = changes.into_iter().find_map(|change| match change {
                         Change::Settled { check, verdict, .. } => Some((check, verdict)),
@@ -213,6 +229,13 @@ impl Service {
         }
         Err(too_busy())
     }
+}
+
+/// The node that is passed next.
+pub(super) fn passing(held: &Held) -> Option<EffectId> {
+    let effect = held.run.passing()?;
+    let flow = &held.run.frame(&effect.frame)?.flow;
+    (!held.definition.workflow.flow(flow).records).then_some(effect)
 }
 
 /// How many checks the step has that a position is at.

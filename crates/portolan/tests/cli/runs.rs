@@ -256,7 +256,7 @@ fn a_person_gives_the_value_that_was_in_the_way() {
 
         → Call Next(passed) when complete.
 
-        required  report `See to bolts` passed  Next {"run":"<run1>","result":"passed","revision":8}
+        required  report `See to bolts` passed  Next {"run":"<run1>","result":"passed","revision":11}
         exit: 0
     "#]]
     .assert_eq(&project.says_to(&[
@@ -271,11 +271,15 @@ fn a_person_gives_the_value_that_was_in_the_way() {
     ]));
     expect![[r#"
            1  <time>  agent tester opened `items`
-           2  <time>  agent tester began → `all.find`
-           3  <time>  agent tester reported passed → `all.each` waits for a person: no progress
-           4  <time>  person ada (command line) reported passed → set `items`, set `label`, pass 1 of `all.each`, `all.see` in `all.each`
+           2  <time>  agent tester began → `all`
+           3  <time>  portolan went on → `all.find`
+           4  <time>  agent tester reported passed → `all.each`
+           5  <time>  portolan went on → `all.each` waits for a person: no progress
+           6  <time>  person ada (command line) reported passed → set `items`, set `label`, `all.each`
+           7  <time>  portolan went on → pass 1 of `all.each`, `all.see` in `all.each`
         exit: 0
-    "#]].assert_eq(&project.says(&format!("runs events {run}")));
+    "#]]
+    .assert_eq(&project.says(&format!("runs events {run}")));
 }
 
 #[test]

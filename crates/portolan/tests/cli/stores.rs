@@ -101,7 +101,7 @@ fn the_open_runs_of_an_earlier_store_go_on() {
 
         → Call Next(passed) when complete.
 
-        required  report `Tidy` passed  Next {"run":"cswncse4","result":"passed","revision":4}
+        required  report `Tidy` passed  Next {"run":"cswncse4","result":"passed","revision":5}
         exit: 0
     "#]]
     .assert_eq(&project.says("runs show cswncse4"));
@@ -109,7 +109,8 @@ fn the_open_runs_of_an_earlier_store_go_on() {
            1  <time>  agent ann opened `choose`
            2  <time>  agent ann began → `first.look`
            3  <time>  agent ann reported passed → `first.go` asks a person
-           4  <time>  portolan waited long enough for an answer → `last.tidy`
+           4  <time>  portolan waited long enough for an answer → `last`
+           5  <time>  portolan went on → `last.tidy`
         exit: 0
     "#]]
     .assert_eq(&project.says("runs events cswncse4"));

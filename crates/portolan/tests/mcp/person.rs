@@ -47,7 +47,8 @@ fn unmoved(wire: &mut Wire, waiting: &Value) {
 /// Who gave the last answer, by the journal.
 fn answered_by(project: &Project, run: &Value) -> Value {
     let records = project.records(run.as_str().expect("a handle"));
-    records.last().expect("a record")["event"]["by"].clone()
+    let mut by = records.iter().map(|record| &record["event"]["by"]);
+    by.rfind(|by| **by != json!("engine")).expect("a record").clone()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{DIALECTS, Dialect, RunAs, Strictness, named, of, parse_with};
 use crate::engine;
-use crate::run::{Actor, Event, EventKind, FramePath, Opening, Run, moves};
+use crate::run::{Actor, EffectResult, Event, EventKind, FramePath, Opening, Run, moves};
 use crate::source::Source;
 use crate::validate;
 use crate::value::{Outcome, Timestamp};
@@ -38,9 +38,13 @@ fn a_sixth_dialect_is_read_checked_and_walked_to_its_end() {
     let changes = engine::open(&workflow, &Opening::of("day")).expect("it opens");
     let mut run = Run::fold(&changes).expect("it is open");
     let mut happen = |what: EventKind| {
-        let event = Event { at: Timestamp(0), by: Actor::Agent("me".into()), what };
-        for change in &engine::decide(&workflow, &run, &event).expect("it is allowed") {
-            run.apply(change);
+        let mut next = Some(what);
+        while let Some(what) = next {
+            let event = Event { at: Timestamp(0), by: Actor::Agent("me".into()), what };
+            for change in &engine::decide(&workflow, &run, &event).expect("it is allowed") {
+                run.apply(change);
+            }
+            next = run.passing().map(|effect| effect.settled(EffectResult::Due, 0));
         }
         run.root.place.node().to_string()
     };

@@ -1,15 +1,14 @@
-//! The half of the walk that workflows of activities need: variables, activities that are passed over, ways that
-//! conditions choose, loops.
+//! What workflows of activities need: variables, activities that are passed over, loops.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::scope::fault;
 use super::walk::Draft;
-use crate::diagnostic::list;
-use crate::expr::{Expr, Scope};
+use crate::expr::Expr;
 use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
-use crate::run::{Change, Data, Feedback, Frame, FramePath, LoopEnd, Place, WaitingFor};
+use crate::run::{Change, Data, Fault, Feedback, Frame, FramePath, LoopEnd, Place};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
 
 /// Why values cannot be those of variables, one sentence for each.
@@ -48,7 +47,7 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
     Ok(at_first(flow, &|variable| given.get(&variable.name.value)))
 }
 
-fn at_first<'v>(flow: &'v Flow, given: &dyn Fn(&Variable) -> Option<&'v Value>) -> Map<String, Value> {
+pub(super) fn at_first<'v>(flow: &'v Flow, given: &dyn Fn(&Variable) -> Option<&'v Value>) -> Map<String, Value> {
     let value = |variable: &'v Variable| given(variable).or(variable.default.as_ref()).cloned();
     flow.variables.iter().filter_map(|variable| Some((variable.name.value.clone(), value(variable)?))).collect()
 }
@@ -91,52 +90,6 @@ impl Draft<'_> {
         let outcome = if is_skipped && may_skip { past } else { Outcome::passed() };
         self.leave(path, node, &outcome, feedback);
     }
-
-    /// Whether a condition holds, or why that cannot be said.
-    fn holds(&mut self, path: &FramePath, condition: &Expr) -> Result<bool, String> {
-        self.with_scope(path, |scope| condition.holds(scope)).map_err(|fault| fault.to_string())
-    }
-
-    fn with_scope<T>(&mut self, path: &FramePath, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
-        let at = self.at;
-        let scope = Scope { names: self.run().variables(path), at, ..Scope::default() };
-        evaluate(&scope)
-    }
-
-    /// Leaves a switch by the first way whose condition holds.
-    pub(super) fn choose_way(&mut self, path: &FramePath, flow: WorkflowId, node: NodeId, feedback: Option<Feedback>) {
-        let step = self.step(&flow, &node);
-        self.set_all(path, &step.node.sets);
-        let mut chosen = step.exits.passed();
-        for (guard, to) in &step.exits.guards {
-            match self.holds(path, guard) {
-                Ok(false) => {}
-                Ok(true) => {
-                    chosen = Some(to);
-                    break;
-                }
-                Err(fault) => return self.stuck(path, node, fault),
-            }
-        }
-        let Some(to) = chosen else {
-            let tried: Vec<String> = step.exits.guards.iter().map(|(guard, _)| format!("`{}`", guard.text())).collect();
-            return self.stuck(
-                path,
-                node,
-                format!("no condition holds of {}, and there is no default", tried.join(", ")),
-            );
-        };
-        let passed_over = step.node.seat.as_ref().is_some_and(|seat| seat.gates) && Some(to) == step.exits.passed();
-        let over = step.exits.guards.first().filter(|_| passed_over).map(|(_, over)| over.clone());
-        self.emit(Change::Led { frame: path.clone(), node, to: to.clone(), over });
-        self.enter(path, flow, to, &Outcome::passed(), feedback);
-    }
-
-    /// The definition does not say how to go on: a person decides.
-    pub(super) fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
-        let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
-        self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
-    }
 }
 
 /// Loops.
@@ -149,30 +102,31 @@ impl Draft<'_> {
         feedback: Option<Feedback>,
     ) {
         let begins = match &looping.kind {
-            LoopKind::ForEach { over, .. } => match self.items(path, over) {
+            LoopKind::ForEach { over, .. } => match self.items(path, &node, over) {
                 Ok(items) => return self.next_pass(path, (flow, node), looping, (0, Some(items)), feedback),
                 Err(fault) => Err(fault),
             },
-            LoopKind::While(condition) => self.holds(path, condition),
+            LoopKind::While(condition) => self.holds(path, &node, condition),
             LoopKind::DoWhile(_) => Ok(true),
         };
         match begins {
             Ok(true) => self.next_pass(path, (flow, node), looping, (0, None), feedback),
             Ok(false) => self.end_loop(path, node, (0, LoopEnd::Done), feedback),
-            Err(fault) => self.stuck(path, node, fault),
+            Err(fault) => self.undecided(path, &node, fault),
         }
     }
 
-    fn items(&mut self, path: &FramePath, over: &Expr) -> Result<Arc<Vec<Value>>, String> {
-        let value = self.with_scope(path, |scope| over.eval(scope)).map_err(|fault| fault.to_string())?;
+    fn items(&mut self, path: &FramePath, node: &NodeId, over: &Expr) -> Result<Arc<Vec<Value>>, Fault> {
+        let value = self.evaluate(path, node, |scope| over.eval(scope))?;
         // The path as it was written: each name in it is quoted for the expression.
         let named = || over.text().replace('`', "");
-        match value {
-            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => Ok(Arc::new(items)),
-            Some(Value::Array(items)) => Err(format!("`{}` has {} items, more than {MAX_ITEMS}", named(), items.len())),
-            Some(other) => Err(format!("`{}` is no array but {}", named(), described(&other))),
-            None => Err(format!("`{}` has no value, and the loop goes by its items", named())),
-        }
+        let why = match value {
+            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => return Ok(Arc::new(items)),
+            Some(Value::Array(items)) => format!("`{}` has {} items, more than {MAX_ITEMS}", named(), items.len()),
+            Some(other) => format!("`{}` is no array but {}", named(), described(&other)),
+            None => format!("`{}` has no value, and the loop goes by its items", named()),
+        };
+        Err(fault(node, "bad-items", why, ""))
     }
 
     /// Begins pass number `pass`, from 0, or ends the loop when it has gone through its items or may make no more.
@@ -211,27 +165,28 @@ impl Draft<'_> {
     }
 
     /// A pass has come to its end, at `path`.
-    pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, of: &NodeId, feedback: Option<Feedback>) {
+    pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, feedback: Option<Feedback>) {
         let Some((outer, _)) = path.split() else { return };
         let Some(Place::Looping { node, pass, items, .. }) = self.frame(&outer).map(|frame| frame.place.clone()) else {
             return;
         };
-        debug_assert_eq!(node, *of, "a pass ends in the loop that it is of");
         let Kind::Loop(looping) = &self.step(&flow, &node).node.kind else { return };
         let stops = match &looping.stop {
-            Some(stop) => self.holds(path, stop),
+            Some(stop) => self.evaluate(path, &node, |scope| stop.holds(scope)),
             None => Ok(false),
         };
         let goes_on = match (stops, &looping.kind) {
-            (Err(fault), _) => return self.stuck(&outer, node, fault),
+            (Err(fault), _) => return self.undecided(&outer, &node, fault),
             (Ok(true), _) => return self.end_loop(&outer, node, (pass + 1, LoopEnd::Broken), feedback),
             (Ok(false), LoopKind::ForEach { .. }) => Ok(true),
-            (Ok(false), LoopKind::While(condition) | LoopKind::DoWhile(condition)) => self.holds(&outer, condition),
+            (Ok(false), LoopKind::While(condition) | LoopKind::DoWhile(condition)) => {
+                self.holds(&outer, &node, condition)
+            }
         };
         match goes_on {
             Ok(true) => self.next_pass(&outer, (flow, node), looping, (pass + 1, items), feedback),
             Ok(false) => self.end_loop(&outer, node, (pass + 1, LoopEnd::Done), feedback),
-            Err(fault) => self.stuck(&outer, node, fault),
+            Err(fault) => self.undecided(&outer, &node, fault),
         }
     }
 
@@ -266,65 +221,5 @@ impl Draft<'_> {
             return (Outcome::passed(), Some(feedback));
         }
         (Outcome::failed(), Some(Feedback { from: Some(node.id.clone()), ..feedback }))
-    }
-}
-
-/// Workflows that others run.
-impl Draft<'_> {
-    /// The variables that a workflow is handed, as far as they have a value.
-    pub(super) fn handed_on(&mut self, path: &FramePath, context: &[String]) -> Option<Value> {
-        if context.is_empty() {
-            return None;
-        }
-        let known = self.run().variables(path);
-        let value = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone());
-        let handed: Map<String, Value> = context.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
-        Some(Value::Object(handed))
-    }
-
-    /// The frame in which a workflow begins that another one runs and that an agent is led through: its variables hold
-    /// what it is given, as far as that fits. Whoever is led through it is shown what it is given.
-    ///
-    /// # Errors
-    /// A variable that it requires has no value: what is guarded by that variable would be passed over.
-    pub(super) fn agents_frame(&self, workflow: &WorkflowId, input: Option<Value>) -> Result<Frame, String> {
-        let flow = self.workflow.flow(workflow);
-        let place = Place::Ready { node: flow.start.clone() };
-        let given = |variable: &Variable| {
-            let value = input.as_ref().and_then(|input| input.get(&variable.name.value));
-            value.filter(|value| variable.kind.takes(value))
-        };
-        let lacks = |variable: &&Variable| variable.required && variable.default.is_none() && given(variable).is_none();
-        let lacking: Vec<&str> = flow.variables.iter().filter(lacks).map(|it| it.name.value.as_str()).collect();
-        if !lacking.is_empty() {
-            return Err(format!("`{workflow}` requires {}, and is given no value of its type", list(&lacking)));
-        }
-        let variables = at_first(flow, &given);
-        let data = (input.is_some() || !variables.is_empty()).then(|| {
-            let input = input.map(Arc::new).unwrap_or_default();
-            Box::new(Data { input, variables, ..Data::default() })
-        });
-        Ok(Frame { data, ..Frame::at(workflow.clone(), place) })
-    }
-
-    /// A workflow has succeeded: what it was handed is taken back, as far as it fits.
-    pub(super) fn take_back(&mut self, outer: &FramePath, inner: &FramePath, node: &NodeId) {
-        let Some(frame) = self.frame(outer) else { return };
-        let flow = frame.flow.clone();
-        let Kind::Subflow { context, .. } = &self.step(&flow, node).node.kind else { return };
-        let Some(values) = self.frame(inner).and_then(|frame| frame.data.as_ref()).map(|data| data.variables.clone())
-        else {
-            return;
-        };
-        let flow = self.workflow.flow(&flow);
-        let sets: Vec<(String, Value)> = context
-            .iter()
-            .filter_map(|name| {
-                let value = values.get(name)?;
-                let fits = flow.variable(name).is_some_and(|variable| variable.kind.takes(value));
-                fits.then(|| (name.clone(), value.clone()))
-            })
-            .collect();
-        self.set_all(outer, &sets);
     }
 }

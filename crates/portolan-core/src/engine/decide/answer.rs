@@ -119,7 +119,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     }
     let Place::Waiting { node, on: WaitingFor::Answer, due: Some(due) } = &frame.place else { return };
     let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind else { return };
-    let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.at.0) else { return };
+    let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.now.at.0) else { return };
     let label = question.choice(&fallback.option).map_or(fallback.option.as_str(), |choice| &choice.label);
     let name = &draft.step(&frame.flow, node).node.name;
     let note = Some(format!("nobody answered \"{name}\" in time: it counts as \"{label}\""));

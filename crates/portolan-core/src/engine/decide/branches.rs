@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::scope::fault;
 use super::walk::{Draft, Next};
 use crate::expr::Outputs;
-use crate::graph::{Kind, Strategy, Workflow};
+use crate::graph::{Failing, Kind, Strategy, Workflow};
 use crate::run::{Branch, BranchState, Branches, Change, Data, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, WorkflowId};
 
@@ -30,29 +30,29 @@ impl Draft<'_> {
         let Some(name) = next_to_open(workflow, frame, &fork).cloned() else { return };
         // Why the fork was sent round is for those who do its work.
         let (flow, feedback) = (frame.flow.clone(), frame.feedback.clone());
-        if self.is_function(&flow) {
-            return self.open_function_branch(path, fork, flow, name);
-        }
-        let place = Place::Ready { node: name.clone() };
-        let inner = Frame { feedback: feedback.clone(), ..Frame::at(flow.clone(), place) };
+        let place = match self.step(&flow, &name).node.kind {
+            Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. } => Place::Ready { node: name.clone() },
+            _ => Place::Passing { node: name.clone(), passed: self.passed },
+        };
+        let is_there = matches!(place, Place::Passing { .. });
+        let data = self.branch_data(&path, &flow);
+        let inner = Frame { data, feedback: feedback.clone(), ..Frame::at(flow.clone(), place) };
         self.emit(Change::Branched { frame: path.clone(), branch: name.clone(), state: BranchState::Open(inner) });
         let within = path.join(&name);
         self.next.push(Next::Fill { path, fork });
-        if !matches!(self.step(&flow, &name).node.kind, Kind::Work { .. }) {
+        if !is_there && !matches!(self.step(&flow, &name).node.kind, Kind::Work { .. }) {
             self.enter(&within, flow, &name, &Outcome::passed(), feedback);
         }
     }
 
-    /// A branch of a function sees what the flow came to before it forked, and keeps what it comes to itself. The
-    /// variables are its own until the join, so that no branch sees or undoes what another one sets.
-    fn open_function_branch(&mut self, path: FramePath, fork: NodeId, flow: WorkflowId, name: NodeId) {
-        let looks_back = self.workflow.flow(&flow).looks_back;
-        let outer = self.before.frame(&path).and_then(|frame| frame.data.as_deref());
-        let (input, variables) = outer.map(|data| (data.input.clone(), data.variables.clone())).unwrap_or_default();
-        let data = Data { input, variables, outputs: Outputs::new(looks_back), ..Data::default() };
-        let inner = Frame { data: Some(Box::new(data)), ..Frame::at(flow, Place::Passing { node: name.clone() }) };
-        self.emit(Change::Branched { frame: path.clone(), branch: name, state: BranchState::Open(inner) });
-        self.next.push(Next::Fill { path, fork });
+    /// A branch sees what the flow came to before it forked, and keeps what it comes to itself. The variables are its own
+    /// until the join, so that no branch sees or undoes what another one sets.
+    fn branch_data(&self, path: &FramePath, flow: &WorkflowId) -> Option<Box<Data>> {
+        let flow = self.workflow.flow(flow);
+        let owner = self.before.frame(&self.before.owner(path));
+        let outer = owner.and_then(|frame| frame.data.as_deref()).filter(|_| flow.has_data())?;
+        let (input, variables) = (outer.input.clone(), outer.variables.clone());
+        Some(Box::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() }))
     }
 
     /// A join is reached: by a branch, which is done with that, or by a run that a person's answer has led here past
@@ -63,7 +63,9 @@ impl Draft<'_> {
         let in_branch = matches!(parent, Some(Place::Forked { .. }));
         if in_branch || (path.0.is_empty() && self.before.opening.rules.is_branch) {
             self.moved(path, Place::Arrived { node: join.clone(), outcome: outcome.clone() }, feedback);
-            self.tell_parent(path, &outcome, outcome.as_str());
+            if let Some((parent, name)) = path.split().filter(|_| in_branch) {
+                self.branch_done(&parent, name.clone(), &outcome);
+            }
         } else if self.is_answered(path) {
             self.leave(path, join, &outcome, feedback);
         } else {
@@ -82,10 +84,7 @@ impl Draft<'_> {
         let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return };
         let Kind::Join { fork, .. } = &self.step(&flow, join).node.kind else { return };
         let why = format!("it collects the branches of `{}`, and none of them is under way", fork.value);
-        if self.is_function(&flow) {
-            return self.broke(path, join, fault(join, "branches-failed", why, ""));
-        }
-        self.stuck(path, join.clone(), why);
+        self.undecided(path, join, fault(join, "branches-failed", why, ""));
     }
 
     /// A branch has come to an outcome: the join may know its own by that, and else the next branch may open.
@@ -95,27 +94,36 @@ impl Draft<'_> {
         let (flow, Place::Forked { node, branches }) = (frame.flow.clone(), frame.place.clone()) else { return };
         let Some((join, strategy)) = join_of(self.workflow, &flow, &node) else { return };
         let known: Vec<Option<Outcome>> = branches.iter().map(|branch| outcome_of(&branch.state)).collect();
-        // In a function nobody can mend a branch that failed: the others would work for nothing.
-        let lost = self.is_function(&flow) && strategy == Strategy::AllPass && outcome.is_failed();
+        // Where nobody can mend a branch that failed, the others would work for nothing.
+        let nobody = matches!(self.step(&flow, join).exits.failing, Failing::Ends | Failing::Caught(_));
+        let lost = nobody && strategy == Strategy::AllPass && outcome.is_failed();
         let known = if lost { Some(Outcome::failed()) } else { strategy_outcome(strategy, &known) };
         match known {
-            Some(outcome) if self.is_function(&flow) => self.collect_function(path, join, &branches, &outcome),
-            Some(outcome) => self.collect(path, join, &branches, &outcome),
+            Some(outcome) => self.collect(path, (&flow, join), &branches, &outcome),
             None => self.next.push(Next::Fill { path: path.clone(), fork: node }),
         }
     }
 
     /// The flow takes over what its branches came to, and the join comes to the last output of each.
-    fn collect_function(&mut self, path: &FramePath, join: &NodeId, branches: &[Branch], outcome: &Outcome) {
+    fn collect(
+        &mut self,
+        path: &FramePath,
+        (flow, join): (&WorkflowId, &NodeId),
+        branches: &[Branch],
+        outcome: &Outcome,
+    ) {
         self.cancel_open(path, branches);
-        self.emit(Change::Joined { frame: path.clone() });
-        let done = branches.iter().filter_map(|branch| Some((&branch.name, branch.data.as_deref()?)));
-        if outcome.is_failed() {
-            let mut faults = done.filter_map(|(name, data)| data.fault.clone().map(|fault| (name, fault)));
-            let first = faults.next().map(|(_, fault)| fault);
-            let lost = || fault(join, "branches-failed", "no branch came to its end", "");
-            return self.broke(path, join, first.unwrap_or_else(lost));
+        if self.workflow.flow(flow).has_data() {
+            self.emit(Change::Joined { frame: path.clone() });
         }
+        if outcome.is_failed() {
+            let failed = branches.iter().filter(|branch| branch.state == BranchState::Done(Outcome::failed()));
+            let note = feedback(join, outcome, failed.map(|branch| &branch.name)).and_then(|feedback| feedback.note);
+            let first = branches.iter().find_map(|branch| branch.data.as_ref()?.fault.clone());
+            let lost = || fault(join, "branches-failed", "no branch came to its end", "");
+            return self.failed(path, join, first.unwrap_or_else(lost), note.unwrap_or_default());
+        }
+        let done = branches.iter().filter_map(|branch| Some((&branch.name, branch.data.as_deref()?)));
         let passed = done.filter(|(_, data)| data.fault.is_none());
         let last = |data: &Data| data.outputs.last().map_or(Value::Null, |last| Value::clone(last));
         let output: Map<String, Value> = passed.map(|(name, data)| (name.to_string(), last(data))).collect();
@@ -129,12 +137,6 @@ impl Draft<'_> {
                 self.emit(Change::Branched { frame, branch, state: BranchState::Cancelled });
             }
         }
-    }
-
-    fn collect(&mut self, path: &FramePath, join: &NodeId, branches: &[Branch], outcome: &Outcome) {
-        self.cancel_open(path, branches);
-        let failed = branches.iter().filter(|branch| branch.state == BranchState::Done(Outcome::failed()));
-        self.leave(path, join, outcome, feedback(join, outcome, failed.map(|branch| &branch.name)));
     }
 }
 

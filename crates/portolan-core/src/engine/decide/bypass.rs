@@ -66,7 +66,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
         reason: reason.trim().to_owned(),
         source: source.clone(),
         identifier: identifier.clone(),
-        at: draft.at,
+        at: draft.now.at,
         expires_at: *expires_at,
         once: *once,
         used: false,

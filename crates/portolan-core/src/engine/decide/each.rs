@@ -4,26 +4,20 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::functions::too_deep;
-use super::scope::{At, Now, fault};
+use super::came::Came;
+use super::scope::At;
 use super::walk::Draft;
-use crate::graph::{Each, MAX_DEPTH, MAX_ITEMS};
+use crate::graph::{Each, MAX_ITEMS};
 use crate::run::{Change, Fault, Frame, FramePath, Place};
 use crate::value::{NodeId, WorkflowId};
 
-/// What an item came to.
-type Came = Result<Option<Arc<Value>>, Fault>;
-
-pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each, now: Now) {
-    let items = match at.eval(&each.items, now, &[]) {
+pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each) {
+    let items = match at.eval(&each.items, &[]) {
         Ok(None) => Vec::new(),
         Ok(Some(Value::Array(items))) => items,
         Ok(Some(item)) => vec![item],
         Err(fault) => return draft.broke(at.path, at.node(), fault),
     };
-    if at.path.0.len() >= MAX_DEPTH {
-        return draft.broke(at.path, at.node(), too_deep(at.node()));
-    }
     if items.len() > MAX_ITEMS {
         let message = format!("there are {} items, more than the {MAX_ITEMS} that one `forEach` takes", items.len());
         return draft.broke(at.path, at.node(), at.fault("too-many-items", message, each.items.text()));
@@ -34,7 +28,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each, now: Now) {
     // Every item's input is evaluated before the first begins: a fault in the last of them then has done no harm.
     let mut given = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        match input(at, each, now, index, item) {
+        match input(at, each, index, item) {
             Ok(input) => given.push(input),
             Err(fault) => return draft.broke(at.path, at.node(), fault),
         }
@@ -53,29 +47,19 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each, now: Now) {
     }
 }
 
-fn input(at: &At<'_>, each: &Each, now: Now, index: usize, item: Value) -> Result<Value, Fault> {
+fn input(at: &At<'_>, each: &Each, index: usize, item: Value) -> Result<Value, Fault> {
     let Some(args) = &each.args else { return Ok(item) };
     let index = Value::from(index);
-    at.eval(args, now, &[("item", &item), ("index", &index)]).map(Option::unwrap_or_default)
+    at.eval(args, &[("item", &item), ("index", &index)]).map(Option::unwrap_or_default)
 }
 
 fn frame(draft: &Draft<'_>, each: &Each, input: &Value) -> Result<Frame, Fault> {
-    let workflow = WorkflowId::from(each.workflow.value.as_str());
-    if draft.is_function(&workflow) {
-        return draft.function_frame(&workflow, Some(input.clone()));
-    }
-    let began = draft.agents_frame(&workflow, Some(input.clone()));
-    began.map_err(|why| fault(&NodeId::from(workflow.as_str()), "bad-input", why, ""))
+    draft.inner_frame(&WorkflowId::from(each.workflow.value.as_str()), Some(input.clone()))
 }
 
 impl Draft<'_> {
     fn begin_item(&mut self, path: &FramePath, index: u32, item: Frame) {
-        let start = matches!(item.place, Place::Ready { .. }).then(|| item.place.node().clone());
         self.emit(Change::ItemBegun { frame: path.clone(), index, item });
-        if let Some(start) = start {
-            let within = path.join(&NodeId::from(index.to_string()));
-            self.leave(&within, &start, &crate::value::Outcome::passed(), None);
-        }
     }
 
     /// An item has come to an output: the next one begins, or the node is done.

@@ -1,15 +1,17 @@
 //! One file for each event: what it is refused for, and what it makes true.
 
 mod activities;
+mod advance;
 mod answer;
 mod begin;
 mod branches;
 mod bypass;
+mod came;
 mod cancel;
 mod each;
 mod effects;
-mod functions;
 mod gather;
+mod inner;
 mod note;
 mod open;
 mod raise;
@@ -36,7 +38,11 @@ pub(super) use states::{asked_for, outside, text_of};
 /// # Errors
 /// A [`Rejection`] when the event is not among the [`moves`](crate::run::moves) at its position.
 pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Change>, Rejection> {
-    let mut draft = walk::Draft::of(workflow, run, event.at);
+    let seed = match &event.what {
+        EventKind::Settled { seed, .. } | EventKind::Resumed { seed, .. } => *seed,
+        _ => 0,
+    };
+    let mut draft = walk::Draft::of(workflow, run, scope::Now { at: event.at, seed });
     match &event.what {
         EventKind::Opened(_) => {
             return Err(Rejection::new(Why::OutOfPlace, "the run is already open", "go on from the present situation"));
@@ -47,20 +53,16 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
             let claim = report::Claim { outcome, note: note.as_deref(), by: &event.by, outputs };
             report::decide(&mut draft, frame, *revision, &claim)?;
         }
-        EventKind::Settled { effect, result, seed } => {
-            effects::settled(&mut draft, effect, result, scope::Now { at: event.at, seed: *seed });
-        }
+        EventKind::Settled { effect, result, .. } => effects::settled(&mut draft, effect, result),
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
-        EventKind::Resumed { frame, revision, with, seed } => {
-            states::resume(&mut draft, frame, *revision, with, scope::Now { at: event.at, seed: *seed })?;
-        }
+        EventKind::Resumed { frame, revision, with, .. } => states::resume(&mut draft, frame, *revision, with)?,
         EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
         EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values)?,
         EventKind::Bypassed { .. } => bypass::decide(&mut draft, &event.what)?,
         EventKind::Used { bypass } => bypass::used(&mut draft, bypass),
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,
     }
-    Ok(draft.finish())
+    Ok(draft.concluded())
 }
 
 /// Refuses a caller that knows an older position than the present one.

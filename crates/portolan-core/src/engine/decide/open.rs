@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::scope::Now;
 use super::walk::Draft;
-use super::{activities, functions};
+use super::{activities, inner};
 use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, Why};
+use crate::expr::Outputs;
 use crate::graph::{Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
 use crate::value::{NodeId, Outcome};
@@ -22,36 +24,39 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
     let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
     let Some(at) = opening.at.as_ref().filter(|at| **at != workflow.root().start) else { return Ok(opened) };
     check_step(workflow, at, opening.rules.is_branch)?;
-    let mut draft = Draft::of(workflow, &run, opening.since.unwrap_or_default());
+    let mut draft = Draft::of(workflow, &run, Now { at: opening.since.unwrap_or_default(), seed: 0 });
     draft.enter(&Default::default(), workflow.id().clone(), at, &Outcome::passed(), None);
-    opened.extend(draft.finish());
+    opened.extend(draft.concluded());
     Ok(opened)
 }
 
-/// The run at its start. A function goes on from there by itself, with the input that it is given.
+/// The run at its start. What is called with an input goes on from there by itself.
 fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
     let flow = workflow.root();
     let node = flow.start.clone();
-    if flow.program.is_none() {
-        let opened = Change::Opened { opening: opening.clone(), place: Place::Ready { node } };
-        let variables = variables(workflow, opening)?;
-        let data = Data { variables, ..Data::default() };
-        let given = Change::Given { frame: FramePath::default(), data: Box::new(data) };
-        return Ok(if flow.variables.is_empty() { vec![opened] } else { vec![opened, given] });
+    let (place, mut data) = if flow.program.is_some() {
+        (Place::Passing { node, passed: 0 }, called(workflow, opening)?)
+    } else {
+        let (variables, outputs) = (variables(workflow, opening)?, Outputs::new(flow.looks_back));
+        (Place::Ready { node }, Data { variables, outputs, ..Data::default() })
+    };
+    if let Some(remembered) = opening.remembered.as_ref().filter(|_| flow.records) {
+        remember(&mut data, remembered);
     }
+    let opened = Change::Opened { opening: opening.clone(), place };
+    let given = Change::Given { frame: FramePath::default(), data: Box::new(data) };
+    Ok(if flow.has_data() { vec![opened, given] } else { vec![opened] })
+}
+
+fn called(workflow: &Workflow, opening: &Opening) -> Result<Data, Rejection> {
     let input = opening.input.clone().unwrap_or_else(|| Arc::new(Value::Object(Map::new())));
-    let mut data = functions::given(flow, input).map_err(|fault| {
+    inner::given(workflow.root(), input).map_err(|fault| {
         Rejection::new(
             Why::BadInput,
             fault.message,
             format!("`{}` says what it takes in its `inputSchema`", workflow.id()),
         )
-    })?;
-    if let Some(remembered) = &opening.remembered {
-        remember(&mut data, remembered);
-    }
-    let opened = Change::Opened { opening: opening.clone(), place: Place::Passing { node } };
-    Ok(vec![opened, Change::Given { frame: FramePath::default(), data: Box::new(data) }])
+    })
 }
 
 /// What another run has set and what its states have come to is seen as if it had been here.

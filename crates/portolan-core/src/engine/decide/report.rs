@@ -54,10 +54,10 @@ pub(super) fn decide(
             format!("the branches of `{node}` are tasks of their own and have not all come to an outcome"),
             "lead each of them to the join first",
         )),
-        Place::Each { node, open, .. } if open.iter().any(|item| !draft.is_function(&item.frame.flow)) => {
+        Place::Each { node, open, .. } if open.iter().any(|item| leads_somebody(draft, &item.frame)) => {
             Err(open_branches(draft, node))
         }
-        Place::Passing { node }
+        Place::Passing { node, .. }
         | Place::Calling { node, .. }
         | Place::Conversing { node, .. }
         | Place::Each { node, .. } => Err(Rejection::new(
@@ -182,6 +182,11 @@ fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Cl
     let failed = claim.outcome.is_failed();
     let feedback = failed.then(|| Feedback { from: Some(node.id.clone()), failures: Vec::new(), note });
     draft.leave(path, &node.id, claim.outcome, feedback);
+}
+
+/// Whether work is presented somewhere inside of a frame, or a question.
+fn leads_somebody(draft: &Draft<'_>, frame: &Frame) -> bool {
+    !moves(draft.workflow, frame).is_empty() || frame.inner().any(|(_, inner)| leads_somebody(draft, inner))
 }
 
 fn open_branches(draft: &Draft<'_>, fork: &NodeId) -> Rejection {

@@ -11,7 +11,7 @@ use crate::run::{Fault, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Timestamp};
 
 /// Time and chance, as the event brings them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Now {
     pub(super) at: Timestamp,
     pub(super) seed: u64,
@@ -27,12 +27,13 @@ pub(super) struct At<'r> {
     pub(super) flow: &'r Flow,
     pub(super) step: &'r Step,
     run: &'r Run,
+    now: Now,
 }
 
 impl<'r> At<'r> {
     pub(super) fn of(draft: &Draft<'r>, path: &'r FramePath, frame: &'r Frame, node: &NodeId) -> At<'r> {
         let flow = draft.workflow.flow(&frame.flow);
-        At { path, frame, flow, step: flow.step(node), run: draft.before }
+        At { path, frame, flow, step: flow.step(node), run: draft.before, now: draft.now }
     }
 
     pub(super) fn node(&self) -> &'r NodeId {
@@ -40,45 +41,32 @@ impl<'r> At<'r> {
     }
 
     /// What an expression of this node comes to.
-    pub(super) fn eval(&self, expr: &Expr, now: Now, bound: &[(&str, &Value)]) -> Evaluated {
-        self.with_scope(now, bound, None, |scope| expr.eval(scope))
-    }
-
-    /// Whether a guard of this node holds.
-    pub(super) fn holds(&self, guard: &Expr, now: Now) -> Result<bool, Fault> {
-        self.with_scope(now, &[], None, |scope| guard.holds(scope))
+    pub(super) fn eval(&self, expr: &Expr, bound: &[(&str, &Value)]) -> Evaluated {
+        self.with_scope(bound, None, |scope| expr.eval(scope))
     }
 
     /// What becomes of a tool's answer: it is seen under the node's own id, and as `$output`.
-    pub(super) fn reshape(&self, post: &Expr, output: Option<&Arc<Value>>, now: Now) -> Evaluated {
+    pub(super) fn reshape(&self, post: &Expr, output: Option<&Arc<Value>>) -> Evaluated {
         let mut fresh = Outputs::new(false);
         fresh.record(self.node(), output.cloned());
         let output = output.map_or(&Value::Null, |output| output);
-        self.with_scope(now, &[("output", output)], Some(&fresh), |scope| post.eval(scope))
+        self.with_scope(&[("output", output)], Some(&fresh), |scope| post.eval(scope))
     }
 
     fn with_scope<T>(
         &self,
-        now: Now,
         bound: &[(&str, &Value)],
         fresh: Option<&Outputs>,
         evaluate: impl FnOnce(&Scope<'_>) -> Result<T, EvalFault>,
     ) -> Result<T, Fault> {
-        let mut names: Vec<(&str, &Value)> = Vec::new();
-        let program = self.flow.program.as_ref();
-        let data = self.frame.data.as_ref().filter(|_| program.is_some());
-        // Only states set variables, and nobody else has anything to see.
-        let variables = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
-        let shared = variables.map(|variables| Value::Object(variables.clone()));
-        let named = program.is_some_and(|program| program.names_input);
-        names.extend(data.filter(|_| named).map(|data| ("input", &*data.input)));
-        names.extend(shared.as_ref().map(|shared| ("shared", shared)));
-        let mut outputs = outputs(self.run, self.path);
-        if let Some(fresh) = fresh {
-            outputs.insert(0, fresh);
-        }
-        let scope = Scope { outputs, root: None, names, bindings: bound.to_vec(), at: now.at, seed: now.seed };
-        evaluate(&scope).map_err(|fault| self.fault(fault.code, fault.message, fault.expression))
+        let evaluate = |scope: &Scope<'_>| {
+            let mut scope = scope.clone();
+            scope.outputs.splice(0..0, fresh);
+            scope.bindings = bound.to_vec();
+            evaluate(&scope)
+        };
+        seen(self.flow, self.run, self.path, self.now, evaluate)
+            .map_err(|fault| self.fault(fault.code, fault.message, fault.expression))
     }
 
     pub(super) fn fault(&self, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {
@@ -90,6 +78,42 @@ pub(super) fn fault(node: &NodeId, code: &str, message: impl Into<String>, detai
     Fault { node: node.to_string(), code: code.to_owned(), message: message.into(), detail: detail.into() }
 }
 
+/// Evaluates over what is seen at a position: what the nodes came to, the variables by their names and those that states
+/// have set under `shared`, and under `input` what the flow was given where it names that.
+fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
+    let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref()).filter(|_| flow.records);
+    let shared = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
+    let shared = shared.map(|variables| Value::Object(variables.clone()));
+    let named = flow.program.as_ref().is_some_and(|program| program.names_input);
+    let declared = !flow.variables.is_empty() || !flow.activities.is_empty();
+    let mut names = if declared { run.variables(path) } else { Vec::new() };
+    names.extend(data.filter(|_| named).map(|data| ("input", &*data.input)));
+    names.extend(shared.as_ref().map(|shared| ("shared", shared)));
+    let outputs = if flow.records { outputs(run, path) } else { Vec::new() };
+    evaluate(&Scope { outputs, root: None, names, bindings: Vec::new(), at: now.at, seed: now.seed })
+}
+
+impl Draft<'_> {
+    /// Evaluates at a position after the changes so far; `node` is whose fault it is where that fails.
+    pub(super) fn evaluate<T>(
+        &mut self,
+        path: &FramePath,
+        node: &NodeId,
+        evaluate: impl FnOnce(&Scope<'_>) -> Result<T, EvalFault>,
+    ) -> Result<T, Fault> {
+        let (workflow, now) = (self.workflow, self.now);
+        let run = if self.changes().is_empty() { self.before } else { self.run() };
+        let Some(frame) = run.frame(path) else { return Err(fault(node, "gone", "it is not under way", "")) };
+        seen(workflow.flow(&frame.flow), run, path, now, evaluate)
+            .map_err(|broken| fault(node, broken.code, broken.message, broken.expression))
+    }
+
+    /// Whether a condition holds at a position after the changes so far.
+    pub(super) fn holds(&mut self, path: &FramePath, node: &NodeId, condition: &Expr) -> Result<bool, Fault> {
+        self.evaluate(path, node, |scope| condition.holds(scope))
+    }
+}
+
 /// What the nodes of a frame have come to, the innermost first: a branch sees its own outputs over those of the flow
 /// that forked, and nothing of the branches beside it.
 pub(super) fn outputs<'r>(run: &'r Run, path: &FramePath) -> Vec<&'r Outputs> {
@@ -98,7 +122,7 @@ pub(super) fn outputs<'r>(run: &'r Run, path: &FramePath) -> Vec<&'r Outputs> {
     chain.extend(frame.data.as_ref().map(|data| &data.outputs));
     for name in &path.0 {
         let Some((_, inner)) = frame.inner().find(|(inner, _)| *inner == name) else { break };
-        if !matches!(frame.place, Place::Forked { .. }) {
+        if !matches!(frame.place, Place::Forked { .. } | Place::Looping { .. }) {
             chain.clear();
         }
         chain.extend(inner.data.as_ref().map(|data| &data.outputs));

@@ -26,10 +26,9 @@ fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdic
         Verdict::Broken { reason, .. } | Verdict::Unknown { reason } => reason,
         Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => return verdict.clone(),
     };
-    let bypass = check
-        .invariant
-        .as_deref()
-        .and_then(|invariant| draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, node, draft.at)));
+    let bypass = check.invariant.as_deref().and_then(|invariant| {
+        draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, node, draft.now.at))
+    });
     match bypass {
         Some(bypass) => Verdict::Excused { reason: reason.clone(), bypass: bypass.id.clone() },
         None => verdict.clone(),

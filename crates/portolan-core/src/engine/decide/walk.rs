@@ -1,23 +1,24 @@
-//! The walk along the graph that every decision ends in: leave a node with an outcome, enter the next, and go on
-//! through the nodes that need nobody. Forks and joins are walked in `branches`.
+//! The walk along the graph that every decision ends in: leave a node with an outcome, and enter the next. A node that
+//! needs nobody is executed with an event of its own: see `advance`. Forks and joins are walked in `branches`.
 
-use serde_json::Value;
-
+use super::scope::{Now, fault};
 use crate::graph::{EndResult, Failing, Kind, MAX_DEPTH, Node, Step, Workflow};
 use crate::run::{Change, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor};
-use crate::value::{NodeId, Outcome, PASSED, Timestamp, WorkflowId};
+use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
-/// How many nodes that need nobody are passed in one decision before a person is asked. Only a leniently read
-/// workflow can come near it.
-const MAX_AUTOMATIC_MOVES: u32 = 1_000;
+/// How many nodes that need nobody are passed one after the other before a person is asked, in a run that nothing else
+/// limits. Only a leniently read workflow can come near it.
+pub(super) const MAX_AUTOMATIC_MOVES: u32 = 1_000;
 
 /// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
 pub(super) struct Draft<'w> {
     pub(super) workflow: &'w Workflow,
     /// The run as it was.
     pub(super) before: &'w Run,
-    /// When it is made.
-    pub(super) at: Timestamp,
+    /// Time and chance, as the event brings them.
+    pub(super) now: Now,
+    /// How many nodes that need nobody were passed on the way to where it leads.
+    pub(super) passed: u32,
     changes: Vec<Change>,
     /// The run after the first `applied` of the changes. Most decisions are made without looking at what they changed,
     /// and are spared the copy.
@@ -25,7 +26,7 @@ pub(super) struct Draft<'w> {
     applied: usize,
     /// The latest last. A list and not the call stack: a workflow may be long, the stack is not.
     pub(super) next: Vec<Next>,
-    fuel: u32,
+    joins: u32,
 }
 
 /// What follows from the changes so far.
@@ -37,13 +38,13 @@ pub(super) enum Next {
 }
 
 impl<'w> Draft<'w> {
-    pub(super) fn of(workflow: &'w Workflow, before: &'w Run, at: Timestamp) -> Draft<'w> {
-        let fuel = MAX_AUTOMATIC_MOVES;
-        Draft { workflow, before, at, changes: Vec::new(), after: None, applied: 0, next: Vec::new(), fuel }
+    pub(super) fn of(workflow: &'w Workflow, before: &'w Run, now: Now) -> Draft<'w> {
+        let (changes, next) = (Vec::new(), Vec::new());
+        Draft { workflow, before, now, passed: 0, changes, after: None, applied: 0, next, joins: 0 }
     }
 
-    /// Everything that the decision makes true: goes on from the changes so far while nobody is needed.
-    pub(super) fn finish(mut self) -> Vec<Change> {
+    /// Everything that the decision makes true: what follows from the changes so far.
+    pub(super) fn concluded(mut self) -> Vec<Change> {
         while let Some(next) = self.next.pop() {
             match next {
                 Next::Enter { path, flow, node, by, feedback } => self.come_to(&path, &flow, node, &by, feedback),
@@ -82,6 +83,15 @@ impl<'w> Draft<'w> {
         self.after.as_ref().unwrap_or(self.before)
     }
 
+    /// A frame after the changes so far, but for its data and what is inside of it: these are looked at so often that
+    /// most decisions are spared the copy of the run.
+    pub(super) fn standing(&mut self, path: &FramePath) -> Option<&Frame> {
+        if self.changes.iter().any(|change| moves(change, path)) {
+            return self.frame(path);
+        }
+        self.before.frame(path)
+    }
+
     /// A frame of the run after the changes so far.
     pub(super) fn frame(&mut self, path: &FramePath) -> Option<&Frame> {
         self.run().frame(path)
@@ -90,7 +100,7 @@ impl<'w> Draft<'w> {
     /// Leaves `node` with `outcome`.
     pub(super) fn leave(&mut self, path: &FramePath, node: &NodeId, outcome: &Outcome, feedback: Option<Feedback>) {
         let workflow = self.workflow;
-        let Some(frame) = self.frame(path) else { return };
+        let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
         let step = workflow.flow(&flow).step(node);
         let used = frame.used(counted_at(&step.node));
@@ -125,6 +135,11 @@ impl<'w> Draft<'w> {
         match failing {
             Failing::Stays => self.moved(path, Place::Ready { node: node.id.clone() }, feedback),
             Failing::Leads(to) => self.enter(path, flow, to, &failed, feedback),
+            Failing::Caught(_) | Failing::Ends => {
+                let note = feedback.and_then(|feedback| feedback.note);
+                let note = note.unwrap_or_else(|| format!("`{}` failed", node.id));
+                self.broke(path, &node.id, fault(&node.id, "failed", note, ""));
+            }
             Failing::Retries { to, budget, .. } if used < *budget => {
                 let (frame, gate) = (path.clone(), counted_at(node).clone());
                 self.emit(Change::Retried { frame, gate, used: used + 1, budget: *budget });
@@ -161,55 +176,30 @@ impl<'w> Draft<'w> {
     }
 
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
-        // What was to follow in a branch or an item that another one has ended meanwhile.
-        if !path.0.is_empty() && !self.is_function(flow) && self.frame(path).is_none() {
-            return;
-        }
-        let kind = &self.step(flow, &node).node.kind;
-        if self.fuel == 0 {
-            return self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, feedback);
-        }
-        self.fuel -= 1;
-        if self.is_function(flow) && !matches!(kind, Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. }) {
-            return self.moved(path, Place::Passing { node }, None);
-        }
-        let deepens = matches!(kind, Kind::Fork { .. } | Kind::Subflow { .. } | Kind::Loop(_));
-        if deepens && path.0.len() >= MAX_DEPTH {
-            return self.stuck(path, node, too_deep());
-        }
-        match kind {
-            Kind::Start => self.leave(path, &node, &Outcome::passed(), feedback),
+        match &self.step(flow, &node).node.kind {
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
             Kind::Checkpoint { question, .. } => {
                 // Silence is no person's answer.
                 let counts = self.before.opening.rules.human == Human::Attested;
                 let fallback = question.as_ref().filter(|_| counts).and_then(|question| question.fallback.as_ref());
-                let due = fallback.map(|fallback| self.at.after_ms(fallback.after_ms));
+                let due = fallback.map(|fallback| self.now.at.after_ms(fallback.after_ms));
                 self.moved(path, Place::Waiting { node, on: WaitingFor::Answer, due }, feedback);
             }
-            Kind::End { result, .. } => self.end(path, &node, *result),
-            Kind::Fork { .. } => self.fork(path, flow, node, feedback),
-            Kind::Join { .. } => self.arrive(path, &node, by, feedback),
-            Kind::Subflow { workflow, context, .. } => {
-                let input = self.handed_on(path, context);
-                self.descend(path, &node, WorkflowId::from(workflow.value.as_str()), (feedback, input));
+            // Joins that a person's answer leads through can only be a circle in a leniently read workflow.
+            Kind::Join { .. } if self.joins < MAX_AUTOMATIC_MOVES => {
+                self.joins += 1;
+                self.arrive(path, &node, by, feedback);
             }
-            Kind::Activity => self.begin_activity(path, flow, &node, feedback),
-            Kind::Switch => self.choose_way(path, flow.clone(), node, feedback),
-            Kind::Loop(looping) => self.begin_loop(path, (flow.clone(), node), looping, feedback),
-            Kind::Repeat { of } => self.end_pass(path, flow.clone(), &of.value, feedback),
-            // Only functions have these.
-            Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) | Kind::State(_) => {
-                self.moved(path, Place::Passing { node }, None);
+            Kind::Join { .. } => {
+                self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, feedback)
             }
+            _ => self.moved(path, Place::Passing { node, passed: self.passed }, feedback),
         }
     }
 
     /// Ends a frame, and with it whatever waits for it.
     pub(super) fn end(&mut self, path: &FramePath, node: &NodeId, result: EndResult) {
-        self.moved(path, Place::Ended { node: node.clone(), result }, None);
-        let outcome = if result == EndResult::Success { Outcome::passed() } else { Outcome::failed() };
-        self.tell_parent(path, &outcome, result.word());
+        self.finish(path, node, result, None);
     }
 
     /// Ends the run where it is, and with it everything inside it.
@@ -221,6 +211,15 @@ impl<'w> Draft<'w> {
     /// A person gives up on a node: its branch or subflow failed; at the root, the run did. A pass of a loop is given up
     /// with the flow that it stands in.
     pub(super) fn give_up(&mut self, path: &FramePath, node: &NodeId) {
+        let (path, node) = &self.around_loops(path, node);
+        if path.0.is_empty() && self.before.opening.rules.is_branch {
+            return self.moved(path, Place::Arrived { node: node.clone(), outcome: Outcome::failed() }, None);
+        }
+        self.end(path, node, EndResult::Failure);
+    }
+
+    /// The frame of the flow that a node stands in, outside of its loops; and the node, or the outermost of these.
+    pub(super) fn around_loops(&mut self, path: &FramePath, node: &NodeId) -> (FramePath, NodeId) {
         let (mut path, mut node) = (path.clone(), node.clone());
         while let Some((parent, _)) = path.split() {
             let Some(Place::Looping { node: looping, .. }) = self.frame(&parent).map(|frame| &frame.place) else {
@@ -228,65 +227,17 @@ impl<'w> Draft<'w> {
             };
             (path, node) = (parent, looping.clone());
         }
-        let (path, node) = (&path, &node);
-        if path.0.is_empty() && self.before.opening.rules.is_branch {
-            return self.moved(path, Place::Arrived { node: node.clone(), outcome: Outcome::failed() }, None);
-        }
-        self.end(path, node, EndResult::Failure);
+        (path, node)
     }
+}
 
-    pub(super) fn tell_parent(&mut self, path: &FramePath, outcome: &Outcome, word: &str) {
-        let Some((parent, name)) = path.split() else { return };
-        let name = name.clone();
-        let workflow = self.workflow;
-        // As it is now, and not as it was: a workflow that needs nobody is over in the decision that begins it.
-        let Some(outer) = self.frame(&parent) else { return };
-        let is_function = workflow.flow(&outer.flow).program.is_some();
-        let within = matches!(&outer.place, Place::Within { node, .. } if *node == name);
-        if is_function && matches!(outer.place, Place::Within { .. } | Place::Each { .. }) {
-            let outer = outer.clone();
-            return self.led_to(&parent, &outer, &name, outcome, word);
-        }
-        match &outer.place {
-            Place::Within { .. } if within => {
-                if !outcome.is_failed() {
-                    self.take_back(&parent, path, &name);
-                }
-                let note = outcome.is_failed().then(|| format!("the workflow that `{name}` runs ended as {word}"));
-                let feedback =
-                    note.map(|note| Feedback { from: Some(name.clone()), failures: Vec::new(), note: Some(note) });
-                self.leave(&parent, &name, outcome, feedback);
-            }
-            Place::Forked { .. } => self.branch_done(&parent, name, outcome),
-            _ => {}
-        }
-    }
-
-    pub(super) fn descend(
-        &mut self,
-        path: &FramePath,
-        node: &NodeId,
-        workflow: WorkflowId,
-        (feedback, input): (Option<Feedback>, Option<Value>),
-    ) {
-        let start = self.workflow.flow(&workflow).start.clone();
-        if self.is_function(&workflow) {
-            return match self.function_frame(&workflow, None) {
-                Ok(inner) => self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None),
-                Err(fault) => {
-                    let (from, note) = (Some(node.clone()), Some(fault.message));
-                    let feedback = Feedback { from, failures: Vec::new(), note };
-                    self.leave(path, node, &Outcome::failed(), Some(feedback));
-                }
-            };
-        }
-        match self.agents_frame(&workflow, input) {
-            Ok(inner) => {
-                self.moved(path, Place::Within { node: node.clone(), frame: Box::new(inner) }, None);
-                self.leave(&path.join(node), &start, &Outcome::passed(), feedback);
-            }
-            Err(why) => self.stuck(path, node.clone(), why),
-        }
+/// Whether a change says something of a frame besides what its nodes came to and what is inside of it.
+fn moves(change: &Change, path: &FramePath) -> bool {
+    match change {
+        Change::Executed { .. } | Change::Finished { .. } | Change::Set { .. } | Change::Talked { .. } => false,
+        Change::Visited { .. } | Change::ItemBegun { .. } | Change::ItemDone { .. } => false,
+        Change::Moved { frame, .. } => frame.0.len() <= path.0.len(),
+        _ => true,
     }
 }
 

@@ -134,7 +134,7 @@ fn a_verdict_for_a_position_that_moved_on_changes_nothing() {
             passed      more checking passed
             replay#2    more checking passed  nothing new
             tests=held  done = success
-            replay#4    done = success        refused stale: the call quotes revision 5, but `done` was reached at revision 8; somebody moved on meanwhile: choose from the present actions
+            replay#4    done = success        refused stale: the call quotes revision 5, but `done` was reached at revision 9; somebody moved on meanwhile: choose from the present actions
         "#]],
     );
 }

@@ -3,6 +3,7 @@
 mod activities;
 mod checks;
 mod forks;
+mod mixed;
 mod notation;
 mod openings;
 mod originals;
@@ -18,7 +19,7 @@ use expect_test::Expect;
 
 use super::{decide, fits, open};
 use crate::graph::Workflow;
-use crate::run::{Change, Event, EventKind, Run};
+use crate::run::{Change, EffectResult, Event, EventKind, Run};
 
 /// Tells what becomes of a run of `workflow` (see [`notation`]) when `moves` (see [`script`]) happen.
 ///
@@ -50,17 +51,37 @@ fn tell(workflow: &Workflow, moves: &str, restart: impl Fn(Run, &Vec<Change>) ->
         let begun = script::event(EventKind::Begun { revision: None });
         step(workflow, &mut run, &mut journal, &begun).expect("a run can begin");
     }
+    let mut notes = Vec::new();
+    pass(workflow, &mut run, &mut journal, &mut notes, &restart);
     told.push((String::new(), script::positions(&run), String::new()));
     for word in moves.into_iter().filter(|word| *word != "queued") {
         run = restart(run, &journal);
         let event: Event = json(&script.event(workflow, &run, word));
         let notes = match step(workflow, &mut run, &mut journal, &event) {
-            Ok(changes) => script::notes(&changes),
+            Ok(mut changes) => {
+                pass(workflow, &mut run, &mut journal, &mut changes, &restart);
+                script::notes(&changes)
+            }
             Err(refusal) => refusal,
         };
         told.push((word.to_owned(), script::positions(&run), notes));
     }
     script::table(&told)
+}
+
+/// Executes what needs nobody, each node with a restart before it.
+fn pass(
+    workflow: &Workflow,
+    run: &mut Run,
+    journal: &mut Vec<Change>,
+    changes: &mut Vec<Change>,
+    restart: impl Fn(Run, &Vec<Change>) -> Run,
+) {
+    while let Some(effect) = run.passing() {
+        *run = restart(run.clone(), journal);
+        let event = json(&script::event(effect.settled(EffectResult::Due, 0)));
+        changes.extend(step(workflow, run, journal, &event).expect("what is pending is accepted"));
+    }
 }
 
 /// Decides and applies one event; `Err` tells the refusal.

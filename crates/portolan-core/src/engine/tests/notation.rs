@@ -12,18 +12,22 @@
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
 //! where that is counted. `checks named/I-4` keeps a rule. `var n number at a,b` may be given a value there only.
+//! What the engine executes: `call` (of the tool that the node is named after), `computes` (its own name), `state`, `each other`
+//! (over two items). `takes input` makes a flow one that is called with an input and comes to an output.
 //! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
-    Activity, AtLimit, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Edge, EndResult, Escalation, Fallback, Graph,
-    Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Seat, Strategy, Trigger, Variable, VariableKind, Workflow,
+    Activity, AtLimit, Call, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Each, Edge, EndResult, Escalation, Fallback,
+    Graph, Keeper, Kind, Loop, LoopKind, Node, Phase, Program, Question, Retry, Seat, Strategy, Trigger, Variable,
+    VariableKind, Worker, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -73,6 +77,7 @@ fn graph(id: &str, text: &str) -> Graph {
         edges: drawing.edges,
         variables: drawing.variables,
         activities,
+        program: drawing.program,
         ..Graph::new(spanned(id.to_owned()))
     }
 }
@@ -83,12 +88,15 @@ struct Drawing {
     edges: Vec<Edge>,
     variables: Vec<Variable>,
     effects: Vec<String>,
+    program: Option<Arc<Program>>,
 }
 
 impl Drawing {
     fn statement(&mut self, statement: &str) {
         if let Some(variable) = statement.strip_prefix("var ") {
             self.variables.push(self::variable(variable));
+        } else if statement == "takes input" {
+            self.program = Some(Arc::default());
         } else if let Some(effect) = statement.strip_prefix("effect ") {
             self.effects.push(effect.to_owned());
         } else if let Some((from, rest)) = statement.split_once(" -[") {
@@ -164,6 +172,8 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
     } else if let Some(other) = after("runs") {
         let context = list("passes").map(str::to_owned).collect();
         Kind::Subflow { workflow: spanned(other.to_owned()), args: None, context }
+    } else if let Some(kind) = executed(id, &has, &after) {
+        kind
     } else if has("switch") {
         Kind::Switch
     } else if has("activity") {
@@ -211,6 +221,35 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         })),
         ..Node::new(id, Span::default(), kind)
     }
+}
+
+/// What the engine executes.
+fn executed<'t>(id: &str, has: &dyn Fn(&str) -> bool, after: &dyn Fn(&str) -> Option<&'t str>) -> Option<Kind> {
+    if has("call") {
+        return Some(Kind::Call(Box::new(Call {
+            server: spanned("tools".to_owned()),
+            tool: spanned(id.to_owned()),
+            args: Expr::Literal(Arc::new(json!({}))),
+            post: None,
+            retry: Retry::default(),
+            timeout_ms: None,
+            idempotent: true,
+        })));
+    }
+    if has("computes") {
+        return Some(Kind::Compute(Expr::Literal(Arc::new(json!(id)))));
+    }
+    if has("state") {
+        return Some(Kind::State(Box::new(super::states::plain(Worker::Model(Box::default())))));
+    }
+    after("each").map(|other| {
+        Kind::Each(Box::new(Each {
+            items: Expr::Literal(Arc::new(json!(["x", "y"]))),
+            workflow: spanned(other.to_owned()),
+            args: None,
+            concurrency: NonZeroU32::new(2).expect("two"),
+        }))
+    })
 }
 
 fn phase<'t>(id: &str, after: &dyn Fn(&str) -> Option<&'t str>) -> Phase {

@@ -99,14 +99,14 @@ fn nothing_is_accepted_after_the_end() {
         "start > work > done",
         "passed passed begin cancel replay#1 x:passed",
         expect![[r#"
-                  work
-        passed    done = success
-        passed    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; nothing more is to be done; begin a new run for new work
-        begin     done = success  refused out_of_place: the run has begun already and is at `done`; go on from the present situation
-        cancel    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; there is nothing to cancel
-        replay#1  done = success  refused stale: the call quotes revision 2, but `done` was reached at revision 3; somebody moved on meanwhile: choose from the present actions
-        x:passed  done = success  refused unknown_branch: there is no branch `x`; leave `branch` out: no branches are under way
-    "#]],
+                      work
+            passed    done = success
+            passed    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; nothing more is to be done; begin a new run for new work
+            begin     done = success  refused out_of_place: the run has begun already and is at `done`; go on from the present situation
+            cancel    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; there is nothing to cancel
+            replay#1  done = success  refused stale: the call quotes revision 2, but `done` was reached at revision 4; somebody moved on meanwhile: choose from the present actions
+            x:passed  done = success  refused unknown_branch: there is no branch `x`; leave `branch` out: no branches are under way
+        "#]],
     );
 }
 

@@ -181,9 +181,9 @@ fn a_circle_that_needs_nobody_ends_with_a_person() {
         "lenient: start > a(runs inner) > b(runs inner) > a; b -done-> done where inner: start > ok",
         "@passed @failed",
         expect![[r#"
-                     a? no progress
-            @passed  a? no progress
-            @failed  a = failure
+                     b/start? no progress
+            @passed  a/ok? no progress
+            @failed  b/start? no progress  a retry 1 of 3, a refilled
         "#]],
     );
 }

@@ -81,7 +81,8 @@ fn idle(join: &Node) -> Option<Diagnostic> {
 fn circles_without_people<'g>(map: &Map<'g>) -> IndexMap<&'g NodeId, usize> {
     let numbers: IndexMap<&NodeId, usize> = map.nodes().enumerate().map(|(at, node)| (&node.id, at)).collect();
     let next = |node: &'g Node| match node.kind {
-        Kind::Checkpoint { .. } => Vec::new(),
+        // A person stands in the way, or the most passes that the loop makes.
+        Kind::Checkpoint { .. } | Kind::Repeat { .. } => Vec::new(),
         _ => map.next(node).into_iter().filter_map(|id| numbers.get(id).copied()).collect(),
     };
     let next: Vec<Vec<usize>> = map.nodes().map(next).collect();

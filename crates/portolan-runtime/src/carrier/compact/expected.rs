@@ -85,7 +85,8 @@ pub(super) fn tag(place: &Place) -> u8 {
     match place {
         Place::Ready { .. } => READY,
         Place::Checking { .. } => CHECKING,
-        Place::Passing { .. } => PASSING,
+        Place::Passing { passed: 0, .. } => PASSING,
+        Place::Passing { .. } => PASSING_ON,
         Place::Calling { .. } => CALLING,
         Place::Each { .. } => EACH,
         Place::Conversing { .. } => CONVERSING,
@@ -112,5 +113,7 @@ pub(super) const WITHIN: u8 = 9;
 pub(super) const ARRIVED: u8 = 10;
 pub(super) const ENDED: u8 = 11;
 pub(super) const CONVERSING: u8 = 12;
+/// [`PASSING`], with the number of nodes that were passed before.
+pub(super) const PASSING_ON: u8 = 13;
 /// The place of a frame shares its number with four flags and one more.
 pub(super) const PLACE_BITS: u32 = 4;

@@ -91,7 +91,8 @@ impl<'w> Reader<'w> {
         match tag {
             expected::READY => Some(Place::Ready { node }),
             expected::CHECKING => checking(&mut self.from, node),
-            expected::PASSING => Some(Place::Passing { node }),
+            expected::PASSING => Some(Place::Passing { node, passed: 0 }),
+            expected::PASSING_ON => Some(Place::Passing { node, passed: self.from.number()? }),
             expected::CALLING => calling(&mut self.from, node),
             expected::EACH => self.each(node, flow),
             expected::CONVERSING => {

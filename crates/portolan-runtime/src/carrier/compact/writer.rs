@@ -125,7 +125,8 @@ impl Writer<'_> {
     fn place(&mut self, place: &Place, flow: &WorkflowId) {
         self.out.node(place.node().as_str());
         match place {
-            Place::Ready { node: _ } | Place::Passing { node: _ } | Place::Gathering { node: _ } => {}
+            Place::Ready { node: _ } | Place::Passing { passed: 0, .. } | Place::Gathering { node: _ } => {}
+            Place::Passing { node: _, passed } => self.out.number(*passed),
             Place::Checking { node: _, outcome, settled, note } => {
                 self.out.text(outcome.as_str());
                 self.out.list(settled.iter(), |out, (check, settled)| {

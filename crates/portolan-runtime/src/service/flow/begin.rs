@@ -12,7 +12,7 @@ use std::sync::Arc;
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::engine;
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Branches, Event, EventKind, FramePath, Opening, Rules, Run};
+use portolan_core::run::{Actor, Branches, EffectResult, Event, EventKind, FramePath, Opening, Rules, Run};
 use portolan_core::value::{NodeId, Outcome};
 
 use super::active::{Active, Stage};
@@ -77,11 +77,15 @@ impl Flow<'_> {
         let event = Event { at: options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
         let mut draft = Draft { run, records: vec![Record { seq: 1, event, changes }] };
         let happen = |draft: &mut Draft, what: EventKind| {
-            let event = Event { at: options.clock.now(), by: caller.by.clone(), what };
-            let changes = engine::decide(&definition.workflow, &draft.run, &event)?;
-            changes.iter().for_each(|change| draft.run.apply(change));
-            let seq = draft.records.len() as u64 + 1;
-            draft.records.push(Record { seq, event, changes });
+            let mut next = Some((caller.by.clone(), what));
+            while let Some((by, what)) = next {
+                let event = Event { at: options.clock.now(), by, what };
+                let changes = engine::decide(&definition.workflow, &draft.run, &event)?;
+                changes.iter().for_each(|change| draft.run.apply(change));
+                let seq = draft.records.len() as u64 + 1;
+                draft.records.push(Record { seq, event, changes });
+                next = draft.run.passing().map(|effect| (Actor::Engine, effect.settled(EffectResult::Due, 0)));
+            }
             Ok::<(), ServiceError>(())
         };
         happen(&mut draft, EventKind::Begun { revision: None })?;

@@ -1,7 +1,7 @@
 //! What the log says of a record of a run: pure, so that it says the same whenever it is made.
 
 use portolan_core::gates::acceptance::Violation;
-use portolan_core::graph::Node;
+use portolan_core::graph::{Kind as NodeKind, Node};
 use portolan_core::run::{Actor, Change, EffectResult, Event, EventKind, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, NodeId};
 use serde_json::{Value, json};
@@ -193,7 +193,13 @@ fn moved(
             let data = json!({ "iterations": used, "cap": limits.map_or(0, |limits| limits.cap) });
             entries.push(about.entry(Kind::IterationCapHit, &phase, numbered(data, record)));
         }
-        Place::Ended { .. } => ended(about, (before, record), from, reason, entries),
+        // The last phase is left for the end, which is passed with an event of its own.
+        Place::Passing { node, .. } if matches!(about.node(node).kind, NodeKind::End { .. }) => {
+            ended(about, (before, record), from, reason, entries);
+        }
+        Place::Ended { .. } if !matches!(before.root.place, Place::Passing { .. }) => {
+            ended(about, (before, record), from, reason, entries);
+        }
         _ => {}
     }
 }

@@ -79,6 +79,8 @@ impl Flow<'_> {
                     ended = Some(active);
                 }
                 Noted::Here(active, mut held) => match self.begun(&active, &mut held, caller).await {
+                    // What was left to pass may have been its end.
+                    Ok(()) if held.run.is_over() => {}
                     Ok(()) => return Ok(Taken::Here(active, Box::new(held))),
                     Err(Refused::Conflict) => {}
                     Err(Refused::Failed(error)) => return Err(error),
@@ -94,6 +96,7 @@ impl Flow<'_> {
         if matches!(&held.run.root.place, Place::Ready { node } if node == start) {
             self.service.step(held, EventKind::Begun { revision: None }, caller).await?;
         }
+        self.service.pass(held).await.map_err(Refused::Failed)?;
         if active.stage == Stage::Begins {
             let turn = self.turn().await.map_err(Refused::Failed)?;
             // Whoever began it may have gone on meanwhile, or another task may have come.

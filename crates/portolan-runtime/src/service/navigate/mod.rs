@@ -266,6 +266,7 @@ impl Service {
     pub(super) async fn time_out(&self, held: &mut Held) -> Result<(), Refused> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         // Each answer may lead to the next question; that one's time begins only now.
+        self.pass(held).await.map_err(Refused::Failed)?;
         while let Some(timer) = self.overdue(held) {
             let before = held.run.revision;
             self.step(held, timer.settled(EffectResult::Due, 0), &engine).await?;

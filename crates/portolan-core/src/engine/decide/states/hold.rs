@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Working, words};
-use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::decide::{Rejection, Why, addressed, fresh};
 use crate::run::{Doing, Done, FramePath, Hold, Patience, Place, Resume, Said, TURNS};
@@ -19,7 +18,6 @@ pub(in crate::engine::decide) fn resume(
     path: &FramePath,
     revision: Option<u64>,
     with: &Resume,
-    now: Now,
 ) -> Result<(), Rejection> {
     let frame = addressed(draft.before, path)?;
     fresh(frame, revision)?;
@@ -35,7 +33,7 @@ pub(in crate::engine::decide) fn resume(
         let message = format!("`{node}` waits for nobody");
         return Err(Rejection::new(Why::OutOfPlace, message, "look at the present situation first"));
     };
-    let Some(mut working) = Working::at(draft, path, now) else { return Ok(()) };
+    let Some(mut working) = Working::at(draft, path) else { return Ok(()) };
     match with {
         Resume::GiveUp => {
             let message = format!("`{}` was given up: {}", working.node(), why.text());

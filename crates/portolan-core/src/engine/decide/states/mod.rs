@@ -38,6 +38,8 @@ pub(in crate::engine) use words::text_of;
 struct Working<'d, 'w> {
     draft: &'d mut Draft<'w>,
     path: FramePath,
+    /// The frame whose variables it sets.
+    owner: FramePath,
     frame: &'w Frame,
     step: &'w Step,
     state: &'w State,
@@ -49,10 +51,11 @@ struct Working<'d, 'w> {
 }
 
 /// The node at which a frame is passing is a state: it begins.
-pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State, now: Now) {
+pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
+    let now = draft.now;
     let input = input(draft.before, at.path);
     if matches!(state.work, Worker::Nobody) && state.key_results.is_empty() && state.limits == Default::default() {
-        let mut working = Working::new(draft, at.path, now, entered(now, input.clone()));
+        let mut working = Working::new(draft, at.path, entered(now, input.clone()));
         if let Some(working) = &mut working {
             working.leave(input);
         }
@@ -61,7 +64,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State, now: Now)
     draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
     let talk = entered(now, input);
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk.clone()) }, None);
-    if let Some(mut working) = Working::new(draft, at.path, now, talk) {
+    if let Some(mut working) = Working::new(draft, at.path, talk) {
         working.visit();
     }
 }
@@ -70,8 +73,8 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State, now: Now)
 pub(super) const STEPS: &str = "steps";
 
 /// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
-pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, now: Now, (used, limit): (u64, u64)) {
-    let mut talk = entered(now, input(draft.before, at.path));
+pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, (used, limit): (u64, u64)) {
+    let mut talk = entered(draft.now, input(draft.before, at.path));
     let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true };
     talk.doing = Doing::Held { why, then: Box::new(Doing::Asking(Patience::default())) };
     draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
@@ -85,7 +88,7 @@ const MAX_HISTORY: usize = 1_000;
 /// was given. A fork itself comes to nothing.
 fn input(run: &Run, path: &FramePath) -> Arc<Value> {
     let newest = scope::outputs(run, path).into_iter().find_map(Outputs::newest).cloned();
-    let given = || run.frame(path).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
+    let given = || run.frame(&run.owner(path)).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
     newest.or_else(given).unwrap_or_default()
 }
 
@@ -106,19 +109,22 @@ fn entered(now: Now, input: Arc<Value>) -> Talk {
 }
 
 impl<'d, 'w> Working<'d, 'w> {
-    fn new(draft: &'d mut Draft<'w>, path: &FramePath, now: Now, talk: Talk) -> Option<Working<'d, 'w>> {
+    fn new(draft: &'d mut Draft<'w>, path: &FramePath, talk: Talk) -> Option<Working<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let step = draft.step(&frame.flow, frame.place.node());
         let Kind::State(state) = &step.node.kind else { return None };
-        let shared = frame.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default();
-        Some(Working { draft, path: path.clone(), frame, step, state, now, talk, shared })
+        let owner = draft.before.owner(path);
+        let data = draft.before.frame(&owner).and_then(|frame| frame.data.as_ref());
+        let shared = data.map(|data| data.variables.clone()).unwrap_or_default();
+        let now = draft.now;
+        Some(Working { draft, path: path.clone(), owner, frame, step, state, now, talk, shared })
     }
 
     /// The state that is at work in a frame; nothing where none is.
-    fn at(draft: &'d mut Draft<'w>, path: &FramePath, now: Now) -> Option<Working<'d, 'w>> {
+    fn at(draft: &'d mut Draft<'w>, path: &FramePath) -> Option<Working<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let Place::Conversing { talk, .. } = &frame.place else { return None };
-        Working::new(draft, path, now, (**talk).clone())
+        Working::new(draft, path, (**talk).clone())
     }
 
     fn node(&self) -> &'w NodeId {
@@ -139,7 +145,7 @@ impl<'d, 'w> Working<'d, 'w> {
 
     fn set(&mut self, name: &str, value: Value) {
         self.shared.insert(name.to_owned(), value.clone());
-        self.draft.emit(Change::Set { frame: self.path.clone(), name: name.to_owned(), value });
+        self.draft.emit(Change::Set { frame: self.owner.clone(), name: name.to_owned(), value });
     }
 
     fn fault(&self, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {

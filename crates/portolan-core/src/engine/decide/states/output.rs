@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Working, words};
-use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
 use crate::graph::{Finding, KeyResult, State};
@@ -18,9 +17,8 @@ pub(in crate::engine::decide) fn settled(
     draft: &mut Draft<'_>,
     path: &FramePath,
     (check, verdict): (&CheckId, &Verdict),
-    now: Now,
 ) {
-    let Some(mut working) = Working::at(draft, path, now) else { return };
+    let Some(mut working) = Working::at(draft, path) else { return };
     let Doing::Checking { settled, .. } = &working.talk.doing else { return };
     let is_open = !settled.iter().any(|(id, _)| id == check);
     let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == *check);

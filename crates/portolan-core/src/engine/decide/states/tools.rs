@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::{Working, words};
 use crate::chat::{Arguments, Message, ToolUse, shown};
 use crate::diagnostic::{clip, list};
-use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::shared::{SHARED_GET, SHARED_SET};
 use crate::run::{Doing, Done, FramePath, Hold, Said, Spend, Talk};
@@ -21,9 +20,8 @@ pub(in crate::engine::decide) fn tool_done(
     path: &FramePath,
     call: &str,
     (done, spent): (&Done, Spend),
-    now: Now,
 ) {
-    let Some(mut working) = Working::at(draft, path, now) else { return };
+    let Some(mut working) = Working::at(draft, path) else { return };
     let Doing::Using { settled } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {

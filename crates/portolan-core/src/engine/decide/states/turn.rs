@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{Working, words};
 use crate::chat::{Answer, Finish, Message, Role, ToolUse, Unanswered};
-use crate::engine::decide::scope::Now;
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
 use crate::graph::{Again, Asking, Retry, Worker};
@@ -25,9 +24,8 @@ pub(in crate::engine::decide) fn completed(
     path: &FramePath,
     (turn, vote): (u32, Option<u32>),
     reply: &Completion,
-    now: Now,
 ) {
-    let Some(mut working) = Working::at(draft, path, now) else { return };
+    let Some(mut working) = Working::at(draft, path) else { return };
     if working.talk.turn != turn {
         return;
     }

@@ -182,7 +182,10 @@ fn call(text: &str) -> ToolUse {
     ToolUse { id: "x".to_owned(), name: name.to_owned(), arguments: Arguments::read(arguments), extra: None }
 }
 
-fn answer(text: &str, tool_calls: Vec<ToolUse>, finish: Finish) -> Completion {
+/// A state that nothing is said of but who works on it.
+pub(super) use notation::plain;
+
+pub(super) fn answer(text: &str, tool_calls: Vec<ToolUse>, finish: Finish) -> Completion {
     let message = Message { tool_calls, ..Message::text(Role::Assistant, text) };
     let usage = Usage { input: Some(10), output: Some(5), ..Usage::default() };
     Completion::Answer(Box::new(Answer { message, finish, usage, model: None, cost_microdollars: Some(3) }))

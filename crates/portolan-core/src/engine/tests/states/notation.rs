@@ -70,11 +70,19 @@ fn node(id: &str, kind: Kind) -> Node {
 }
 
 fn state(parts: &str) -> State {
-    let mut state = State {
+    let mut state = plain(Worker::Model(Box::default()));
+    for part in parts.split('|').map(str::trim).filter(|part| !part.is_empty()) {
+        read(&mut state, part);
+    }
+    state
+}
+
+pub(in crate::engine::tests) fn plain(work: Worker) -> State {
+    State {
         objective: "do it".to_owned(),
         purpose: String::new(),
         key_results: Vec::new(),
-        work: Worker::Model(Box::default()),
+        work,
         tools: Vec::new(),
         breaking: Vec::new(),
         waiting: Vec::new(),
@@ -85,11 +93,7 @@ fn state(parts: &str) -> State {
         sets: Vec::new(),
         limits: Bounds::default(),
         way: None,
-    };
-    for part in parts.split('|').map(str::trim).filter(|part| !part.is_empty()) {
-        read(&mut state, part);
     }
-    state
 }
 
 fn read(state: &mut State, part: &str) {

@@ -181,7 +181,7 @@ impl<'r> Maker<'r> {
         match self.random.u8(..if depth == 0 { 9 } else { 13 }) {
             0 => Place::Ready { node },
             1 => self.checking(node),
-            2 => Place::Passing { node },
+            2 => Place::Passing { node, passed: self.count() },
             3 => {
                 let arguments = Arc::new(self.value(2));
                 Place::Calling { node, arguments, retries: self.count(), not_before: self.maybe(Maker::time) }

@@ -1,7 +1,7 @@
 //! How long tokens are: of a workflow as large as they come, at every call of an agent that obeys.
 
 use expect_test::expect;
-use portolan_core::run::{EventKind, moves};
+use portolan_core::run::{EffectResult, EventKind, moves};
 use portolan_core::value::PASSED;
 use tempfile::TempDir;
 
@@ -154,6 +154,9 @@ fn obey(walk: &mut Walk<'_>, workflow: &Workflow) {
         }
     };
     walk.happen(what).expect("what is offered can be done");
+    while let Some(effect) = walk.run.passing() {
+        walk.happen(effect.settled(EffectResult::Due, 0)).expect("what is pending can be done");
+    }
 }
 
 /// The lengths of all tokens of a walk, and of the states in them; and the run after the last.

@@ -1,0 +1,160 @@
+//! What a node has come to, and where that leads: on along its edges, or to the end of the flow and to whoever waits for
+//! that.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::scope::{Evaluated, fault};
+use super::walk::Draft;
+use crate::graph::{EndResult, Failing};
+use crate::run::{Change, Fault, Feedback, Frame, FramePath, Place, WaitingFor};
+use crate::value::{NodeId, Outcome};
+
+/// An output, or why there is none.
+pub(super) type Came = Result<Option<Arc<Value>>, Fault>;
+
+impl Draft<'_> {
+    /// A node has come to a value, or has failed.
+    pub(super) fn settle(&mut self, path: &FramePath, node: &NodeId, value: Evaluated) {
+        match value {
+            Ok(output) => self.came_to(path, node, output.map(Arc::new)),
+            Err(fault) => self.broke(path, node, fault),
+        }
+    }
+
+    /// Records what a node came to, where something in its flow can see that.
+    pub(super) fn executed(&mut self, path: &FramePath, node: &NodeId, came: Came) {
+        let Some(frame) = self.standing(path) else { return };
+        let flow = frame.flow.clone();
+        if !self.workflow.flow(&flow).records {
+            return;
+        }
+        let (output, fault) = match came {
+            Ok(output) => (output, None),
+            Err(fault) => (None, Some(fault)),
+        };
+        // What is done in a pass of a loop is seen after it, too.
+        self.emit(Change::Executed { frame: self.before.owner(path), node: node.clone(), output, fault });
+    }
+
+    /// A node has come to an output: on to the next.
+    pub(super) fn came_to(&mut self, path: &FramePath, node: &NodeId, output: Option<Arc<Value>>) {
+        let Some(frame) = self.standing(path) else { return };
+        // What is passed on the way does not answer why somebody was sent here.
+        let feedback = frame.feedback.clone().filter(|_| matches!(frame.place, Place::Passing { .. }));
+        self.executed(path, node, Ok(output));
+        self.leave(path, node, &Outcome::passed(), feedback);
+    }
+
+    /// A node has failed.
+    pub(super) fn broke(&mut self, path: &FramePath, node: &NodeId, fault: Fault) {
+        let note = fault.message.clone();
+        self.failed(path, node, fault, note);
+    }
+
+    /// The same, where whoever goes on is told `note`.
+    pub(super) fn failed(&mut self, path: &FramePath, node: &NodeId, fault: Fault, note: String) {
+        let Some(frame) = self.standing(path) else { return };
+        let flow = frame.flow.clone();
+        self.executed(path, node, Err(fault.clone()));
+        match &self.step(&flow, node).exits.failing {
+            Failing::Caught(to) => self.enter(path, flow, to, &Outcome::passed(), None),
+            Failing::Ends => {
+                let (path, node) = self.around_loops(path, node);
+                self.finish(&path, &node, EndResult::Failure, Some(Err(fault)));
+            }
+            Failing::Stays | Failing::Leads(_) | Failing::Retries { .. } => {
+                let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) };
+                self.leave(path, node, &Outcome::failed(), Some(feedback));
+            }
+        }
+    }
+
+    /// The definition does not say how to go on. Where a failure has somewhere to go it is one; else a person decides.
+    pub(super) fn undecided(&mut self, path: &FramePath, node: &NodeId, fault: Fault) {
+        let Some(frame) = self.standing(path) else { return };
+        let flow = frame.flow.clone();
+        match &self.step(&flow, node).exits.failing {
+            Failing::Caught(_) | Failing::Ends => self.broke(path, node, fault),
+            Failing::Stays | Failing::Leads(_) | Failing::Retries { .. } => {
+                self.stuck(path, node.clone(), told(&fault));
+            }
+        }
+    }
+
+    /// A person decides how to go on.
+    pub(super) fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
+        let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
+        self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
+    }
+
+    /// A flow is over, and whoever waits for it goes on. `came` is what it came to, where it says so.
+    pub(super) fn finish(&mut self, path: &FramePath, node: &NodeId, result: EndResult, came: Option<Came>) {
+        if let Some(came) = &came {
+            let (output, fault) = match came {
+                Ok(output) => (output.clone(), None),
+                Err(fault) => (None, Some(fault.clone())),
+            };
+            self.emit(Change::Finished { frame: path.clone(), output, fault });
+        }
+        self.moved(path, Place::Ended { node: node.clone(), result }, None);
+        let Some((parent, name)) = path.split() else { return };
+        let failed = match &came {
+            Some(came) => came.is_err(),
+            None => result != EndResult::Success,
+        };
+        // Whoever runs a workflow did so before this decision: it begins with an event of its own.
+        match self.before.frame(&parent) {
+            Some(outer) if matches!(outer.place, Place::Within { .. } | Place::Each { .. }) => {
+                let came = came.unwrap_or_else(|| self.led_to(outer, node, result));
+                self.inner_done((&parent, outer), (path, name), came, result);
+            }
+            _ => self.branch_done(&parent, name.clone(), &if failed { Outcome::failed() } else { Outcome::passed() }),
+        }
+    }
+
+    /// What a flow came to that names no output; it ended at `end`.
+    fn led_to(&self, outer: &Frame, end: &NodeId, result: EndResult) -> Came {
+        let (node, word) = (outer.place.node(), result.word());
+        if result == EndResult::Success {
+            let value = || Arc::new(json!({ "outcome": Outcome::passed().as_str(), "result": word }));
+            return Ok(self.workflow.flow(&outer.flow).records.then(value));
+        }
+        // An item says itself that it was in it: what is left to say is where that ended.
+        let at = if matches!(outer.place, Place::Each { .. }) { end } else { node };
+        Err(fault(at, WORKFLOW_FAILED, format!("the workflow that `{node}` runs ended as {word}"), ""))
+    }
+
+    fn inner_done(
+        &mut self,
+        (parent, outer): (&FramePath, &Frame),
+        (path, name): (&FramePath, &NodeId),
+        came: Came,
+        result: EndResult,
+    ) {
+        let node = outer.place.node();
+        match came {
+            came if matches!(outer.place, Place::Each { .. }) => self.item_done(parent, outer, name, came),
+            Ok(output) => {
+                self.take_back(parent, path, node);
+                self.executed(parent, node, Ok(output));
+                self.leave(parent, node, &Outcome::passed(), None);
+            }
+            Err(fault) => {
+                let fault = if fault.code == WORKFLOW_FAILED { fault } else { fault.within(node) };
+                self.failed(parent, node, fault, format!("the workflow that `{node}` runs ended as {}", result.word()));
+            }
+        }
+    }
+}
+
+const WORKFLOW_FAILED: &str = "workflow-failed";
+
+/// A fault as whoever goes on reads it.
+fn told(fault: &Fault) -> String {
+    match fault.detail.as_str() {
+        "" => fault.message.clone(),
+        expression => format!("{} in `{expression}`", fault.message),
+    }
+}

@@ -1,0 +1,104 @@
+//! Workflows that others run: what they are given, and what is taken back.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::activities::at_first;
+use super::advance::told;
+use super::scope::{At, Evaluated, fault};
+use super::walk::Draft;
+use crate::diagnostic::list;
+use crate::expr::Outputs;
+use crate::graph::{Flow, Kind, Variable};
+use crate::run::{Data, Fault, Feedback, Frame, FramePath, Place};
+use crate::value::{NodeId, WorkflowId};
+
+/// What a flow begins with that says what it takes.
+///
+/// # Errors
+/// The input is not that.
+pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
+    if let Some(schema) = flow.program.as_ref().and_then(|program| program.input.as_ref()) {
+        let faults = schema.value.check(&input);
+        if !faults.is_empty() {
+            let message = format!("the input is not what `{}` takes: {}", flow.name, told(&faults));
+            return Err(fault(&flow.start, "bad-input", message, ""));
+        }
+    }
+    let variables = at_first(flow, &|_| None);
+    Ok(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() })
+}
+
+impl Draft<'_> {
+    /// The node runs another workflow.
+    pub(super) fn descend(&mut self, at: &At<'_>, workflow: WorkflowId, given: Evaluated, feedback: Option<Feedback>) {
+        match given.and_then(|input| self.inner_frame(&workflow, input)) {
+            Ok(inner) => {
+                let frame = Box::new(Frame { feedback, ..inner });
+                self.moved(at.path, Place::Within { node: at.node().clone(), frame }, None);
+            }
+            // Trying again would give it the same.
+            Err(fault) => self.undecided(at.path, at.node(), Fault { node: at.node().to_string(), ..fault }),
+        }
+    }
+
+    /// The frame in which a workflow begins that another one runs. One that says what it takes is given exactly that;
+    /// else its variables hold what it is given, as far as that fits, and whoever is led through it is shown the rest.
+    ///
+    /// # Errors
+    /// The input is not what it takes; or a variable that it requires has no value: what is guarded by that variable
+    /// would be passed over.
+    pub(super) fn inner_frame(&self, workflow: &WorkflowId, input: Option<Value>) -> Result<Frame, Fault> {
+        let flow = self.workflow.flow(workflow);
+        let place = Place::Passing { node: flow.start.clone(), passed: self.passed };
+        if flow.program.is_some() {
+            let data = given(flow, Arc::new(input.unwrap_or_else(|| Value::Object(Map::new()))))?;
+            return Ok(Frame { data: Some(Box::new(data)), ..Frame::at(workflow.clone(), place) });
+        }
+        let given = |variable: &Variable| {
+            let value = input.as_ref().and_then(|input| input.get(&variable.name.value));
+            value.filter(|value| variable.kind.takes(value))
+        };
+        let lacks = |variable: &&Variable| variable.required && variable.default.is_none() && given(variable).is_none();
+        let lacking: Vec<&str> = flow.variables.iter().filter(lacks).map(|it| it.name.value.as_str()).collect();
+        if !lacking.is_empty() {
+            let message = format!("`{workflow}` requires {}, and is given no value of its type", list(&lacking));
+            return Err(fault(&flow.start, "bad-input", message, ""));
+        }
+        let variables = at_first(flow, &given);
+        let data = (input.is_some() || !variables.is_empty() || flow.records).then(|| {
+            let input = input.map(Arc::new).unwrap_or_default();
+            Box::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() })
+        });
+        Ok(Frame { data, ..Frame::at(workflow.clone(), place) })
+    }
+
+    /// The variables that a workflow is handed, as far as they have a value.
+    pub(super) fn handed_on(&self, path: &FramePath, context: &[String]) -> Option<Value> {
+        if context.is_empty() {
+            return None;
+        }
+        let known = self.before.variables(path);
+        let value = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone());
+        let handed: Map<String, Value> = context.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
+        Some(Value::Object(handed))
+    }
+
+    /// A workflow has succeeded: what it was handed is taken back, as far as it fits.
+    pub(super) fn take_back(&mut self, outer: &FramePath, inner: &FramePath, node: &NodeId) {
+        let Some(frame) = self.before.frame(outer) else { return };
+        let flow = self.workflow.flow(&frame.flow);
+        let Kind::Subflow { context, .. } = &flow.step(node).node.kind else { return };
+        let Some(data) = self.before.frame(inner).and_then(|frame| frame.data.as_ref()) else { return };
+        let sets: Vec<(String, Value)> = context
+            .iter()
+            .filter_map(|name| {
+                let value = data.variables.get(name)?;
+                let fits = flow.variable(name).is_some_and(|variable| variable.kind.takes(value));
+                fits.then(|| (name.clone(), value.clone()))
+            })
+            .collect();
+        self.set_all(outer, &sets);
+    }
+}
