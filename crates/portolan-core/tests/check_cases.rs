@@ -176,7 +176,7 @@ fn verdict(workflows: &[Workflow]) -> &'static str {
 
 /// The servers that a graph of tool calls brings along, and those that are part of Portolan.
 fn servers(graph: &Graph) -> Vec<&str> {
-    let own = graph.program.iter().flat_map(|program| &program.servers).map(|server| server.name.as_str());
+    let own = graph.settings.servers.iter().map(|server| server.name.as_str());
     own.chain(["filesystem", "echo"]).collect()
 }
 

@@ -75,10 +75,8 @@ fn every_definition_of_every_dialect_has_a_form() {
                     assert_eq!(told["kind"]["tool"]["value"], json!(call.tool.value), "{}", path.display());
                 }
             }
-            if let Some(program) = &graph.program {
-                let servers: Vec<&str> = program.servers.iter().map(|server| server.name.as_str()).collect();
-                assert_eq!(form["program"]["servers"], json!(servers), "how a server is reached may hold secrets");
-            }
+            let servers: Vec<&str> = graph.settings.servers.iter().map(|server| server.name.as_str()).collect();
+            assert_eq!(form["settings"]["servers"], json!(servers), "how a server is reached may hold secrets");
             if let (Some(workflow), _) = validate(&graph, &|_| None, Strictness::Lenient) {
                 let form: Value = serde_json::to_value(&workflow).expect("JSON");
                 assert_eq!(form["form"], json!("workflow/1"));

@@ -131,9 +131,9 @@ impl Parsed {
 
     /// Another function of the same file, called `id`: what a function calls stands beside it first.
     pub fn beside(&self, id: &str, strictness: Strictness) -> Option<Parsed> {
-        self.graph.program.as_ref()?;
+        self.graph.interface.as_ref()?;
         let dialect::File { graphs, faults } = dialect::parse(&self.source, strictness);
-        let graph = graphs.into_iter().find(|graph| graph.id.value == id && graph.program.is_some())?;
+        let graph = graphs.into_iter().find(|graph| graph.id.value == id && graph.interface.is_some())?;
         Some(Parsed { source: self.source.clone(), graph, faults })
     }
 

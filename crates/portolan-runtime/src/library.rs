@@ -359,7 +359,7 @@ impl Library {
             }
         };
         let flow = definition.workflow.root();
-        if flow.program.is_some() {
+        if flow.interface.is_some() {
             return None;
         }
         let lacks = flow.variables.iter().filter(|variable| variable.required && variable.default.is_none());

@@ -129,7 +129,7 @@ impl At<'_> {
     fn call(&self, arguments: &Arc<Value>, retries: u32, not_before: Option<Timestamp>) -> Option<Effect> {
         let flow = self.workflow.flow(&self.frame.flow);
         let Kind::Call(call) = &flow.step(self.node).node.kind else { return None };
-        let limits = self.workflow.root().program.as_ref().map(|program| program.limits);
+        let limits = self.workflow.root().interface.as_ref().map(|interface| interface.limits);
         let deadline = self.run.opening.since.zip(limits).map(|(since, limits)| since.after_ms(limits.max_ms));
         let after_crash = if call.idempotent { AfterCrash::Repeat } else { AfterCrash::Ask };
         let what = EffectKind::Call(ToolCall {
@@ -138,7 +138,7 @@ impl At<'_> {
             arguments: arguments.clone(),
             retries,
             timeout_ms: call.timeout_ms,
-            text_first: flow.program.as_ref().is_some_and(|program| program.text_first),
+            text_first: flow.settings.text_first,
         });
         Some(Effect { not_before, deadline, after_crash, ..self.effect(EffectPart::Node, what) })
     }
@@ -209,8 +209,8 @@ impl At<'_> {
 
     fn request(&self, part: EffectPart, judge: Option<u32>, request: Request, patience: Patience) -> Effect {
         // The model of the whole definition, where the state names none.
-        let of_flow = || self.workflow.flow(&self.frame.flow).program.as_ref()?.model.clone();
-        let of_root = || self.workflow.root().program.as_ref()?.model.clone();
+        let of_flow = || self.workflow.flow(&self.frame.flow).settings.model.clone();
+        let of_root = || self.workflow.root().settings.model.clone();
         let request = Request { model: request.model.clone().or_else(of_flow).or_else(of_root), ..request };
         let what = EffectKind::Complete(ModelRequest { judge, request });
         Effect { not_before: patience.not_before, ..self.effect(part, what) }

@@ -6,9 +6,9 @@
 mod activity;
 mod call;
 mod check;
+mod interface;
 mod order;
 mod phase;
-mod program;
 mod server;
 mod state;
 mod workflow;
@@ -31,8 +31,8 @@ pub use activity::{
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS};
+pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
 pub use phase::{Phase, ToolRules};
-pub use program::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Program};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
     Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
@@ -64,8 +64,10 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead.
     pub unread: BTreeSet<NodeId>,
-    /// What makes it a function; nothing for a workflow that an agent is led through.
-    pub program: Option<Arc<Program>>,
+    /// What it is to those that call it; nothing where an agent is led through it.
+    pub interface: Option<Arc<Interface>>,
+    /// What its file says besides.
+    pub settings: Arc<Settings>,
     /// Its version, where its file names one: for people, who tell two of them apart by it.
     pub version: Option<String>,
     /// What a run of it remembers besides where it is.
@@ -86,7 +88,8 @@ impl Graph {
             nodes: Vec::new(),
             edges: Vec::new(),
             unread: BTreeSet::new(),
-            program: None,
+            interface: None,
+            settings: Arc::default(),
             version: None,
             variables: Vec::new(),
             activities: Vec::new(),

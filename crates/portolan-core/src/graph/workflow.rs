@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use serde::Serialize;
 
-use super::{Activity, Node, Program, Variable};
+use super::{Activity, Interface, Node, Settings, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -85,8 +85,10 @@ pub struct Flow {
     pub steps: IndexMap<NodeId, Step>,
     /// Its edges as written, for pictures; the engine follows [`Step::exits`].
     pub edges: Vec<super::Edge>,
-    /// What makes it a function; nothing for a flow that an agent is led through.
-    pub program: Option<Arc<Program>>,
+    /// What it is to those that call it; nothing where an agent is led through it.
+    pub interface: Option<Arc<Interface>>,
+    /// What its file says besides.
+    pub settings: Arc<Settings>,
     /// Its version, where its file names one.
     pub version: Option<String>,
     /// What a run of it remembers besides where it is.

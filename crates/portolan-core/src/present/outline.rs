@@ -53,13 +53,13 @@ impl<'w> Outline<'w> {
         self.shown.insert(id);
         let flow = self.workflow.flow(id);
         for (inner, step) in walk(flow) {
-            self.step(step, flow.program.is_some(), depth + inner);
+            self.step(step, flow.interface.is_some(), depth + inner);
         }
     }
 
-    fn step(&mut self, step: &'w Step, of_function: bool, depth: usize) {
+    fn step(&mut self, step: &'w Step, called: bool, depth: usize) {
         let Step { node, exits } = step;
-        let kind = if of_function { function_word(&node.kind) } else { node.kind.word() };
+        let kind = if called { function_word(&node.kind) } else { node.kind.word() };
         let id = format!("{}{}", "  ".repeat(depth.min(DEEPEST)), one_line(node.id.as_str()));
         // A name that only repeats the identifier or the kind says nothing.
         let tells = node.name != node.id.as_str() && !node.name.eq_ignore_ascii_case(kind);

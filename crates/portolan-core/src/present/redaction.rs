@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::graph::{Program, Server, Transport, Workflow};
+use crate::graph::{Interface, Server, Settings, Transport, Workflow};
 use crate::run::{Change, EffectResult, Event, EventKind, Fault, Place, Reply};
 
 /// What stands in the place of a value that is not shown.
@@ -55,23 +55,23 @@ impl fmt::Debug for Redaction {
 impl Redaction {
     /// What a definition says must not be shown: `redact`, `writeOnly` in its schemas, headers and variables of its
     /// servers.
-    pub fn of(program: &Program) -> Redaction {
+    pub fn of(interface: Option<&Interface>, settings: &Settings) -> Redaction {
         let mut redaction = Redaction::default();
-        for place in &program.redact {
+        for place in &settings.redact {
             redaction.hide(place);
         }
-        for schema in [&program.input, &program.output].into_iter().flatten() {
+        for schema in interface.iter().flat_map(|of| [&of.input, &of.output]).flatten() {
             for place in schema.value.write_only() {
                 redaction.hide_marked(&place);
             }
         }
-        redaction.hiding(program.servers.iter().flat_map(confidential))
+        redaction.hiding(settings.servers.iter().flat_map(confidential))
     }
 
     /// What none of a workflow's flows wants shown.
     pub fn of_workflow(workflow: &Workflow) -> Redaction {
-        let programs = workflow.flows().filter_map(|(_, flow)| flow.program.as_deref());
-        programs.map(Redaction::of).fold(Redaction::default(), Redaction::and)
+        let of_flows = workflow.flows().map(|(_, flow)| Redaction::of(flow.interface.as_deref(), &flow.settings));
+        of_flows.fold(Redaction::default(), Redaction::and)
     }
 
     /// What either of two hides.
@@ -387,22 +387,22 @@ mod tests {
     use crate::schema::Schema;
     use crate::source::{Span, Spanned};
 
-    fn program(redact: &[&str], headers: &[(&str, &str)]) -> Program {
+    fn settings(redact: &[&str], headers: &[(&str, &str)]) -> Settings {
         let headers: IndexMap<String, String> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let transport = Transport::Http { url: "http://localhost".to_owned(), headers, either: false };
         let span = Span::default();
         let server = Server { name: "s".to_owned(), span, transport, timeout_ms: None, disabled: false };
-        Program {
+        Settings {
             servers: vec![server],
             redact: redact.iter().map(|place| (*place).to_owned()).collect(),
-            ..Program::default()
+            ..Settings::default()
         }
     }
 
     #[test]
     fn a_name_is_masked_wherever_it_stands() {
-        let hidden = Redaction::of(&program(&["Token"], &[]));
+        let hidden = Redaction::of(None, &settings(&["Token"], &[]));
         let value = json!({"token": "abc", "a": [{"TOKEN": {"x": 1}}, {"token": null}], "tokens": 3});
         let shown = json!({"token": MASK, "a": [{"TOKEN": MASK}, {"token": null}], "tokens": 3});
         assert_eq!(hidden.value(&value), shown);
@@ -410,14 +410,15 @@ mod tests {
 
     #[test]
     fn a_pointer_is_masked_only_where_it_leads() {
-        let hidden = Redaction::of(&program(&["/users/*/name", "/a~1b"], &[]));
+        let hidden = Redaction::of(None, &settings(&["/users/*/name", "/a~1b"], &[]));
         let value = json!({"users": [{"name": "x", "age": 1}], "name": "y", "a/b": 1});
         assert_eq!(hidden.value(&value), json!({"users": [{"name": MASK, "age": 1}], "name": "y", "a/b": MASK}));
     }
 
     #[test]
     fn headers_are_masked_in_every_text_also_without_their_first_word() {
-        let hidden = Redaction::of(&program(&[], &[("Authorization", "Bearer s3cr3t-token"), ("X", "${TOKEN}")]));
+        let hidden =
+            Redaction::of(None, &settings(&[], &[("Authorization", "Bearer s3cr3t-token"), ("X", "${TOKEN}")]));
         assert_eq!(hidden.text("sent Bearer s3cr3t-token"), "sent [redacted]");
         assert_eq!(hidden.value(&json!(["got s3cr3t-token, ${TOKEN}"])), json!(["got [redacted], ${TOKEN}"]));
         assert!(!format!("{hidden:?}").contains("s3cr3t"), "a redaction shows nothing of what it hides");
@@ -426,7 +427,7 @@ mod tests {
     #[test]
     fn what_a_marked_field_holds_is_masked_where_it_was_copied() {
         let hidden =
-            Redaction::of(&program(&["pin", "key"], &[])).learning(&json!({"pin": 123_456, "key": ["hunter2"]}));
+            Redaction::of(None, &settings(&["pin", "key"], &[])).learning(&json!({"pin": 123_456, "key": ["hunter2"]}));
         let copied = json!({"args": {"code": 123_456, "k": "x-hunter2"}, "hunter2": 1});
         assert_eq!(hidden.value(&copied), json!({"args": {"code": MASK, "k": "x-[redacted]"}, "[redacted]": 1}));
         assert_eq!(hidden.text("no user for 123456"), "no user for [redacted]");
@@ -434,7 +435,7 @@ mod tests {
 
     #[test]
     fn what_is_met_on_the_way_is_hidden_by_every_clone() {
-        let hidden = Redaction::of(&program(&["apiKey"], &[]));
+        let hidden = Redaction::of(None, &settings(&["apiKey"], &[]));
         let clone = hidden.clone();
         assert_eq!(clone.text("bad key sk-123"), "bad key sk-123");
         hidden.learn(&json!({"session": {"apikey": "sk-123"}, "id": "sk-9999"}));
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn of_too_much_that_is_met_the_oldest_is_forgotten() {
-        let hidden = Redaction::of(&program(&["k"], &[])).learning(&json!({"k": "of the input"}));
+        let hidden = Redaction::of(None, &settings(&["k"], &[])).learning(&json!({"k": "of the input"}));
         for nth in 0..=MAX_LEARNT {
             hidden.learn(&json!({"k": format!("key {nth} of many")}));
         }
@@ -458,7 +459,7 @@ mod tests {
 
     #[test]
     fn every_value_of_a_record_is_a_root() {
-        let hidden = Redaction::of(&program(&["/user/pin", "token"], &[]));
+        let hidden = Redaction::of(None, &settings(&["/user/pin", "token"], &[]));
         let value = json!({"user": {"pin": 1}, "token": "x"});
         let shown = json!({"user": {"pin": MASK}, "token": MASK});
         let record = |value: &Value| {
@@ -474,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_field_is_masked_inside_of_a_text() {
-        let hidden = Redaction::of(&program(&["password"], &[]));
+        let hidden = Redaction::of(None, &settings(&["password"], &[]));
         let cases = [
             (r#"{"password": "a \" b", "user": "u"}"#, r#"{"password": "[redacted]", "user": "u"}"#),
             ("Password=abc&user=u", "Password=[redacted]&user=u"),
@@ -495,14 +496,15 @@ mod tests {
         let schema = json!({"$defs": {"s": {"type": "string", "writeOnly": true}},
             "properties": {"login": {"properties": {"Key": {"$ref": "#/$defs/s"}}}, "pins": {"items": {"writeOnly": true}}}});
         let value = Schema::compile(&schema).expect("it is sound");
-        let marked = Program { input: Some(Spanned { value, span: Span::default() }), ..program(&[], &[]) };
-        let shown = Redaction::of(&marked).value(&json!({"copy": {"key": "k"}, "pins": [1], "login": {}}));
+        let marked = Interface { input: Some(Spanned { value, span: Span::default() }), ..Interface::default() };
+        let shown = Redaction::of(Some(&marked), &settings(&[], &[]))
+            .value(&json!({"copy": {"key": "k"}, "pins": [1], "login": {}}));
         assert_eq!(shown, json!({"copy": {"key": MASK}, "pins": MASK, "login": {}}));
     }
 
     #[test]
     fn nothing_marked_is_nothing_masked() {
-        let hidden = Redaction::of(&program(&[], &[("Level", "info")]));
+        let hidden = Redaction::of(None, &settings(&[], &[("Level", "info")]));
         assert!(hidden.is_empty());
         assert_eq!(hidden.value(&json!({"password": "info"})), json!({"password": "info"}));
     }

@@ -442,7 +442,7 @@ fn branch_word(state: &BranchState) -> String {
 
 /// Whether an agent is led through the flow of a frame.
 fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
-    workflow.flow(&frame.flow).program.is_none()
+    workflow.flow(&frame.flow).interface.is_none()
 }
 
 /// What a function gave to the workflow that an agent is led through here, with what it hides masked.

@@ -50,12 +50,13 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         name: graph.name.clone(),
         description: graph.description.clone(),
         start,
-        records: graph.program.is_some() || map.nodes().any(|node| node.kind.comes_to_a_value()),
+        records: graph.interface.is_some() || map.nodes().any(|node| node.kind.comes_to_a_value()),
         looks_back: steps.values().any(|step| expressions(step).any(Expr::looks_back) || sees_history(step)),
         heavy: steps.values().any(|step| expressions(step).any(Expr::is_heavy)),
         steps,
         edges,
-        program: graph.program.clone(),
+        interface: graph.interface.clone(),
+        settings: graph.settings.clone(),
         variables: graph.variables.clone(),
         version: graph.version.clone(),
         activities: graph.activities.clone(),
@@ -125,7 +126,7 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
         return phase.back.as_ref().map_or(Failing::Stays, back);
     }
     // Whoever called the flow is told of what nothing in it deals with; work and questions have somebody at them.
-    if map.graph.program.is_some() && !matches!(node.kind, Kind::Work { .. } | Kind::Checkpoint { .. }) {
+    if map.graph.interface.is_some() && !matches!(node.kind, Kind::Work { .. } | Kind::Checkpoint { .. }) {
         let (retry, escalation) = map.failed_edges(&node.id);
         return retry.or(escalation).map_or(Failing::Ends, |edge| Failing::Caught(edge.to.value.clone()));
     }

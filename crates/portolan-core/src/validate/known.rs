@@ -22,7 +22,7 @@ pub(super) struct Known<'g> {
 impl<'g> Known<'g> {
     pub(super) fn of(map: &Map<'g>) -> Known<'g> {
         // A function has no variables but what its expressions see, which is of any type.
-        let variables = map.graph.variables.iter().filter(|_| map.graph.program.is_none());
+        let variables = map.graph.variables.iter().filter(|_| map.graph.interface.is_none());
         let variables = variables.map(|variable| (variable.name.value.as_str(), variable)).collect();
         let items = map.nodes().filter_map(|node| match &node.kind {
             Kind::Loop(looping) => looping.variable(),

@@ -19,7 +19,7 @@ pub fn servers(graph: &Graph, known: &[&str]) -> Vec<Diagnostic> {
     for node in &graph.nodes {
         let Kind::Call(call) = &node.kind else { continue };
         let name = call.server.value.as_str();
-        let unread = graph.program.as_ref().is_some_and(|program| program.unread_servers.contains(name));
+        let unread = graph.settings.unread_servers.contains(name);
         if known.contains(&name) || unread {
             continue;
         }

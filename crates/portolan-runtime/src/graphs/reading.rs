@@ -106,7 +106,7 @@ impl Reading<'_> {
             let dialect::File { graphs, faults } = dialect::parse(&source, self.strictness);
             findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
             for graph in graphs {
-                if graph.program.is_none() {
+                if graph.interface.is_none() {
                     let message = format!("`{}` is led by an agent, and cannot be served as a tool", graph.id.value);
                     let fault = Diagnostic::error("no-function", message).at(graph.id.span);
                     findings.push((source.clone(), fault.help("serve it with `--toolset tasks`")));
@@ -162,7 +162,7 @@ impl Reading<'_> {
             let (workflow, faults) = one.check(&find, self.strictness);
             findings.extend(faults.into_iter().map(|fault| (one.source.clone(), fault)));
             let folder = folders.get(&*one.source.name).cloned().unwrap_or_default();
-            let brought = one.graph.program.iter().flat_map(|program| &program.servers);
+            let brought = one.graph.settings.servers.iter();
             for server in brought {
                 add(&mut setups, server, &folder, &one.source, &mut findings);
             }
@@ -189,7 +189,7 @@ impl Reading<'_> {
         if findings.iter().any(|(_, fault)| fault.is_error()) || functions.len() < parsed.len() {
             return Err(OpenError::Faulty(Faulty { findings }));
         }
-        let face = parsed.first().and_then(|one| one.graph.program.as_ref()).map(|program| program.face.clone());
+        let face = parsed.first().map(|one| one.graph.settings.face.clone());
         let file = |one: &Parsed| (one.graph.id.value.clone(), one.source.name.to_string());
         let files = parsed.iter().map(file).collect();
         Ok(Read { functions, face: face.unwrap_or_default(), warnings: findings, files, setups })
@@ -239,7 +239,7 @@ impl Reading<'_> {
 /// The servers that the nodes of a file may call: its own, the user's, and ours. Those of another file are not among
 /// them: whoever trusted this file has not seen that one.
 fn known<'s>(one: &'s Parsed, own: &'s [String], setups: &'s [(Server, PathBuf)]) -> Vec<&'s str> {
-    let brought = one.graph.program.iter().flat_map(|program| &program.servers);
+    let brought = one.graph.settings.servers.iter();
     let mut names: Vec<&str> = brought.filter(|server| !server.disabled).map(|server| server.name.as_str()).collect();
     names.extend(own.iter().map(String::as_str));
     let builtin = setups.iter().filter(|(server, _)| matches!(server.transport, Transport::Builtin(_)));

@@ -31,7 +31,7 @@ pub(crate) fn setups(setups: &[(Server, PathBuf)]) -> Vec<Setup> {
 pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec<Setup> {
     let mut setups: Vec<Setup> = Vec::new();
     for (_, flow) in definition.workflow.flows() {
-        for server in flow.program.iter().flat_map(|program| &program.servers) {
+        for server in &flow.settings.servers {
             if !setups.iter().any(|known| known.server.name == server.name) {
                 setups.push(Setup { server: server.clone(), folder: folder.to_owned() });
             }

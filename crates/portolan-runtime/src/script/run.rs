@@ -143,7 +143,8 @@ impl Tester {
     ) -> Result<Came, ServiceError> {
         let how = How { watch, ..How::with(Arc::new(Tools::written(written))) };
         let (definition, input) = (definition.clone(), input.clone());
-        let limits = definition.workflow.root().program.as_ref().map(|program| program.limits).unwrap_or_default();
+        let limits =
+            definition.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default();
         let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: false };
         // Time stands still for the run, so that its own limit does not end it.
         let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.call_function(call)).await;

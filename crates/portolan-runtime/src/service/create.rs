@@ -55,7 +55,7 @@ impl Service {
 /// What of an opening may stand readable, where the workflow hides anything.
 fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
     let hidden = Redaction::of_workflow(workflow);
-    let mut servers = workflow.flows().filter_map(|(_, flow)| flow.program.as_deref()).flat_map(|it| &it.servers);
+    let mut servers = workflow.flows().flat_map(|(_, flow)| &flow.settings.servers);
     if hidden.is_empty() && !servers.any(is_confided_in) {
         return None;
     }

@@ -59,9 +59,9 @@ impl Service {
         for own in mcp.map(graphs::own_servers).transpose()?.unwrap_or_default() {
             // Ours give way to those that the user calls alike, as they do when a run begins.
             let ours = |known: &Setup| matches!(known.server.transport, portolan_core::graph::Transport::Builtin(_));
-            let brought = definition.workflow.flows().filter_map(|(_, flow)| flow.program.as_ref());
+            let brought = definition.workflow.flows().map(|(_, flow)| &flow.settings);
             let is_brought =
-                brought.into_iter().any(|program| program.servers.iter().any(|it| it.name == own.server.name));
+                brought.into_iter().any(|settings| settings.servers.iter().any(|it| it.name == own.server.name));
             servers.retain(|known| known.server.name != own.server.name || is_brought || !ours(known));
             if !servers.iter().any(|known| known.server.name == own.server.name) {
                 servers.push(own);

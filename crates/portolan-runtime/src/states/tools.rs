@@ -49,7 +49,7 @@ impl Offered<'_> {
         let workflow = self.workflow?.rooted(State::workflow_of(name)?)?;
         let flow = workflow.root();
         let description = if flow.description.is_empty() { &flow.name } else { &flow.description };
-        let input = flow.program.as_ref().and_then(|program| program.input.as_ref());
+        let input = flow.interface.as_ref().and_then(|interface| interface.input.as_ref());
         let parameters = input.map(|schema| schema.value.value().clone()).filter(|schema| schema["type"] == "object");
         let parameters = parameters.unwrap_or_else(|| json!({ "type": "object" }));
         Some(ToolSpec { name: name.to_owned(), description: description.clone(), parameters })

@@ -27,7 +27,7 @@ pub struct Command {
 pub fn commands(workflow: &Workflow) -> Vec<Command> {
     let mut commands = Vec::new();
     for (flow_id, flow) in workflow.flows() {
-        let servers = flow.program.iter().flat_map(|program| &program.servers);
+        let servers = flow.settings.servers.iter();
         commands.extend(servers.filter(|server| !server.disabled).filter_map(server_command));
         for (node_id, step) in &flow.steps {
             for (check, by) in checks(&step.node) {

@@ -9,7 +9,7 @@ use portolan_core::chat::{Answer, Arguments, Finish, Message, Role, ToolSpec, To
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::{Expr, Jsonata};
 use portolan_core::graph::{
-    Again, Bounds, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node, Program, State,
+    Again, Bounds, Edge, EndResult, Exhausted, Finding, Graph, Interface, Judge, KeyResult, Kind, Limits, Node, State,
     Trigger, Worker,
 };
 use portolan_core::run::{Actor, Change, Done, Said};
@@ -114,7 +114,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
     let graph = Graph {
         nodes: vec![node("start", Kind::Start), node("work", Kind::State(Box::new(state))), node("end", end)],
         edges: vec![edge("start", "work"), edge("work", "end")],
-        program: Some(Arc::new(Program { limits, waits_at_limits: true, ..Program::default() })),
+        interface: Some(Arc::new(Interface { limits, waits_at_limits: true, ..Interface::default() })),
         ..Graph::new(spanned("w".to_owned()))
     };
     let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::Expr;
-use portolan_core::graph::{Call, Each, Edge, EndResult, Graph, Kind, Node, Program, Retry, Strategy, Trigger};
+use portolan_core::graph::{Call, Each, Edge, EndResult, Graph, Interface, Kind, Node, Retry, Strategy, Trigger};
 use portolan_core::source::{Span, Spanned};
 use portolan_core::validate;
 use portolan_core::value::{NodeId, Outcome};
@@ -31,8 +31,8 @@ pub(crate) fn definition(text: &str) -> Arc<Definition> {
 }
 
 fn empty(name: &str) -> Graph {
-    let program = Program::default();
-    Graph { program: Some(Arc::new(program)), ..Graph::new(spanned(name.to_owned())) }
+    let interface = Interface::default();
+    Graph { interface: Some(Arc::new(interface)), ..Graph::new(spanned(name.to_owned())) }
 }
 
 fn add(graph: &mut Graph, id: &str, rest: &str) {

@@ -51,7 +51,7 @@ impl Kept {
     pub(super) async fn of(service: &Service, address: &Address, whole: bool) -> Result<Option<Kept>, ServiceError> {
         let Address::Stored(id) = address else { return Ok(None) };
         let (definition, _) = service.function_of(id).await?;
-        if definition.workflow.root().program.is_none() {
+        if definition.workflow.root().interface.is_none() {
             return Ok(None);
         }
         let records = service.records(address).await?;
@@ -63,7 +63,7 @@ impl Kept {
 
     fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<Kept> {
         let run = Run::fold(records.iter().flat_map(|record| &record.changes))?;
-        let led = |flow| definition.workflow.flow(flow).program.is_none();
+        let led = |flow| definition.workflow.flow(flow).interface.is_none();
         if !run.is_over() && run.positions().iter().any(|(_, frame)| led(&frame.flow)) {
             return None;
         }
@@ -171,7 +171,7 @@ impl Kept {
 }
 
 fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
-    let has_states = definition.workflow.root().program.as_ref().is_some_and(|program| program.waits_at_limits);
+    let has_states = definition.workflow.root().interface.as_ref().is_some_and(|interface| interface.waits_at_limits);
     has_states.then(|| saved(&definition.workflow, records.iter().flat_map(|record| &record.changes))).flatten()
 }
 

@@ -123,7 +123,7 @@ fn tool_json(tool: &Workflow, drawn: &str) -> Value {
     let nodes = flow.steps.values();
     let nodes =
         nodes.map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": function_word(&step.node.kind) }));
-    let program = flow.program.as_ref();
+    let program = flow.interface.as_ref();
     let input = program.and_then(|program| program.input.as_ref()).map(|schema| schema.value.value());
     let output = program.and_then(|program| program.output.as_ref()).map(|schema| schema.value.value());
     json!({

@@ -18,7 +18,7 @@ use crate::value::{NodeId, Outcome};
 const MAX_EDGES: usize = 200_000;
 
 pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
-    let File { id, name, description, nodes, unread, ways, program } = file;
+    let File { id, name, description, nodes, unread, ways, interface, settings } = file;
     let names: Vec<String> = nodes.iter().map(|node| node.id.value.clone()).collect();
     let known = names.iter().chain(&unread).cloned().collect();
     let mut drawing = Drawing::of(known, names, unread, faults);
@@ -36,7 +36,8 @@ pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
         nodes,
         edges,
         unread,
-        program: Some(Arc::new(program)),
+        interface: Some(Arc::new(interface)),
+        settings: Arc::new(settings),
         ..Graph::new(id)
     }
 }

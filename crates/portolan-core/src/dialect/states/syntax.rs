@@ -7,7 +7,7 @@ use super::ways::{self, Transition};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{About, is_id, judge, limits, model, redact, schema};
 use crate::dialect::servers;
-use crate::graph::{Bounds, DEFAULT_MAX_NODES, Limits, Program};
+use crate::graph::{Bounds, DEFAULT_MAX_NODES, Interface, Limits, Settings};
 use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
@@ -26,7 +26,8 @@ pub(super) struct File {
     pub(super) unread: Vec<String>,
     /// Where each node leads, by its name.
     pub(super) ways: BTreeMap<String, Transition>,
-    pub(super) program: Program,
+    pub(super) interface: Interface,
+    pub(super) settings: Settings,
 }
 
 pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
@@ -36,7 +37,7 @@ pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<
     let name = fields.string("name", faults);
     let purpose = fields.string("objective", faults).map(|text| text.value).unwrap_or_default();
     let description = fields.string("description", faults).map(|text| text.value);
-    let program = read_program(source, &mut fields, faults);
+    let (interface, settings) = read_frame(source, &mut fields, faults);
     let judge = judge(&mut fields, "the file", faults).unwrap_or_default();
     let about = About { source, purpose, judge };
     let states = fields.required("states", faults);
@@ -54,7 +55,8 @@ pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<
         nodes,
         unread,
         ways,
-        program,
+        interface,
+        settings,
     })
 }
 
@@ -71,7 +73,8 @@ fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
     }
 }
 
-fn read_program(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -> Program {
+/// What the file says besides its states.
+fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -> (Interface, Settings) {
     let input = schema(fields, "input_schema", "the file", faults);
     let output = schema(fields, "output_schema", "the file", faults);
     let model = model(fields, faults);
@@ -85,20 +88,17 @@ fn read_program(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -
     };
     let redact = redact(fields, |_| false, faults);
     let max_nodes = steps.map_or(DEFAULT_MAX_NODES, |steps| steps.saturating_add(INVENTED_NODES));
-    Program {
+    let interface = Interface {
         input,
         output,
         // Time is bounded as money is: a run that has used it up waits, and does not fail.
         limits: Limits { max_nodes, max_ms: u64::MAX / 2 },
         bounds,
-        model,
         waits_at_limits: true,
-        names_input: true,
-        servers,
-        unread_servers: unread.into_iter().collect(),
-        redact,
-        ..Program::default()
-    }
+        ..Interface::default()
+    };
+    let unread_servers = unread.into_iter().collect();
+    (interface, Settings { model, names_input: true, servers, unread_servers, redact, ..Settings::default() })
 }
 
 type States = (Vec<Node>, Vec<String>);

@@ -8,7 +8,7 @@ use super::nodes::{Condition, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{Joins, unpaired};
-use crate::graph::{self, Brief, Edge, EndResult, Graph, Kind, Limits, Program, Server, State, Trigger};
+use crate::graph::{self, Brief, Edge, EndResult, Graph, Interface, Kind, Limits, Server, Settings, State, Trigger};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
@@ -65,21 +65,22 @@ impl Common {
         }
         let edges = drawing.edges;
         let found = faults.0[before..].iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
-        let program = Program {
+        let interface = Interface {
             title: tool.title.clone(),
             input: tool.input,
             output: tool.output,
             annotations: tool.annotations,
             limits: self.limits,
+            ..Interface::default()
+        };
+        let settings = Settings {
+            model: None,
             servers: self.servers.clone(),
             unread_servers: self.unread_servers.clone(),
             face: self.face.clone(),
             redact: self.redact.clone(),
             text_first: self.beside,
             names_input: self.beside,
-            bounds: graph::Bounds::default(),
-            model: None,
-            waits_at_limits: false,
         };
         Graph {
             name: tool.title.unwrap_or_else(|| tool.name.value.clone()),
@@ -87,7 +88,8 @@ impl Common {
             nodes: drawn,
             edges,
             unread,
-            program: Some(Arc::new(program)),
+            interface: Some(Arc::new(interface)),
+            settings: Arc::new(settings),
             broken: tool.broken.or(found).or_else(|| self.broken.clone()),
             ..Graph::new(tool.name)
         }

@@ -33,7 +33,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
         };
     }
     let feedback = frame.feedback.clone();
-    if *passed >= MAX_AUTOMATIC_MOVES && draft.workflow.root().program.is_none() {
+    if *passed >= MAX_AUTOMATIC_MOVES && draft.workflow.root().interface.is_none() {
         let place = Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None };
         return draft.moved(path, place, feedback);
     }
@@ -44,7 +44,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     }
     match kind {
         Kind::Start => {
-            let given = frame.data.as_ref().map(|data| data.input.clone()).filter(|_| at.flow.program.is_some());
+            let given = frame.data.as_ref().map(|data| data.input.clone()).filter(|_| at.flow.interface.is_some());
             draft.came_to(path, node, given);
         }
         Kind::Compute(expr) => {
@@ -152,9 +152,9 @@ fn begin_call(draft: &mut Draft<'_>, at: &At<'_>, call: &Call) {
 
 /// The end: a flow that was called comes to what the node before it came to.
 fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
-    let Some(program) = &at.flow.program else { return draft.end(at.path, at.node(), result) };
+    let Some(interface) = &at.flow.interface else { return draft.end(at.path, at.node(), result) };
     let output = at.frame.data.as_ref().and_then(|data| data.outputs.last().cloned());
-    if let Some(schema) = &program.output {
+    if let Some(schema) = &interface.output {
         let faults = schema.value.check(output.as_deref().unwrap_or(&Value::Null));
         if !faults.is_empty() {
             let message = format!("the output is not what `outputSchema` says: {}", told(&faults));
@@ -193,7 +193,7 @@ fn max_nodes(draft: &Draft<'_>) -> u64 {
 
 /// Whether the run waits for a person where it has gone as far as it may, and does not fail.
 fn waits_at_limits(draft: &Draft<'_>) -> bool {
-    draft.workflow.root().program.as_ref().is_some_and(|program| program.waits_at_limits)
+    draft.workflow.root().interface.as_ref().is_some_and(|interface| interface.waits_at_limits)
 }
 
 fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
@@ -207,7 +207,7 @@ fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
 
 /// The limits of a run are those of the function that it runs, however many others that calls.
 fn limits(draft: &Draft<'_>) -> Limits {
-    draft.workflow.root().program.as_ref().map(|program| program.limits).unwrap_or_default()
+    draft.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default()
 }
 
 impl Draft<'_> {

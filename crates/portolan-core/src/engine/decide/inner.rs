@@ -19,7 +19,7 @@ use crate::value::{NodeId, WorkflowId};
 /// # Errors
 /// The input is not that.
 pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
-    if let Some(schema) = flow.program.as_ref().and_then(|program| program.input.as_ref()) {
+    if let Some(schema) = flow.interface.as_ref().and_then(|interface| interface.input.as_ref()) {
         let faults = schema.value.check(&input);
         if !faults.is_empty() {
             let message = format!("the input is not what `{}` takes: {}", flow.name, told(&faults));
@@ -52,7 +52,7 @@ impl Draft<'_> {
     pub(super) fn inner_frame(&self, workflow: &WorkflowId, input: Option<Value>) -> Result<Frame, Fault> {
         let flow = self.workflow.flow(workflow);
         let place = Place::Passing { node: flow.start.clone(), passed: self.passed };
-        if flow.program.is_some() {
+        if flow.interface.is_some() {
             let data = given(flow, Arc::new(input.unwrap_or_else(|| Value::Object(Map::new()))))?;
             return Ok(Frame { data: Some(Box::new(data)), ..Frame::at(workflow.clone(), place) });
         }

@@ -34,7 +34,7 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
 fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
     let flow = workflow.root();
     let node = flow.start.clone();
-    let (place, mut data) = if flow.program.is_some() {
+    let (place, mut data) = if flow.interface.is_some() {
         (Place::Passing { node, passed: 0 }, called(workflow, opening)?)
     } else {
         let (variables, outputs) = (variables(workflow, opening)?, Outputs::new(flow.looks_back));

@@ -84,7 +84,7 @@ fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl Fn
     let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref()).filter(|_| flow.records);
     let shared = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
     let shared = shared.map(|variables| Value::Object(variables.clone()));
-    let named = flow.program.as_ref().is_some_and(|program| program.names_input);
+    let named = flow.settings.names_input;
     let declared = !flow.variables.is_empty() || !flow.activities.is_empty();
     let mut names = if declared { run.variables(path) } else { Vec::new() };
     names.extend(data.filter(|_| named).map(|data| ("input", &*data.input)));

@@ -26,7 +26,7 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
     Activity, AtLimit, Call, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Each, Edge, EndResult, Escalation, Fallback,
-    Graph, Keeper, Kind, Loop, LoopKind, Node, Phase, Program, Question, Retry, Seat, Strategy, Trigger, Variable,
+    Graph, Interface, Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Retry, Seat, Strategy, Trigger, Variable,
     VariableKind, Worker, Workflow,
 };
 use crate::source::{Span, Spanned};
@@ -77,7 +77,7 @@ fn graph(id: &str, text: &str) -> Graph {
         edges: drawing.edges,
         variables: drawing.variables,
         activities,
-        program: drawing.program,
+        interface: drawing.interface,
         ..Graph::new(spanned(id.to_owned()))
     }
 }
@@ -88,7 +88,7 @@ struct Drawing {
     edges: Vec<Edge>,
     variables: Vec<Variable>,
     effects: Vec<String>,
-    program: Option<Arc<Program>>,
+    interface: Option<Arc<Interface>>,
 }
 
 impl Drawing {
@@ -96,7 +96,7 @@ impl Drawing {
         if let Some(variable) = statement.strip_prefix("var ") {
             self.variables.push(self::variable(variable));
         } else if statement == "takes input" {
-            self.program = Some(Arc::default());
+            self.interface = Some(Arc::default());
         } else if let Some(effect) = statement.strip_prefix("effect ") {
             self.effects.push(effect.to_owned());
         } else if let Some((from, rest)) = statement.split_once(" -[") {

@@ -45,7 +45,7 @@ pub fn langgraph(workflow: &Workflow, definition: Option<&str>) -> String {
         "id": workflow.id(),
         "definition": definition.unwrap_or(workflow.id().as_str()),
         "served": definition.is_some(),
-        "led": flow.program.is_none(),
+        "led": flow.interface.is_none(),
         "start": flow.start,
         "runs_others": runs_others.map(|step| &step.node.id).collect::<Vec<_>>(),
         "nodes": nodes,

@@ -34,7 +34,7 @@ pub fn rust_project(
 ) -> Vec<(String, String)> {
     let name = package(workflow.id().as_str());
     let mut project = vec![("Cargo.toml".to_owned(), manifest(&name, crates))];
-    if workflow.root().program.is_some() {
+    if workflow.root().interface.is_some() {
         project.push(("definition.json".to_owned(), bundle.to_owned()));
         project.push(("src/main.rs".to_owned(), FUNCTION.to_owned()));
         project.push(("src/functions.rs".to_owned(), functions(workflow)));

@@ -150,7 +150,7 @@ impl<'g> Region<'g> {
     fn inner_join(&self, map: &Map<'g>, node: &'g Node) -> Option<&'g Node> {
         let Kind::Fork { join, .. } = &node.kind else { return None };
         let join = map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id);
-        join.filter(|_| map.graph.program.is_some())
+        join.filter(|_| map.graph.interface.is_some())
     }
 
     fn check(&self, map: &Map<'g>, entering: &Entering<'g>, faults: &mut Vec<Diagnostic>) {
@@ -278,7 +278,7 @@ impl<'g> Region<'g> {
             true => format!("an edge leads from `{from}` to `{join}`, which collects the branches of `{fork}`"),
             false => format!("an edge leads from `{from}` into a branch of `{fork}`, at `{to}`"),
         };
-        let repair = match map.graph.program {
+        let repair = match map.graph.interface {
             Some(_) => "a run that comes to the join that way fails",
             None => "a run that comes to the join that way waits for a person",
         };

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // Every exit of a function is a success, and its dialect says when there is none.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     let succeeds = |kind: &Kind| matches!(kind, Kind::End { result: EndResult::Success, .. });

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // An error edge of a function is a way to go on without what failed.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     for node in map.nodes().filter(|node| judges(node)) {

@@ -14,7 +14,7 @@ pub(super) const CODES: &[Code] = &[Code {
 pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, faults: &mut Vec<Diagnostic>) {
     for node in &graph.nodes {
         let Kind::Subflow { workflow, args: None, context } = &node.kind else { continue };
-        let Some(other) = library(&workflow.value).filter(|other| other.program.is_none()) else { continue };
+        let Some(other) = library(&workflow.value).filter(|other| other.interface.is_none()) else { continue };
         let required = other.variables.iter().filter(|variable| variable.required && variable.default.is_none());
         faults.extend(required.filter_map(|wanted| missing(graph, node, other, wanted, context)));
     }

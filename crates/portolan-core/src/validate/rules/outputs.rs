@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // The nodes of a function have one way on, which its dialect asks for by name.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     for node in map.nodes() {

@@ -37,7 +37,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         for node in map.nodes().filter(|node| sure && lost(node)) {
             let message = format!("no way leads from the start to `{}`", node.id);
             // Graphs of tool calls that are in use have such nodes, and run.
-            let fault = match map.graph.program {
+            let fault = match map.graph.interface {
                 Some(_) => Diagnostic::warning("unreachable-node", message),
                 None => Diagnostic::error("unreachable-node", message).repaired("it is never visited"),
             };
@@ -50,7 +50,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
     let stranded = map.nodes().filter(|node| !map.comes_to_an_end(&node.id) && has_way_on(map, node));
     // A function that cannot come to its exit is one fault, and its dialect says when it has none.
-    let most = match map.graph.program {
+    let most = match map.graph.interface {
         Some(_) if !map.nodes().any(|node| is_exit(map, node)) => 0,
         Some(_) => 1,
         None => usize::MAX,
@@ -68,7 +68,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 /// The exit of a function, the end behind activities: when nothing leads there, it is the nodes before it that lack a
 /// way.
 fn is_exit(map: &Map<'_>, node: &Node) -> bool {
-    let is_invented = map.graph.program.is_some() || !map.graph.activities.is_empty();
+    let is_invented = map.graph.interface.is_some() || !map.graph.activities.is_empty();
     is_invented && matches!(node.kind, Kind::End { .. })
 }
 

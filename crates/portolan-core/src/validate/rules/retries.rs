@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // An error edge of a function is no retry, and what goes round is bounded by the function's limits.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     let circle_of = circles_without_people(map);

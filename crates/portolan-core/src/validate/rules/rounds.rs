@@ -37,7 +37,7 @@ const MAX_VISITS: usize = 4_000_000;
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // What a switch of a function does by default is no success: it may well go round, within its limits.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     let rounds = Rounds::of(map);

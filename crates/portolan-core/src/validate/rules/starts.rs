@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     // A function's dialect has its own word for a start, and a loop may lead back to it.
-    if map.graph.program.is_some() {
+    if map.graph.interface.is_some() {
         return;
     }
     let mut starts = map.nodes().filter(|node| node.kind == Kind::Start);

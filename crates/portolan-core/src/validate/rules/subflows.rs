@@ -47,7 +47,7 @@ pub(in crate::validate) fn check<'g>(
                 None => Some(unknown(node, name).repaired("it is walked as a task")),
                 Some(other) => {
                     // A function fails with what it runs: only an agent is sent round.
-                    let is_led = graph.program.is_none();
+                    let is_led = graph.interface.is_none();
                     let trouble = looked_at.entry(name).or_insert_with(|| {
                         walk.height(other)
                             .err()
@@ -68,7 +68,7 @@ fn can_succeed(graph: &Graph) -> bool {
     let reached = map.reach(&start.id);
     let succeeds = |node: &Node| matches!(node.kind, Kind::End { result: EndResult::Success, .. });
     let may_lead_there = |id: &&NodeId| !map.loose(id).is_empty() || map.node(id).is_some_and(succeeds);
-    graph.program.is_some() || reached.iter().any(may_lead_there)
+    graph.interface.is_some() || reached.iter().any(may_lead_there)
 }
 
 fn unknown(node: &Node, name: &str) -> Diagnostic {

@@ -157,7 +157,7 @@ impl Service {
     pub async fn begin(&self, wanted: &Begin, caller: &Caller) -> Result<Bearing, Astray> {
         within_bounds(wanted.description.as_deref(), wanted.effectivities.as_deref())?;
         let definition = self.library.definition(&wanted.workflow)?;
-        if definition.workflow.root().program.is_some() {
+        if definition.workflow.root().interface.is_some() {
             let message = format!("`{}` is a function: nobody is led through it", wanted.workflow);
             return Err(ServiceError::refused("no_workflow", message, "call it as a tool").into());
         }

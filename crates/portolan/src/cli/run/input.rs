@@ -20,7 +20,7 @@ const WHOLE: &str = "input=";
 
 /// The input, held against what the function takes: everything that is wrong with it at once.
 pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, ServiceError> {
-    let program = definition.workflow.root().program.as_ref();
+    let program = definition.workflow.root().interface.as_ref();
     let schema = program.and_then(|program| program.input.as_ref()).map(|schema| &schema.value);
     // States work on whatever they are given; the arguments of a graph of tool calls have names.
     let any = program.is_some_and(|program| program.waits_at_limits);
@@ -42,7 +42,7 @@ pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, Service
 
 /// What a run begins with that remembers another one.
 pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<Remembered, ServiceError> {
-    if definition.workflow.root().program.as_ref().is_none_or(|program| !program.waits_at_limits) {
+    if definition.workflow.root().interface.as_ref().is_none_or(|program| !program.waits_at_limits) {
         let message = format!("`--context` is for states, and `{}` is none of theirs", definition.workflow.id());
         return Err(ServiceError::refused("usage", message, "leave `--context` out"));
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use portolan_core::diagnostic::closest;
-use portolan_core::graph::{Kind, Program, Workflow};
+use portolan_core::graph::{Interface, Kind, Workflow};
 use portolan_core::schema::Schema;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
@@ -116,7 +116,7 @@ impl Entry {
     fn of(name: &str, definition: &Arc<Definition>) -> Entry {
         let flow = definition.workflow.root();
         let description = Some(flow.description.clone()).filter(|text| !text.is_empty()).map(Cow::Owned);
-        let program = flow.program.as_deref();
+        let program = flow.interface.as_deref();
         let input = program.and_then(|program| program.input.as_ref());
         let mut tool = Tool::new_with_raw(name.to_owned(), description, arguments(input.map(|input| &input.value)));
         tool.title = program.and_then(|program| program.title.clone());
@@ -142,7 +142,7 @@ fn arguments(schema: Option<&Schema>) -> JsonObject {
     schema
 }
 
-fn shape(program: Option<&Program>) -> Shape {
+fn shape(program: Option<&Interface>) -> Shape {
     match program.and_then(|program| program.output.as_ref()) {
         None => Shape::Open,
         Some(output) if output.value.value().get("type") == Some(&json!("object")) => {

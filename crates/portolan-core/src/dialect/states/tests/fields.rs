@@ -118,11 +118,12 @@ fn what_bounds_a_run_is_read() {
          input_schema: { type: object }\nmcpServers: { s: { command: x } }\nstates: { a: { objective: o, is_final: true } }\n",
     );
     assert!(faults.is_empty(), "{faults:#?}");
-    let program = graph.program.expect("it is a function");
+    let interface = graph.interface.expect("it is a function");
     assert_eq!((graph.id.value.as_str(), graph.name.as_str()), ("flow", "Budgeted"));
     assert_eq!(
-        (program.limits.max_nodes, program.bounds.microdollars, program.bounds.ms),
+        (interface.limits.max_nodes, interface.bounds.microdollars, interface.bounds.ms),
         (7, Some(1_000_001), Some(60_000))
     );
-    assert!(program.waits_at_limits && program.names_input && program.input.is_some() && program.servers.len() == 1);
+    assert!(interface.waits_at_limits && interface.input.is_some());
+    assert!(graph.settings.names_input && graph.settings.servers.len() == 1);
 }

@@ -86,7 +86,7 @@ pub fn left(workflow: &Workflow, run: &Run, path: &FramePath, now: Timestamp) ->
 
 /// What the run may use up: as its definition says, and no more than it was lent. Only the former is ever granted again.
 fn of_run(workflow: &Workflow, run: &Run) -> Bounds {
-    let own = workflow.root().program.as_deref().map(|program| program.bounds).unwrap_or_default();
+    let own = workflow.root().interface.as_deref().map(|interface| interface.bounds).unwrap_or_default();
     own.least(run.opening.bounds.unwrap_or_default())
 }
 

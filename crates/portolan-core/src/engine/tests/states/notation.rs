@@ -11,8 +11,8 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata};
 use crate::graph::Again;
 use crate::graph::{
-    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Judge, KeyResult, Kind, Limits, Node, Program,
-    State, Strategy, Trigger, Worker, Workflow,
+    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Interface, Judge, KeyResult, Kind, Limits,
+    Node, State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -52,10 +52,13 @@ pub(super) fn workflow(text: &str) -> Workflow {
     }
     nodes.push(node("end", Kind::End { result: EndResult::Success, escalation: None }));
     let max_nodes = if text.contains("# few steps") { 4 } else { 1_000 };
-    let program =
-        Program { limits: Limits { max_nodes, max_ms: u64::MAX >> 1 }, waits_at_limits: true, ..Program::default() };
-    let program = Some(Arc::new(program));
-    let graph = Graph { nodes, edges, program, ..Graph::new(spanned("w".to_owned())) };
+    let interface = Interface {
+        limits: Limits { max_nodes, max_ms: u64::MAX >> 1 },
+        waits_at_limits: true,
+        ..Interface::default()
+    };
+    let interface = Some(Arc::new(interface));
+    let graph = Graph { nodes, edges, interface, ..Graph::new(spanned("w".to_owned())) };
     let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
     workflow.unwrap_or_else(|| panic!("{faults:?}"))
 }

@@ -1,6 +1,4 @@
-//! Graphs that are run like functions: they have an input and an output, and nodes that the engine has performed.
-//!
-//! A tool graph is one. So that its nodes can be mixed with work for agents, they are kinds of node like any other.
+//! What a flow is to those that call it, and what its file says besides what is to be done.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +13,11 @@ use crate::source::Spanned;
 pub const DEFAULT_MAX_NODES: u64 = 1_000;
 /// How long one run may take where the definition does not say, in milliseconds.
 pub const DEFAULT_MAX_MS: u64 = 300_000;
-/// What makes a graph a function.
+
+/// What a flow takes from whoever calls it, what it comes to, and how far it may go. A flow that has none is not called: an
+/// agent is led through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Program {
+pub struct Interface {
     /// What its callers are shown as its title.
     pub title: Option<String>,
     /// What its input must be.
@@ -30,10 +30,15 @@ pub struct Program {
     pub limits: Limits,
     /// What the states of one run may use up together.
     pub bounds: Bounds,
-    /// The model that states are worked on by where they name none; nothing where whoever runs it says so.
-    pub model: Option<String>,
     /// Whether a run that has reached its limits waits for a person; else it fails.
     pub waits_at_limits: bool,
+}
+
+/// What a file says besides what is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Settings {
+    /// The model that states are worked on by where they name none; nothing where whoever runs it says so.
+    pub model: Option<String>,
     /// The servers that the definition brings along.
     #[serde(serialize_with = "names")]
     pub servers: Vec<Server>,
