@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use portolan_core::present::Act;
+use portolan_core::present;
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Bearing, Begin, Caller, Course, Deed, Options, Service, States, StoreAt};
+use portolan_runtime::service::{
+    Act, Caller, Open, Options, Report, Request, RunCarrier, Service, States, StoreAt, View,
+};
 use serde_json::{Map, json};
 
 /// A workflow that somebody would want, of some sixty steps.
@@ -81,40 +83,46 @@ async fn walk(
 ) {
     let me = Caller::agent("bench");
     let ticket = Map::from_iter([("ticket".to_owned(), json!("PR-7"))]);
-    let wanted = Begin { workflow: "work-package".to_owned(), variables: Some(ticket), ..Begin::default() };
-    let mut now = service.begin(&wanted, &me).await.unwrap_or_else(|astray| panic!("{}", astray.error));
+    let wanted = Open {
+        carrier: RunCarrier::State,
+        workflow: Some("work-package".to_owned()),
+        input: Some(std::sync::Arc::new(ticket.into())),
+        ..Open::default()
+    };
+    let mut now = service.open(&wanted, &me).await.unwrap_or_else(|refused| panic!("{refused}"));
     while !now.situation.over {
         sizes.push((now.state.len(), serde_json::to_string(&now.situation).expect("JSON").len()));
-        let course = Course { state: now.state.clone(), ..Course::default() };
+        let request = Request::led(now.state.clone());
         let from = Instant::now();
-        let looked = service.navigate(&course, &Deed::Look, &me).await;
+        let looked = service.view(&request, &me).await;
         looks.push(from.elapsed());
         assert!(looked.is_ok_and(|looked| looked == now), "reading changes nothing");
         let deed = deed(&now);
         let from = Instant::now();
-        now = service.navigate(&course, &deed, &me).await.unwrap_or_else(|astray| panic!("{}", astray.error));
+        now = service.act(&request, &deed, &me).await.unwrap_or_else(|refused| panic!("{refused}"));
         moves.push(from.elapsed());
     }
 }
 
-fn deed(now: &Bearing) -> Deed {
+fn deed(now: &View) -> Act {
     match &now.situation.question {
         Some(question) => {
             let option = Some(Outcome::from(question.asked.options[0].id.as_str()));
-            Deed::Answer { checkpoint: question.asked.id.clone(), option, note: None, outputs: None }
+            Act::Answer { checkpoint: question.asked.id.clone(), option, note: None, outputs: None }
         }
-        None => Deed::Complete {
+        None => Act::Complete {
             step: now.situation.work.id.clone(),
-            outcome: reported(now).clone(),
-            summary: Some("It was done as it was asked for, and looked at by a second pair of eyes.".to_owned()),
-            outputs: None,
+            report: Report {
+                note: Some("It was done as it was asked for, and looked at by a second pair of eyes.".to_owned()),
+                ..Report::of(reported(now).clone())
+            },
         },
     }
 }
 
 /// The outcome that leads on.
-fn reported(now: &Bearing) -> &Outcome {
-    let leading = now.situation.offers.iter().find(|offer| offer.leads_on && !matches!(offer.act, Act::Begin));
+fn reported(now: &View) -> &Outcome {
+    let leading = now.situation.offers.iter().find(|offer| offer.leads_on && !matches!(offer.act, present::Act::Begin));
     leading.and_then(|offer| offer.outcome()).expect("something leads on")
 }
 
@@ -126,14 +134,14 @@ fn bomb(service: &Service, runtime: &tokio::runtime::Runtime, walks: usize) {
     let packed = gzip.finish().expect("there is memory");
     let whole = format!("v1.gzB64.{}", base64::engine::general_purpose::STANDARD.encode(packed));
     for text in [&whole, &whole[..65_533]] {
-        let course = Course { state: text.to_owned(), ..Course::default() };
+        let request = Request::led(text.to_owned());
         let mut times = Vec::new();
         let before = peak();
         for _ in 0..walks {
             let from = Instant::now();
-            let refused = runtime.block_on(service.navigate(&course, &Deed::Look, &Caller::agent("bench")));
+            let refused = runtime.block_on(service.view(&request, &Caller::agent("bench")));
             times.push(from.elapsed());
-            assert_eq!(refused.expect_err("it is no token").error.code, "damaged");
+            assert_eq!(refused.expect_err("it is no token").code, "damaged");
         }
         row(&format!("a bomb of {} bytes is refused", text.len()), &mut times);
         println!("{:<40} {} KiB more at the peak", "", peak() - before);

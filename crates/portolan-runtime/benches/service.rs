@@ -4,11 +4,15 @@
 
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
+#[path = "../tests/common/calls.rs"]
+mod calls;
+
+use calls::{Calls, Move};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Caller, Init, Move, Options, Service};
+use portolan_runtime::service::{Caller, Open, Options, RunCarrier, Service};
 
 fn main() {
     // Without `--bench` this is a test run, which only sees that it works.
@@ -36,13 +40,13 @@ async fn walk(service: &Service, project: &Path, walks: usize, times: &mut [(&st
     let me = Caller::agent("bench");
     let timed = |kind: usize, from: Instant, times: &mut [(&str, Vec<Duration>); 4]| times[kind].1.push(from.elapsed());
     for walk in 0..walks {
-        let task_file = Some(project.join(format!("{}.json", walk % 10)).to_string_lossy().into_owned());
-        let _ = std::fs::remove_file(task_file.as_deref().expect("a path"));
+        let task_file = project.join(format!("{}.json", walk % 10)).to_string_lossy().into_owned();
+        let _ = std::fs::remove_file(&task_file);
         let workflow = Some("feature-development".to_owned());
         let description = Some("Add a dark mode to the settings page".to_owned());
-        let wanted = Init { task_file, workflow, description, ..Init::default() };
+        let wanted = Open { carrier: RunCarrier::Task(task_file), workflow, description, ..Open::default() };
         let from = Instant::now();
-        let view = service.init(&wanted, &me).await.expect("it begins");
+        let view = service.open(&wanted, &me).await.expect("it begins");
         timed(0, from, times);
         let from = Instant::now();
         let mut view = service.start(&view.address, None, &me).await.expect("it starts");

@@ -10,7 +10,7 @@
 //! use portolan_runtime::drive::Outcome;
 //! use portolan_runtime::graphs::Graphs;
 //! use portolan_runtime::servers::PoolOptions;
-//! use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
+//! use portolan_runtime::service::{FunctionRun, How, Options, Service, StoreAt};
 //! use portolan_runtime::tools::Tools;
 //! use serde_json::json;
 //! use std::sync::Arc;
@@ -41,14 +41,8 @@
 //! let definition = loaded.function(Some("double"))?.clone();
 //! service.may_start_servers(&loaded, &definition)?;
 //! let tools = Arc::new(Tools::of(loaded.servers.clone()));
-//! let call = FunctionCall {
-//!     definition,
-//!     input: json!({ "n": 21 }),
-//!     by: Actor::Engine,
-//!     how: How::with(tools),
-//!     kept: false,
-//! };
-//! let finished = service.call_function(call).await?;
+//! let call = FunctionRun::Called { definition, input: json!({ "n": 21 }), by: Actor::Engine };
+//! let finished = service.drive(call, How::with(tools)).await?;
 //! assert_eq!(finished.outcome, Outcome::Done(Some(Arc::new(json!({ "twice": 42 })))));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;

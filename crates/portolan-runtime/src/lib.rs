@@ -8,8 +8,7 @@
 //! A workflow of the catalogue, led through in memory:
 //!
 //! ```
-//! use portolan_core::value::Outcome;
-//! use portolan_runtime::service::{Caller, Init, Move, Options, Service, StoreAt};
+//! use portolan_runtime::service::{Act, Caller, Open, Options, Report, Request, Service, StoreAt};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! # let folder = tempfile::tempdir()?;
@@ -19,22 +18,16 @@
 //! let service = Service::new(options)?;
 //! let me = Caller::agent("me");
 //!
-//! let init = Init { workflow: Some("execute".into()), ..Init::default() };
-//! let view = service.init(&init, &me).await?;
-//! let view = service.start(&view.address, None, &me).await?;
+//! let wanted = Open { workflow: Some("execute".into()), ..Open::default() };
+//! let view = service.open(&wanted, &me).await?;
+//! let view = service.act(&Request::of(view.address), &Act::Begin, &me).await?;
 //! assert_eq!(view.current_step, "execute");
 //!
-//! let done = Move {
-//!     address: view.address.clone(),
-//!     branch: None,
-//!     revision: Some(view.situation.position.revision),
-//!     outcome: Outcome::passed(),
-//!     note: None,
-//!     outputs: None,
-//! };
-//! assert_eq!(service.next(&done, &me).await?.terminal, Some("success"));
+//! let here = Request { revision: Some(view.situation.position.revision), ..Request::of(view.address) };
+//! let done = Act::Report(Report::of("passed"));
+//! assert_eq!(service.act(&here, &done, &me).await?.terminal, Some("success"));
 //! // The same call again is refused: somebody (we) moved on meanwhile.
-//! assert_eq!(service.next(&done, &me).await.unwrap_err().code, "stale");
+//! assert_eq!(service.act(&here, &done, &me).await.unwrap_err().code, "stale");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,6 +44,7 @@ pub mod builtin;
 pub mod carrier;
 pub mod catalog;
 pub mod clock;
+mod conflict;
 mod control;
 pub mod copy;
 pub mod definition;

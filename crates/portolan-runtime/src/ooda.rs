@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::catalog;
 use crate::definition::{Bundle, Definition, Parsed};
 use crate::error::{ErrorKind, ServiceError};
-use crate::service::{Finished, FunctionCall, How, Service};
+use crate::service::{Finished, FunctionRun, How, Service};
 
 /// The name under which the catalogue has it.
 pub const ID: &str = "ooda";
@@ -104,5 +104,5 @@ fn faulty(why: &str) -> ServiceError {
 /// ```
 pub async fn run_ooda(service: &Service, ooda: &Ooda, how: How) -> Result<Finished, ServiceError> {
     let (definition, input) = (ooda.definition()?, ooda.input());
-    service.call_function(FunctionCall { definition, input, by: Actor::Engine, how, kept: false }).await
+    service.drive(FunctionRun::Called { definition, input, by: Actor::Engine }, how).await
 }

@@ -13,6 +13,12 @@ use crate::address::Address;
 pub struct View {
     /// How calls name the run.
     pub address: Address,
+    /// What an agent holds of it that is led through it; for others, what the address is.
+    pub state: String,
+    /// Whether that is a token: all that there is of the run, or of a run that is in the store too.
+    pub is_token: bool,
+    /// What calls call its workflow.
+    pub workflow: String,
     /// The identifier of the task, by which others name it as their parent; nothing for a run in the store.
     pub task: Option<String>,
     /// The situation.
@@ -23,19 +29,12 @@ pub struct View {
     pub terminal: Option<&'static str>,
     /// Navigator's metadata.
     pub metadata: Map<String, Value>,
+    /// Whether the run waits for an answer that is no agent's to give.
+    pub asks_person: bool,
     /// What became of the claim that the call made, when it was checked.
     pub claim: Option<Claim>,
     /// What the caller should know besides.
     pub notes: Vec<String>,
-}
-
-impl View {
-    /// The same, with one more thing to know.
-    #[must_use]
-    pub(crate) fn noting(mut self, note: Option<String>) -> View {
-        self.notes.extend(note);
-        self
-    }
 }
 
 /// A claim that was checked.

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use expect_test::expect;
 use portolan_core::dialect::Strictness;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{Library, workflow_files};
-use portolan_runtime::service::Init;
+use portolan_runtime::service::Open;
 
 const HEAD: &str = "id: mine\nversion: 1.0.0\ntitle: Mine\n";
 const FOLDER: &str = ".flow/workflows/mine";
@@ -240,7 +241,7 @@ fn a_changed_added_or_removed_file_counts_for_the_next_run_of_the_same_service()
 #[test]
 fn a_run_goes_on_as_it_began_whatever_becomes_of_its_activities() {
     let world = two();
-    let wanted = Init { workflow: Some("mine".to_owned()), ..Init::default() };
+    let wanted = Open { workflow: Some("mine".to_owned()), ..Open::default() };
     let address = world.init(&wanted).expect("it begins").address;
     world.start(&address).expect("it starts");
     fs::remove_dir_all(world.path(FOLDER)).expect("it is removed");

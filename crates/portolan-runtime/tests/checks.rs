@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::fs::{File, OpenOptions};
 use std::future::poll_fn;
 use std::io::{Read, Write};

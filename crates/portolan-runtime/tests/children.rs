@@ -2,12 +2,13 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::fs;
 
 use common::{World, navigator_task, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::Init;
+use portolan_runtime::service::Open;
 use serde_json::{Value, json};
 
 const FORKED: &str = "start -> fork; fork -> a, b; a -> a2; a2 -> join; b -> join
@@ -132,7 +133,7 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
         let beyond = world.child_init("9", "forked", "1", step);
         assert_eq!(refusal(world.init(&beyond)).code, "unknown_branch", "{step}");
     }
-    let own_start = Init { step: None, ..world.child_init("9", "forked", "1", "") };
+    let own_start = Open { step: None, ..world.child_init("9", "forked", "1", "") };
     expect![[r#"
         unknown_branch: the start is no branch of `fork`, where task `1` waits
           help: name one in `stepId`: `a` and `b`
@@ -217,7 +218,7 @@ fn a_parent_may_be_named_by_a_number_and_in_a_file_that_is_there_already() {
     world.write_task("2", &made("a"));
     world.write_task("3", &made("b"));
     for (name, branch) in [("2", "a"), ("3", "b")] {
-        let wanted = Init { step: Some(branch.into()), ..world.task_init(name, "forked") };
+        let wanted = Open { step: Some(branch.into()), ..world.task_init(name, "forked") };
         let child = world.init(&wanted).expect("the branch begins").address;
         while world.next(&child, "passed").expect("it goes on").terminal.is_none() {}
         assert_eq!(world.read_task(name)["metadata"]["parentTaskId"], 1);
@@ -407,7 +408,7 @@ fn a_parent_that_cannot_be_is_refused() {
     world.write("tasks/1.json", "{");
     assert_eq!(refusal(world.init(&world.child_init("2", "forked", "1", "a"))).code, "task_file_not_json");
     assert!(!world.path("tasks/2.json").exists());
-    let stored = Init { workflow: Some("forked".into()), parent: Some("1".into()), ..Init::default() };
+    let stored = Open { workflow: Some("forked".into()), parent: Some("1".into()), ..Open::default() };
     let notes: Value = json!(world.init(&stored).expect("it begins").notes);
     assert_eq!(notes, json!(["a run in the store is no branch of a task; `parentTaskId` was not used"]));
 }

@@ -12,6 +12,7 @@ const ROOMS: &[&str] = &[
     "address",
     "view",
     "error",
+    "conflict",
     "clock",
     "digest",
     "nested",

@@ -1,6 +1,10 @@
 //! Functions as the service drives them: with written answers, kept in the store, taken up again after a crash at
 //! every event.
 
+#[path = "common/calls.rs"]
+mod calls;
+
+use calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -12,7 +16,7 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Phase, Watch};
 use portolan_runtime::graphs::{Graphs, OpenError};
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{Finished, FunctionCall, How, Interrupted, Options, Service, StoreAt};
+use portolan_runtime::service::{Finished, How, Interrupted, Options, Service, StoreAt};
 use portolan_runtime::store::{NewRun, Record, RunId};
 use portolan_runtime::tools::{Answer, Tools, Written};
 use serde_json::{Value, json};

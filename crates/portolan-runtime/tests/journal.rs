@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
@@ -23,7 +24,7 @@ fn append(world: &World, bytes: &[u8]) {
 }
 
 fn runs(world: &World, open_only: bool) -> String {
-    let runs: Vec<RunLine> = wait(world.service().runs(open_only, 10)).expect("a list");
+    let runs: Vec<RunLine> = wait(world.service().list(open_only, 10)).expect("a list");
     let home = format!("{}/", world.project().display());
     runs.iter()
         .map(|run| format!("{} {} {} {} {}\n", run.run, run.status, run.workflow, run.step, run.updated_at))
@@ -142,8 +143,8 @@ fn runs_are_listed_by_what_moved_last() {
         tasks/2.json waiting hitl-test hitl_blocked 2023-11-14T22:13:32Z
     "#]]
     .assert_eq(&runs(&world, true).replace(&stored.to_string(), "STORED"));
-    assert_eq!(wait(world.service().runs(false, 2)).expect("a list").len(), 2);
-    assert_eq!(wait(world.service().runs(false, 0)).expect("a list").len(), 0);
+    assert_eq!(wait(world.service().list(false, 2)).expect("a list").len(), 2);
+    assert_eq!(wait(world.service().list(false, 0)).expect("a list").len(), 0);
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn a_project_without_runs_has_none_and_asking_makes_nothing() {
     assert_eq!(runs(&world, false), "");
     assert!(!world.path(".portolan").exists());
     fs::create_dir_all(world.path(".portolan/tasks.jsonl")).expect("a folder");
-    let error = wait(world.service().runs(false, 10)).expect_err("a folder is no journal");
+    let error = wait(world.service().list(false, 10)).expect_err("a folder is no journal");
     assert_eq!((error.code, error.message.contains("cannot be read")), ("journal_failed", true), "{error}");
     let error = world.init(&world.task_init("1", "execute")).expect_err("nothing is kept");
     assert_eq!(error.code, "journal_failed");
@@ -164,7 +165,7 @@ fn a_journal_that_was_removed_is_begun_anew_by_a_service_that_goes_on() {
     let world = World::new();
     let service = world.service();
     let me = common::agent();
-    let view = wait(service.init(&world.task_init("1", "quick-task"), &me)).expect("it begins");
+    let view = wait(service.open(&world.task_init("1", "quick-task"), &me)).expect("it begins");
     fs::remove_dir_all(world.path(".portolan")).expect("it is removed");
     wait(service.start(&view.address, None, &me)).expect("it goes on");
     assert_eq!(names(&world.path(".portolan")), [".gitignore", "definitions", "tasks.jsonl"]);

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::{Calls, FunctionCall};
 use std::sync::Arc;
 
 use common::words::tasks::instructions;
@@ -13,7 +14,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
 use portolan_runtime::graphs::{Graphs, OpenError};
-use portolan_runtime::service::{FunctionCall, How, Interrupted};
+use portolan_runtime::service::{How, Interrupted};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
 use serde_json::json;

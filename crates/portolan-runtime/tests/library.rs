@@ -2,17 +2,18 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::fs;
 use std::path::PathBuf;
 
 use common::{World, flow, refusal, told, wait};
 use expect_test::expect;
-use portolan_runtime::service::{Init, ServiceError};
+use portolan_runtime::service::{Open, RunCarrier, ServiceError};
 
 const MINE: &str = "start -> mine; mine -> done";
 
 fn begin(world: &World, id: &str) -> Result<String, &'static str> {
-    let wanted = Init { workflow: Some(id.to_owned()), ..Init::default() };
+    let wanted = Open { workflow: Some(id.to_owned()), ..Open::default() };
     match world.init(&wanted) {
         Ok(view) => Ok(world.start(&view.address).expect("it starts").current_step),
         Err(error) => Err(error.code),
@@ -126,7 +127,7 @@ fn ids_never_leave_the_folder() {
         unknown_workflow: workflow `bug-fixx` is not known
           help: did you mean `bug-fix`? the list of workflows has them all
     "#]]
-    .assert_eq(&told(&world.init(&Init { workflow: Some("bug-fixx".into()), ..Init::default() })));
+    .assert_eq(&told(&world.init(&Open { workflow: Some("bug-fixx".into()), ..Open::default() })));
 }
 
 #[test]
@@ -219,12 +220,12 @@ fn another_folders_workflows_have_a_name_of_their_own_and_replace_nothing() {
     assert_eq!(loaded.ids, ["plugin:execute", "plugin:mine", "plugin:z"]);
     assert_eq!(loaded.errors.len(), 1);
     let begin = |id: &str| {
-        let wanted = Init {
+        let wanted = Open {
             workflow: Some(id.to_owned()),
-            task_file: Some(world.task(&id.replace(':', "-"))),
-            ..Init::default()
+            carrier: RunCarrier::Task(world.task(&id.replace(':', "-"))),
+            ..Open::default()
         };
-        let view = wait(service.init(&wanted, &common::agent())).expect("it begins");
+        let view = wait(service.open(&wanted, &common::agent())).expect("it begins");
         wait(service.start(&view.address, None, &common::agent())).expect("it starts")
     };
     assert_eq!(begin("mine").current_step, "mine");

@@ -5,6 +5,10 @@
 
 #![cfg(unix)]
 
+#[path = "common/calls.rs"]
+mod calls;
+
+use calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +21,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Outcome, Watch};
 use portolan_runtime::graphs::Graphs;
-use portolan_runtime::service::{Caller, Finished, FunctionCall, How, Init, Interrupted, Options, Service};
+use portolan_runtime::service::{Caller, Finished, How, Interrupted, Open, Options, Service};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Answer, Tools, Written};
 use serde_json::{Value, json};
@@ -175,7 +179,7 @@ async fn after_a_kill_in_the_middle_nothing_is_readable_and_the_run_goes_on() {
         killed(&world, at);
         world.assert_sealed();
         let service = world.service();
-        let [line] = &service.runs(true, 10).await.expect("it lists")[..] else { panic!("there is one run") };
+        let [line] = &service.list(true, 10).await.expect("it lists")[..] else { panic!("there is one run") };
         assert_eq!((line.step.as_str(), line.workflow.as_str()), (at, "login"));
         let id = RunId::parse(&line.run).expect("a handle");
         let resumed = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
@@ -190,7 +194,7 @@ async fn without_the_key_a_run_is_listed_and_what_is_missing_is_said() {
     killed(&world, "look");
     let (service, away) = (world.service(), world.home.path().join("away"));
     std::fs::rename(world.key_file(), &away).expect("it is there");
-    let line = service.runs(true, 10).await.expect("it lists without a key").remove(0);
+    let line = service.list(true, 10).await.expect("it lists without a key").remove(0);
     let id = RunId::parse(&line.run).expect("a handle");
     let refused = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
     let error = refused.expect_err("its key is not there");
@@ -235,12 +239,12 @@ async fn a_function_in_an_agents_run_seals_it() {
     std::fs::write(folder.join("led.json"), LED).expect("a workflow");
     let service = world.service();
     let description = Some("log in, token: tok-5f3a-of-the-input".to_owned());
-    let wanted = Init { workflow: Some("led".to_owned()), description, ..Init::default() };
-    let address = service.init(&wanted, &Caller::agent("ann")).await.expect("it begins").address;
+    let wanted = Open { workflow: Some("led".to_owned()), description, ..Open::default() };
+    let address = service.open(&wanted, &Caller::agent("ann")).await.expect("it begins").address;
     let view = service.start(&address, None, &Caller::agent("ann")).await.expect("it starts");
     assert_eq!((view.current_step.as_str(), view.notes), ("work", vec![]));
     world.assert_sealed();
-    let line = service.runs(true, 1).await.expect("it lists").remove(0);
+    let line = service.list(true, 1).await.expect("it lists").remove(0);
     assert_eq!(line.description.as_deref(), Some("log in, token: [redacted]"));
     let records = service.records(&address).await.expect("its journal");
     assert!(serde_json::to_string(&records).expect("JSON").contains(SECRETS[0]), "the function did come to it");

@@ -7,6 +7,7 @@
 
 mod common;
 
+use common::calls::Calls;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use std::process::{Command, Stdio};
 use common::{World, agent, step, wait};
 use portolan_core::run::Run;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Init, Options, Service};
+use portolan_runtime::service::{Open, Options, RunCarrier, Service};
 use portolan_runtime::store::{Record, RunId};
 use serde_json::Value;
 
@@ -56,9 +57,9 @@ fn kill_while_a_task_begins_leaves_no_half_of_it() {
 fn killed_again_and_again(in_a_file: bool) {
     let world = World::with("long", LONG);
     let description = Some("mend the door ".repeat(300));
-    let wanted = Init { description, workflow: Some("long".to_owned()), ..Init::default() };
-    let task_file = in_a_file.then(|| world.task("1"));
-    let run = world.init(&Init { task_file, ..wanted }).expect("it begins").address;
+    let wanted = Open { description, workflow: Some("long".to_owned()), ..Open::default() };
+    let carrier = if in_a_file { RunCarrier::Task(world.task("1")) } else { RunCarrier::Store };
+    let run = world.init(&Open { carrier, ..wanted }).expect("it begins").address;
     world.start(&run).expect("it starts");
     let mut told = world.current(&run).expect("it is there").situation.position.revision;
     for round in 0..ROUNDS {
@@ -155,8 +156,9 @@ async fn move_on(service: &Service, run: &str) {
     let address = match RunId::parse(run) {
         Some(id) => Address::Stored(id),
         None => {
-            let wanted = Init { task_file: Some(run.to_owned()), workflow: Some("long".into()), ..Init::default() };
-            service.init(&wanted, &me).await.expect("it is begun or shown").address
+            let wanted =
+                Open { carrier: RunCarrier::Task(run.to_owned()), workflow: Some("long".into()), ..Open::default() };
+            service.open(&wanted, &me).await.expect("it is begun or shown").address
         }
     };
     let mut view = service.start(&address, None, &me).await.expect("it is begun or shown");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::{Calls, Move};
 use std::sync::Barrier;
 
 use common::walk::{Choice, Restart, Walker};
@@ -9,7 +10,7 @@ use common::{World, agent, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
-use portolan_runtime::service::{ErrorKind, Init, Move};
+use portolan_runtime::service::{ErrorKind, Open};
 use portolan_runtime::store::RunId;
 
 #[test]
@@ -384,8 +385,8 @@ fn a_cancelled_run_is_over() {
         assert_eq!(refusal(answer).code, "no_outgoing_edges");
     }
     let service = world.service();
-    assert_eq!(wait(service.runs(true, 10)).expect("a list").len(), 0);
-    let all = wait(service.runs(false, 10)).expect("a list");
+    assert_eq!(wait(service.list(true, 10)).expect("a list").len(), 0);
+    let all = wait(service.list(false, 10)).expect("a list");
     assert_eq!((all.len(), all[0].status.as_str()), (1, "cancelled"));
     assert!(world.history(&run).contains("person pat (command line) cancelled the run: not needed"));
 }
@@ -394,7 +395,7 @@ fn a_cancelled_run_is_over() {
 fn what_a_caller_may_say_is_bounded() {
     let world = World::new();
     let wanted =
-        Init { workflow: Some("execute".to_owned()), description: Some("x".repeat(1 << 20)), ..Init::default() };
+        Open { workflow: Some("execute".to_owned()), description: Some("x".repeat(1 << 20)), ..Open::default() };
     assert_eq!(refusal(world.init(&wanted)).code, "too_large");
     let run = world.open("execute");
     let view = world.start(&run).expect("it starts");
@@ -409,14 +410,14 @@ fn what_a_caller_may_say_is_bounded() {
 #[test]
 fn a_run_may_begin_at_a_step_that_work_can_begin_at() {
     let world = World::new();
-    let at = |step: &str| Init { workflow: Some("bug-fix".into()), step: Some(step.into()), ..Init::default() };
+    let at = |step: &str| Open { workflow: Some("bug-fix".into()), step: Some(step.into()), ..Open::default() };
     let view = world.init(&at("write_fix")).expect("nothing before it is checked");
     assert_eq!(view.current_step, "write_fix");
     assert!(world.history(&view.address).contains("past the steps before it"));
     let error = refusal(world.init(&at("commit")));
     assert_eq!((error.code, error.kind), ("needs_person", ErrorKind::NeedsPerson));
     assert!(error.message.contains("would pass over `lint_format`"), "{error:?}");
-    let view = wait(world.service().init(&at("commit"), &person())).expect("a person has it begin there");
+    let view = wait(world.service().open(&at("commit"), &person())).expect("a person has it begin there");
     assert_eq!(view.current_step, "commit");
     for step in ["nowhere", "constructor", "commit2", "end_success", ""] {
         assert_eq!(refusal(world.init(&at(step))).code, "unknown_step", "{step}");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::{Calls, Move};
 use std::fs;
 
 use common::walk::{Choice, Restart, Walker};
@@ -9,7 +10,7 @@ use common::{World, agent, names, navigator_task, person, read, refusal, step, t
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
-use portolan_runtime::service::{Init, Move};
+use portolan_runtime::service::{Open, RunCarrier};
 use serde_json::{Value, json};
 
 const MEND: &str = "start -> fix; fix -> check; check: gate retries 1; check -passed-> done
@@ -38,7 +39,7 @@ fn every_catalogue_workflow_is_led_to_its_end_in_task_files_and_a_restart_change
 #[test]
 fn a_file_that_init_makes_is_a_whole_task() {
     let world = World::new();
-    let wanted = Init { description: Some("Add dark mode".into()), ..world.task_init("1", "feature-development") };
+    let wanted = Open { description: Some("Add dark mode".into()), ..world.task_init("1", "feature-development") };
     let view = world.init(&wanted).expect("it begins");
     assert_eq!((view.current_step.as_str(), view.terminal), ("start", Some("start")));
     assert!(read(&view).message.starts_with("## Queued"), "{}", read(&view).message);
@@ -69,7 +70,7 @@ fn a_file_that_init_makes_is_a_whole_task() {
 #[test]
 fn a_task_list_sees_each_step() {
     let world = World::with("mend", MEND);
-    let wanted = Init { description: Some("the door".into()), ..world.task_init("7", "mend") };
+    let wanted = Open { description: Some("the door".into()), ..world.task_init("7", "mend") };
     let task = world.init(&wanted).expect("it begins").address;
     world.start(&task).expect("it starts");
     let mut lines = task_lines(&world.read_task("7"));
@@ -229,7 +230,7 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
     let world = World::new();
     let task = world.begin("1", "quick-task");
     let before = world.text("1");
-    let again = Init {
+    let again = Open {
         workflow: Some("bug-fix".into()),
         step: Some("commit".into()),
         description: Some("something else".into()),
@@ -245,9 +246,10 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
     "#]]
     .assert_eq(&told(&world.init(&again)));
     assert_eq!(world.text("1"), before);
-    let same = world.init(&Init { task_file: Some(world.task("1")), ..Init::default() }).expect("it is shown");
+    let same =
+        world.init(&Open { carrier: RunCarrier::Task(world.task("1")), ..Open::default() }).expect("it is shown");
     assert_eq!(same, world.current(&task).expect("it is there"));
-    let long = Init { workflow: Some("x".repeat(10_000)), ..again };
+    let long = Open { workflow: Some("x".repeat(10_000)), ..again };
     assert!(world.init(&long).expect("it is shown").notes.iter().all(|note| note.len() < 300));
 }
 
@@ -263,7 +265,7 @@ fn a_task_without_a_run_or_a_file_says_what_to_do() {
           help: call Init with a `workflowType` first
     "#]]
     .assert_eq(&format!("{}{}", tell("1"), tell("2")));
-    let error = refusal(world.init(&Init { task_file: Some(world.task("1")), ..Init::default() }));
+    let error = refusal(world.init(&Open { carrier: RunCarrier::Task(world.task("1")), ..Open::default() }));
     assert_eq!(error.code, "workflow_required");
     let error = refusal(world.init(&world.task_init("1", "no-such")));
     assert_eq!(error.code, "unknown_workflow");
@@ -560,7 +562,7 @@ fn where_a_persons_word_is_verified_the_agent_cannot_give_it_in_a_task_file_eith
     let answered = wait(world.service().next(&step(&question, "passed"), &person())).expect("a person may");
     assert_eq!(answered.current_step, "fix");
     for step in ["check", "ask", "fork"] {
-        let past = Init { step: Some(step.into()), ..world.task_init("2", "mend") };
+        let past = Open { step: Some(step.into()), ..world.task_init("2", "mend") };
         assert!(["needs_person", "unknown_step"].contains(&refusal(world.init(&past)).code), "{step}");
     }
 }
@@ -575,7 +577,7 @@ fn one_file_has_one_history_by_whatever_name_it_is_reached() {
     let expected = "1 agent ann opened `execute`\n2 agent ann began → `execute`\n3 agent ann reported passed → `end_success`\n4 portolan went on → ended at `end_success`: success\n";
     assert_eq!(world.history(&task), expected);
     assert_eq!(world.history(&other), expected);
-    assert_eq!(wait(world.service().runs(false, 10)).expect("a list").len(), 1);
+    assert_eq!(wait(world.service().list(false, 10)).expect("a list").len(), 1);
 }
 
 #[test]
@@ -587,7 +589,7 @@ fn a_cancelled_task_is_over() {
     assert_eq!(file["subject"], "#1  ⚡\n→ quick-task · understand · cancelled");
     assert_eq!((&file["activeForm"], &file["status"]), (&json!("Cancelled"), &json!("in_progress")));
     assert_eq!(refusal(world.next(&task, "passed")).code, "no_outgoing_edges");
-    assert_eq!(wait(world.service().runs(false, 10)).expect("a list")[0].status, "cancelled");
+    assert_eq!(wait(world.service().list(false, 10)).expect("a list")[0].status, "cancelled");
     let again = world.init(&world.task_init("1", "quick-task")).expect("it is shown");
     assert_eq!((again.terminal, read(&again).actions.required.len()), (Some("failure"), 0));
 }

@@ -10,10 +10,13 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+#[path = "../../portolan-runtime/tests/common/calls.rs"]
+mod calls;
 #[path = "../../portolan-runtime/tests/common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]
 mod provider;
 
+use calls::{Calls, FunctionCall};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -26,7 +29,7 @@ use portolan_core::source::Source;
 use portolan_runtime::definition::{Bundle, Definition, Parsed};
 use portolan_runtime::drive::Outcome;
 use portolan_runtime::models::{Answering, Model, Question, Setup, Sink, open};
-use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
+use portolan_runtime::service::{How, Options, Service, StoreAt};
 use portolan_runtime::states::{Cast, Workers};
 use serde_json::{Value, json};
 

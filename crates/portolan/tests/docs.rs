@@ -109,6 +109,7 @@ fn every_piece_of_rust_in_the_documents_is_compiled() {
     let pages_in_code = [
         "portolan-core/src/lib.rs",
         "portolan-runtime/src/lib.rs",
+        "portolan-runtime/src/drive/mod.rs",
         "portolan-runtime/src/graphs.rs",
         "portolan-runtime/src/states/assistant.rs",
     ];

@@ -13,6 +13,9 @@ pub enum Address {
     Stored(RunId),
     /// By its task file, as the caller wrote the path.
     Task(String),
+    /// By the `state` that an agent holds which is led through it: a handle with the revision at which the agent knows the
+    /// run, or a token.
+    State(String),
 }
 
 impl Address {
@@ -28,11 +31,21 @@ impl Address {
     }
 }
 
+impl Address {
+    /// The handle of a run that is named by it.
+    pub fn handle(&self) -> Option<&RunId> {
+        match self {
+            Address::Stored(id) => Some(id),
+            Address::Task(_) | Address::State(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Stored(id) => id.fmt(f),
-            Address::Task(path) => f.write_str(path),
+            Address::Task(text) | Address::State(text) => f.write_str(text),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a run lives: in the store under a short handle, or written through to a task file. The engine cannot tell.
+//! Where a run carrier: in the store under a short handle, or written through to a task file. The engine cannot tell.
 
 pub(crate) mod compact;
 pub mod task_file;

@@ -1,36 +1,62 @@
-//! A run that outlives the process: each of its events is on disk before what follows from it is done.
+//! A run that outlives the process: each of its events is kept before what follows from it is done.
 
 use std::pin::Pin;
 
-use portolan_core::run::{Change, Event, Run};
+use portolan_core::run::{Change, Event, EventKind, Run};
 
-use crate::error::ServiceError;
-use crate::store::{Record, RunId, Store, store_error};
+use crate::conflict::CommitError;
+use crate::store::{Record, RunId, Store, StoreError, store_error};
 
-/// An event while it is kept.
-pub(crate) type Keeping<'k> = Pin<Box<dyn Future<Output = Result<(), ServiceError>> + Send + 'k>>;
+/// Something that a [`Keep`] does.
+pub type Keeping<'k, T = ()> = Pin<Box<dyn Future<Output = Result<T, CommitError>> + Send + 'k>>;
 
 /// Keeps the events of one run.
-pub(crate) trait Keep: Send + Sync {
-    /// Puts an event on disk with what it changed, and the run as it is after it.
-    fn record<'k>(&'k mut self, event: Event, changes: Vec<Change>, after: &'k Run) -> Keeping<'k>;
+pub trait Keep: Send + Sync {
+    /// Keeps an event with what it changed, and the run as it is after it. Where another writer came first, that is
+    /// [`CommitError::Conflict`], and nothing is kept.
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k>;
+
+    /// The run as it is kept now, before `next` is decided about it: after a conflict, and where it was released.
+    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run>;
+
+    /// Checks are performed, which may take long: whether others may move the run meanwhile, until it is taken up again.
+    fn release(&mut self) -> bool {
+        false
+    }
 }
 
 /// A run in a store.
-pub(crate) struct Stored<'s> {
-    pub(crate) store: &'s dyn Store,
-    pub(crate) id: RunId,
-    /// The number of its last record.
-    pub(crate) seq: u64,
+pub struct Stored<'s> {
+    store: &'s dyn Store,
+    id: RunId,
+    seq: u64,
+}
+
+impl<'s> Stored<'s> {
+    /// The run `id`, whose last record has the number `seq`.
+    pub fn new(store: &'s dyn Store, id: RunId, seq: u64) -> Stored<'s> {
+        Stored { store, id, seq }
+    }
 }
 
 impl Keep for Stored<'_> {
-    fn record<'k>(&'k mut self, event: Event, changes: Vec<Change>, after: &'k Run) -> Keeping<'k> {
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k> {
         Box::pin(async move {
-            let record = Record { seq: self.seq + 1, event, changes };
-            self.store.append(&self.id, self.seq, &record, after).await.map_err(store_error)?;
-            self.seq += 1;
+            let record = Record { seq: self.seq + 1, event: event.clone(), changes: changes.to_vec() };
+            match self.store.append(&self.id, self.seq, &record, after).await {
+                Ok(()) => self.seq += 1,
+                Err(StoreError::Conflict { .. }) => return Err(CommitError::Conflict),
+                Err(error) => return Err(store_error(error).into()),
+            }
             Ok(())
+        })
+    }
+
+    fn take_up<'k>(&'k mut self, _next: &'k EventKind) -> Keeping<'k, Run> {
+        Box::pin(async move {
+            let stored = self.store.load(&self.id).await.map_err(store_error)?;
+            self.seq = stored.seq;
+            Ok(stored.run)
         })
     }
 }

@@ -1,45 +1,122 @@
-//! A function is driven from its entry to its exit: what the engine executes is executed, what it calls is called, and
-//! whoever watches is told.
+//! A run is driven as far as it goes without anybody: what the engine executes is executed, everything else that is
+//! pending is performed by those who take it, and whoever watches is told.
 //!
 //! ```text
-//! pending ─┬─ advance → decide → apply → pending …
-//!          └─ call → a server, or a written answer → settled → decide → …
+//! pending ─┬─ advance ────────────→ decide → keep → apply → pending …
+//!          └─ perform → settled → decide → keep → apply → …
 //! ```
-//! Where a run is kept, every event is on disk before what follows from it is done. Knows no protocol and no terminal.
+//! Where a run is kept, every event is kept before what follows from it is done. Knows no protocol and no terminal.
+//!
+//! [`Drive`] drives every run: functions, and the checks of what agents report. Who performs is a [`Perform`], where the
+//! run is kept a [`Keep`]; [`Performers`] and [`Stored`] are those of this crate. A worker on another machine is a `Drive`
+//! that takes what it can perform there.
+//!
+//! # Example
+//! What an agent reports is checked by performers of one's own, over any store:
+//!
+//! ```
+//! use portolan_core::engine::{Effect, EffectKind};
+//! use portolan_core::graph::{CheckBy, Workflow};
+//! use portolan_core::run::Verdict;
+//! use portolan_runtime::drive::{Drive, EffectFuture, EffectRequest, Outcome, Perform, Setup, Stored};
+//! use std::sync::Arc;
+//!
+//! /// Performs checks in a container, passes what needs nobody, and leaves everything else to others.
+//! struct InContainer;
+//!
+//! impl Perform for InContainer {
+//!     fn takes(&self, effect: &Effect, _workflow: &Workflow) -> bool {
+//!         matches!(effect.what, EffectKind::Check(_) | EffectKind::Advance)
+//!     }
+//!
+//!     fn perform(&self, wanted: EffectRequest) -> EffectFuture {
+//!         EffectFuture::at_once(async move {
+//!             let EffectKind::Check(request) = &wanted.effect.what else { unreachable!("it takes checks") };
+//!             look_in_container(&request.check).await.into()
+//!         })
+//!     }
+//! }
+//!
+//! # use portolan_core::dialect::{self, Strictness};
+//! # use portolan_core::engine;
+//! # use portolan_core::run::{Actor, Event, EventKind, FramePath, Opening, Run};
+//! # use portolan_core::source::Source;
+//! # use portolan_core::value::{Outcome as Word, Timestamp};
+//! # use portolan_runtime::store::{Digest, MemoryStore, NewRun, Record, RunId, Store};
+//! # async fn look_in_container(_: &CheckBy) -> Verdict { Verdict::Held }
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let source = Source::new("fix.json", r#"{
+//! #   "nodes": {
+//! #     "start": {"type": "start"},
+//! #     "fix": {"type": "task", "accept": [{"id": "tests", "run": ["cargo", "test"]}]},
+//! #     "done": {"type": "end", "result": "success"}
+//! #   },
+//! #   "edges": [{"from": "start", "to": "fix"}, {"from": "fix", "to": "done"}]
+//! # }"#);
+//! # let graph = dialect::parse(&source, Strictness::Strict).first().0.expect("it can be drawn");
+//! # let workflow = portolan_core::validate::validate(&graph, &|_| None, Strictness::Strict).0.expect("it may be run");
+//! # let workflow = Arc::new(workflow);
+//! # let frame = FramePath::default();
+//! # let done = EventKind::Reported { frame, outcome: Word::passed(), revision: None, note: None, outputs: None };
+//! # let opening = Opening::of("fix");
+//! # let changes = engine::open(&workflow, &opening).expect("it can be opened");
+//! # let mut run = Run::fold(&changes).expect("it is open");
+//! # let (at, by) = (Timestamp(0), Actor::Agent("me".into()));
+//! # let event = Event { at, by: by.clone(), what: EventKind::Opened(opening) };
+//! # let mut records = vec![Record { seq: 1, event, changes }];
+//! # for what in [EventKind::Begun { revision: None }, done] {
+//! #     let event = Event { at, by: by.clone(), what };
+//! #     let changes = engine::decide(&workflow, &run, &event).expect("it is allowed");
+//! #     changes.iter().for_each(|change| run.apply(change));
+//! #     records.push(Record { seq: records.len() as u64 + 1, event, changes });
+//! # }
+//! # let (store, id) = (MemoryStore::default(), RunId::random());
+//! # let (definition, definition_text) = (Digest::of("fix"), "fix".into());
+//! # store.create(NewRun { id: id.clone(), definition, definition_text, cover: None, run, records }).await?;
+//! let stored = store.load(&id).await?;
+//! let keep = Stored::new(&store, id, stored.seq);
+//! let mut drive = Drive::new(workflow, stored.run, Setup::of(Arc::new(InContainer), 7), Some(Box::new(keep)));
+//! assert_eq!(drive.until_over().await?, Outcome::Done(None));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-mod flight;
 mod keep;
 mod nested;
 mod pace;
+mod perform;
 mod spans;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portolan_core::engine::{self, Effect, EffectKind, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Actor, Change, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, FramePath, Hold, Place, Reply, Run,
+    Actor, Change, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame, FramePath, Hold, Place, Reply,
+    Run,
 };
-use portolan_core::value::NodeId;
+use portolan_core::value::{NodeId, Timestamp};
 use serde_json::{Map, Value};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::Clock;
+use crate::conflict::Retries;
 use crate::error::ServiceError;
-use crate::states::Workers;
-use crate::tools::Tools;
 
+pub use crate::conflict::CommitError;
 pub use crate::control::{Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
-pub(crate) use keep::{Keep, Keeping, Stored};
-pub(crate) use pace::Pace;
+pub use keep::{Keep, Keeping, Stored};
+pub use pace::Pace;
+pub use perform::{EffectFuture, EffectRequest, Perform, Performers};
 pub use spans::CallSpan;
 pub use watch::{Began, Ended, Talked, Watch};
 
-use flight::{Flight, Landed};
 use spans::Spans;
 
 /// After how many nodes a run lets others have their turn.
@@ -49,11 +126,9 @@ const TURN_TIME: Duration = Duration::from_millis(5);
 
 /// What drives a run besides its definition.
 #[derive(Clone)]
-pub(crate) struct Setup {
-    /// Who answers tool calls.
-    pub tools: Arc<Tools>,
-    /// Who works on states.
-    pub workers: Workers,
+pub struct Setup {
+    /// Who performs its effects.
+    pub performers: Arc<dyn Perform>,
     /// Where time comes from.
     pub clock: Clock,
     /// What chance is drawn from.
@@ -66,9 +141,18 @@ pub(crate) struct Setup {
     pub trace: TraceContext,
     /// How long steps have taken lately, of all runs.
     pub pace: Arc<Pace>,
-    /// Whether states are left to whoever has their models: nobody here is asked to work on them.
-    pub leaves_states: bool,
 }
+
+impl Setup {
+    /// It is driven without anybody looking on, by the machine's clock. `seed` is what chance is drawn from.
+    pub fn of(performers: Arc<dyn Perform>, seed: u64) -> Setup {
+        let (clock, trace, pace) = (Clock::System, TraceContext::fresh(), Arc::default());
+        Setup { performers, clock, seed, watch: None, control: None, trace, pace }
+    }
+}
+
+/// An effect while it is performed: its result, and how long it was held back before.
+type Flight = Pin<Box<dyn Future<Output = (EffectResult, Duration)> + Send>>;
 
 /// What a run has come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +181,7 @@ impl Outcome {
 }
 
 /// A run under way.
-pub(crate) struct Drive<'d> {
+pub struct Drive<'d> {
     workflow: Arc<Workflow>,
     run: Run,
     setup: Setup,
@@ -105,16 +189,18 @@ pub(crate) struct Drive<'d> {
     heavy: bool,
     keep: Option<Box<dyn Keep + 'd>>,
     spans: Spans,
-    flights: JoinSet<(EffectId, Option<Landed>)>,
+    flights: JoinSet<(EffectId, (EffectResult, Duration))>,
     flying: BTreeMap<EffectId, AbortHandle>,
+    /// Whether somebody else may have moved the run since it was last decided about.
+    released: bool,
     drawn: u64,
     /// When this run was last given its turn.
     turn: Instant,
 }
 
 impl<'d> Drive<'d> {
-    /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not on disk first.
-    pub(crate) fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
+    /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not kept first.
+    pub fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
         let spans = Spans::new(&setup.trace);
         let heavy = workflow.flows().any(|(_, flow)| flow.heavy);
         Drive {
@@ -126,13 +212,14 @@ impl<'d> Drive<'d> {
             spans,
             flights: JoinSet::new(),
             flying: BTreeMap::new(),
+            released: false,
             drawn: 0,
             turn: Instant::now(),
         }
     }
 
     /// The run as it is now.
-    pub(crate) fn run(&self) -> &Run {
+    pub fn run(&self) -> &Run {
         &self.run
     }
 
@@ -141,7 +228,7 @@ impl<'d> Drive<'d> {
     ///
     /// # Errors
     /// A run that is kept could not be kept.
-    pub(crate) async fn until_over(&mut self) -> Result<Outcome, ServiceError> {
+    pub async fn until_over(&mut self) -> Result<Outcome, ServiceError> {
         loop {
             if let Some(outcome) = self.outcome() {
                 return Ok(outcome);
@@ -162,6 +249,9 @@ impl<'d> Drive<'d> {
         let pending = self.run.pending(&self.workflow);
         self.drop_unwanted(&pending);
         for effect in pending {
+            if !self.setup.performers.takes(&effect, &self.workflow) {
+                continue;
+            }
             match &effect.what {
                 EffectKind::Advance => {
                     if !self.may_go_on(&effect.id.frame).await {
@@ -179,9 +269,8 @@ impl<'d> Drive<'d> {
                     }
                 }
                 EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => {}
-                EffectKind::Complete(_) | EffectKind::UseTool(_) | EffectKind::Work(_) if self.setup.leaves_states => {}
-                // Checks of an agent's work are performed where it is reported.
-                EffectKind::Check(_) if !self.is_of_state(&effect.id.frame) => {}
+                // Commands of one claim may work on the same files: one after the other.
+                EffectKind::Check(_) if self.is_checked(&effect.id.frame) => {}
                 _ => self.begin(effect),
             }
         }
@@ -194,9 +283,11 @@ impl<'d> Drive<'d> {
         control.permit(frame, at.place.node(), &self.run).await
     }
 
-    /// Whether a state is worked on in a frame.
-    fn is_of_state(&self, frame: &FramePath) -> bool {
-        self.run.frame(frame).is_some_and(|frame| matches!(frame.place, Place::Conversing { .. }))
+    /// Whether a check of what was claimed in a frame is under way.
+    fn is_checked(&self, frame: &FramePath) -> bool {
+        let is_claimed = |frame: &Frame| matches!(frame.place, Place::Checking { .. });
+        let is_check = |id: &EffectId| id.check().is_some() && id.frame == *frame;
+        self.run.frame(frame).is_some_and(is_claimed) && self.flying.keys().any(is_check)
     }
 
     /// Begins what is performed outside, unless it is under way.
@@ -205,14 +296,15 @@ impl<'d> Drive<'d> {
             return;
         }
         let id = effect.id.clone();
-        let handle = match &effect.what {
+        let name = id.clone();
+        let flight: Flight = match &effect.what {
             EffectKind::UseTool(used) if let Some(workflow) = nested::of(&self.workflow, used) => {
                 let seed = self.chance();
                 let left = engine::left(&self.workflow, &self.run, &id.frame, self.setup.clock.now());
                 let run = nested::run(workflow, used.clone(), left, Setup { seed, ..self.setup.clone() });
-                self.flights.spawn(async move {
+                Box::pin(async move {
                     let (done, spent) = run.await;
-                    (effect.id, Some(Landed { result: EffectResult::Tool { done, spent }, waited: Duration::ZERO }))
+                    (EffectResult::Tool { done, spent }, Duration::ZERO)
                 })
             }
             what => {
@@ -224,11 +316,22 @@ impl<'d> Drive<'d> {
                     }
                     _ => Map::new(),
                 };
-                let flight = Flight::prepare(effect, self.workflow.clone(), meta, &self.setup);
-                let name = id.clone();
-                self.flights.spawn(async move { (name, flight.fly().await) })
+                let due = due(&effect);
+                let (workflow, clock) = (self.workflow.clone(), self.setup.clock.clone());
+                let wanted = EffectRequest { effect, workflow, clock: clock.clone(), meta };
+                let performing = self.setup.performers.perform(wanted);
+                Box::pin(async move {
+                    let mut waited = Duration::ZERO;
+                    if let Some(wait) = due.filter(|_| performing.waits).and_then(|due| until(due, &clock)) {
+                        let began = tokio::time::Instant::now();
+                        tokio::time::sleep(wait).await;
+                        waited = began.elapsed();
+                    }
+                    (performing.result().await, waited)
+                })
             }
         };
+        let handle = self.flights.spawn(async move { (name, flight.await) });
         self.flying.insert(id, handle);
     }
 
@@ -253,6 +356,11 @@ impl<'d> Drive<'d> {
     }
 
     async fn take_answer(&mut self) -> Result<(), ServiceError> {
+        if let Some(keep) = &mut self.keep
+            && self.flying.keys().all(|id| id.check().is_some())
+        {
+            self.released = keep.release();
+        }
         let answered = match &self.setup.control {
             None => self.flights.join_next().await,
             Some(control) => {
@@ -266,8 +374,10 @@ impl<'d> Drive<'d> {
             }
         };
         // What was aborted has nothing to say.
-        let Some(Ok((id, landed))) = answered else { return Ok(()) };
-        let (Some(_), Some(Landed { result, waited })) = (self.flying.remove(&id), landed) else { return Ok(()) };
+        let Some(Ok((id, (result, waited)))) = answered else { return Ok(()) };
+        if self.flying.remove(&id).is_none() {
+            return Ok(());
+        }
         if let EffectResult::Reply(reply) = &result {
             self.spans.answered(&id.frame, waited, reply);
         }
@@ -282,18 +392,36 @@ impl<'d> Drive<'d> {
     }
 
     async fn step(&mut self, what: EventKind) -> Result<(), ServiceError> {
-        let event = Event { at: self.setup.clock.now(), by: Actor::Engine, what };
-        let changes = self.setup.pace.take(self.heavy, || engine::decide(&self.workflow, &self.run, &event))?;
+        let mut retries = Retries::NONE_SPENT;
+        loop {
+            let decided = self.decide(&what).await;
+            self.released = matches!(decided, Err(CommitError::Conflict));
+            if let Some(settled) = retries.settled(decided) {
+                return settled;
+            }
+        }
+    }
+
+    async fn decide(&mut self, what: &EventKind) -> Result<(), CommitError> {
+        if let (Some(keep), true) = (&mut self.keep, self.released) {
+            self.run = keep.take_up(what).await?;
+        }
+        let event = Event { at: self.setup.clock.now(), by: Actor::Engine, what: what.clone() };
+        let decided = self.setup.pace.take(self.heavy, || engine::decide(&self.workflow, &self.run, &event));
+        let changes = decided.map_err(ServiceError::from)?;
         if changes.is_empty() {
             return Ok(());
         }
+        let Some(keep) = &mut self.keep else {
+            self.tell(&event, &changes);
+            changes.iter().for_each(|change| self.run.apply(change));
+            return Ok(());
+        };
+        let mut after = self.run.clone();
+        changes.iter().for_each(|change| after.apply(change));
+        keep.record(&event, &changes, &after).await?;
         self.tell(&event, &changes);
-        for change in &changes {
-            self.run.apply(change);
-        }
-        if let Some(keep) = &mut self.keep {
-            keep.record(event, changes, &self.run).await?;
-        }
+        self.run = after;
         Ok(())
     }
 
@@ -392,6 +520,18 @@ impl Drive<'_> {
             }
         }
     }
+}
+
+/// When an effect is due that waits for its time; never after the end of the run.
+fn due(effect: &Effect) -> Option<Timestamp> {
+    let due = effect.not_before?;
+    Some(Timestamp(due.0.min(effect.deadline.map_or(i64::MAX, |deadline| deadline.0))))
+}
+
+/// How long it is until then.
+fn until(due: Timestamp, clock: &Clock) -> Option<Duration> {
+    let wait = u64::try_from(due.0.saturating_sub(clock.now().0)).ok()?;
+    (wait > 0).then(|| Duration::from_millis(wait))
 }
 
 /// Where a node led that was executed: what the same decision makes of its frame next.

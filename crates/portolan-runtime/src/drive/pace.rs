@@ -17,7 +17,7 @@ const CAREFUL: u32 = 256;
 
 /// How long steps have taken lately.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub struct Pace {
     /// How many of the next steps are to be taken with care.
     careful: AtomicU32,
 }

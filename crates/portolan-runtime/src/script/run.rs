@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::definition::Definition;
 use crate::drive::{Began, Outcome, Watch};
 use crate::error::ServiceError;
-use crate::service::{FunctionCall, How, Options, Service, StoreAt};
+use crate::service::{FunctionRun, How, Options, Service, StoreAt};
 use crate::tools::{Tools, Written};
 
 /// The time in every test: 2001-09-09T01:46:40Z.
@@ -145,9 +145,9 @@ impl Tester {
         let (definition, input) = (definition.clone(), input.clone());
         let limits =
             definition.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default();
-        let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: false };
+        let call = FunctionRun::Called { definition, input, by: Actor::Engine };
         // Time stands still for the run, so that its own limit does not end it.
-        let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.call_function(call)).await;
+        let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.drive(call, how)).await;
         let failed = |code: &str, message: String| {
             Came::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
         };

@@ -19,7 +19,7 @@ impl Service {
         run: &Run,
         record: Record,
     ) -> Result<RunId, ServiceError> {
-        self.may_begin(&definition.workflow, run).await?;
+        self.hooks().may_begin(&definition.workflow, run).await?;
         loop {
             let id = RunId::random();
             match self.create_as(&id, definition, run, vec![record.clone()]).await {

@@ -1,40 +1,54 @@
 //! Functions are called: opened with their input, driven to their end, and, where that is asked for, kept on the way.
 
-use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use portolan_core::engine::{self, Effect, EffectKind};
+use portolan_core::engine;
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Remembered, Run};
+use portolan_core::run::{Actor, Event, EventKind, Opening, Run};
 use serde_json::Value;
 
-use super::hold::{Carrier, Held, Refused};
+use super::hold::{Carrier, Held};
 use super::interrupted::{self, Interrupted, Resumed};
-use super::{Live, Service, lifted_by};
+use super::{Live, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
-use crate::drive::{Control, Drive, Keep, Keeping, Outcome, Setup, Stored, Watch};
+use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, Stored, Watch};
 use crate::error::ServiceError;
-use crate::graphs::{self, Loaded};
-use crate::servers::{PoolOptions, Servers};
+use crate::graphs::Loaded;
 use crate::states::Workers;
 use crate::store::{Record, RunId, store_error};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
 use crate::trace::TraceContext;
 
-/// A call of a function.
-pub struct FunctionCall {
-    /// The function.
-    pub definition: Arc<Definition>,
-    /// What it is given: an object.
-    pub input: Value,
-    /// Who calls it.
-    pub by: Actor,
-    /// How it is driven.
-    pub how: How,
-    /// Whether its run is kept in the store, so that it outlives the process.
-    pub kept: bool,
+/// The run of a function that is driven.
+pub enum FunctionRun {
+    /// It begins, and is kept nowhere.
+    Called {
+        /// The function.
+        definition: Arc<Definition>,
+        /// What it is given: an object.
+        input: Value,
+        /// Who calls it.
+        by: Actor,
+    },
+    /// It is in the store, and is driven on from where its opening, a crash or somebody's wait left it. What was settled is
+    /// not done again.
+    Kept {
+        /// The run.
+        run: RunId,
+        /// What becomes of a call that a crash interrupted.
+        interrupted: Interrupted,
+        /// How a state that waits goes on, where somebody says so.
+        resumed: Option<Resumed>,
+    },
+}
+
+impl FunctionRun {
+    /// A run in the store. Where a call was interrupted, a person is asked.
+    pub fn kept(run: RunId) -> FunctionRun {
+        FunctionRun::Kept { run, interrupted: Interrupted::Ask, resumed: None }
+    }
 }
 
 /// How a function is driven.
@@ -98,53 +112,32 @@ impl Service {
         ))
     }
 
-    /// Calls a function and drives it until it is over, or waits for somebody.
+    /// Drives the run of a function until it is over, or waits for somebody.
     ///
     /// # Errors
-    /// The input is not what it takes, or its run cannot be kept. That the function failed is no error here.
-    pub async fn call_function(&self, call: FunctionCall) -> Result<Finished, ServiceError> {
-        let FunctionCall { definition, input, by, how, kept } = call;
-        let (run, record) =
-            self.open_function(&definition, input, by, Opening::of(definition.workflow.id().clone()))?;
-        let id = if kept { Some(self.create(&definition, &run, record).await?) } else { None };
-        let _lease = id.as_ref().map(|id| self.leases.take(id)).transpose()?;
-        self.drive(&definition, run, id.map(|id| (id, 1)), how).await
+    /// The input is not what it takes. Or a run that is kept is not known, is over, or is driven by somebody else; a call
+    /// was interrupted and nobody said what becomes of it; no state waits for what is said; or it cannot be kept. That the
+    /// function failed is no error here.
+    pub async fn drive(&self, run: FunctionRun, how: How) -> Result<Finished, ServiceError> {
+        match run {
+            FunctionRun::Called { definition, input, by } => {
+                let opening = Opening { input: Some(Arc::new(input)), ..Opening::of(definition.workflow.id().clone()) };
+                let (run, _) = self.called(&definition, by, opening)?;
+                self.drive_function(&definition, run, None, how).await
+            }
+            FunctionRun::Kept { run, interrupted, resumed } => self.drive_kept(&run, interrupted, resumed, how).await,
+        }
     }
 
-    /// Keeps the run of a function, of which nothing is done yet: [`Service::resume_function`] drives it. It begins with
-    /// what it is given, and perhaps with what another run remembered. `folder` is where the paths of its servers start
-    /// from.
-    ///
-    /// # Errors
-    /// The input is not what it takes, or its run cannot be kept.
-    pub async fn keep_function(
-        &self,
-        definition: &Arc<Definition>,
-        (input, remembered): (Value, Option<Remembered>),
-        by: Actor,
-        folder: &Path,
-    ) -> Result<RunId, ServiceError> {
-        let folder = (folder != self.project()).then(|| folder.to_string_lossy().into_owned());
-        let at = remembered.as_ref().and_then(|remembered| remembered.state.clone());
-        let opening = Opening {
-            folder,
-            at,
-            remembered: remembered.map(Arc::new),
-            ..Opening::of(definition.workflow.id().clone())
-        };
-        let (run, record) = self.open_function(definition, input, by, opening)?;
-        self.create(definition, &run, record).await
-    }
-
-    fn open_function(
+    /// The run of a function that begins now, and its first record.
+    pub(super) fn called(
         &self,
         definition: &Definition,
-        input: Value,
         by: Actor,
         opening: Opening,
     ) -> Result<(Run, Record), ServiceError> {
         let now = self.options.clock.now();
-        let opening = Opening { input: Some(Arc::new(input)), since: Some(now), ..opening };
+        let opening = Opening { since: Some(now), ..opening };
         let changes = self.pace.take(false, || engine::open(&definition.workflow, &opening))?;
         let run = Run::fold(&changes).expect("what `open` decides begins a journal");
         let event = Event { at: now, by, what: EventKind::Opened(opening) };
@@ -155,25 +148,7 @@ impl Service {
         self.options.seed.unwrap_or_else(|| getrandom::u64().unwrap_or_default())
     }
 
-    /// Drives a run that is kept on from where a crash, or somebody's wait, left it. What was settled is not done again.
-    ///
-    /// # Errors
-    /// The run is not known, is over, or is driven by somebody else; or a call was interrupted and nobody said what
-    /// becomes of it.
-    pub async fn resume_function(
-        &self,
-        id: &RunId,
-        interrupted: Interrupted,
-        how: How,
-    ) -> Result<Finished, ServiceError> {
-        self.resume_with(id, interrupted, None, how).await
-    }
-
-    /// The same, where somebody says how the state that waits is to go on.
-    ///
-    /// # Errors
-    /// As for [`Service::resume_function`]; or no state waits for that.
-    pub async fn resume_with(
+    async fn drive_kept(
         &self,
         id: &RunId,
         interrupted: Interrupted,
@@ -211,23 +186,25 @@ impl Service {
             self.store().append(id, seq, &record, &run).await.map_err(store_error)?;
             seq += 1;
         }
-        self.drive(&definition, run, Some((id.clone(), seq)), how).await
+        self.drive_function(&definition, run, Some((id.clone(), seq)), how).await
     }
 
-    async fn drive(
+    async fn drive_function(
         &self,
         definition: &Arc<Definition>,
         run: Run,
         kept: Option<(RunId, u64)>,
         how: How,
     ) -> Result<Finished, ServiceError> {
-        let (setup, tracing) = self.setup(&definition.workflow, how, kept.as_ref().map(|(id, _)| id));
+        let performers = Performers { tools: how.tools.clone(), workers: how.workers.clone() };
+        let run_id = kept.as_ref().map(|(id, _)| id);
+        let (setup, tracing) = self.setup(&definition.workflow, Arc::new(performers), how, run_id);
         let control = setup.control.clone();
         let entered = control.clone().map(|control| {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
             self.enter(Live { run, workflow: definition.workflow.id().clone(), control })
         });
-        let stored = |(id, seq): &(RunId, u64)| Box::new(Stored { store: self.store(), id: id.clone(), seq: *seq });
+        let stored = |(id, seq): &(RunId, u64)| Box::new(Stored::new(self.store(), id.clone(), *seq));
         let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let outcome = drive.until_over().await;
@@ -242,8 +219,14 @@ impl Service {
     }
 
     /// What drives a run, and what traces it where traces are collected.
-    fn setup(&self, workflow: &Arc<Workflow>, how: How, run: Option<&RunId>) -> (Setup, Option<Tracing>) {
-        let How { tools, workers, watch, control, mut trace } = how;
+    pub(super) fn setup(
+        &self,
+        workflow: &Arc<Workflow>,
+        performers: Arc<dyn Perform>,
+        how: How,
+        run: Option<&RunId>,
+    ) -> (Setup, Option<Tracing>) {
+        let How { watch, control, mut trace, .. } = how;
         let telemetry = self.options.telemetry.as_ref();
         let tracing = telemetry.and_then(|telemetry| telemetry.begin(workflow, &mut trace, run.cloned()));
         let watch = match (watch, tracing.as_ref().map(Tracing::watch)) {
@@ -251,92 +234,6 @@ impl Service {
             (watch, other) => watch.or(other),
         };
         let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
-        (Setup { tools, workers, clock, seed, watch, control, trace, pace, leaves_states: false }, tracing)
-    }
-}
-
-/// Functions inside an agent's run.
-impl Service {
-    /// Executes what needs nobody: an agent's run has come to a function, or to the end of one. What the agent should
-    /// know of it, if anything.
-    pub(super) async fn go_on(&self, held: &mut Held) -> Result<Option<String>, ServiceError> {
-        let by_itself = |effect: &Effect| matches!(effect.what, EffectKind::Advance | EffectKind::Call(_));
-        if !held.run.pending(&held.definition.workflow).iter().any(by_itself) {
-            return Ok(None);
-        }
-        if let Some(lift) = self.untrusted(&held.definition) {
-            let run = match &held.carrier {
-                Carrier::Stored(id) => format!("`portolan runs resume {id}`"),
-                Carrier::Task { .. } => "call Start again".to_owned(),
-                Carrier::Token { .. } => "call get_position again".to_owned(),
-            };
-            return Ok(Some(format!(
-                "the run waits before servers that nobody has trusted yet: {}, then {run}",
-                lifted_by(&lift)
-            )));
-        }
-        let id = match &held.carrier {
-            Carrier::Stored(id) => Some(id.clone()),
-            // Its file is locked, or nobody else has it.
-            Carrier::Task { .. } | Carrier::Token { .. } => None,
-        };
-        let lease = match &id {
-            Some(id) => match self.leases.take(id) {
-                Ok(lease) => Some(lease),
-                Err(error) if error.code == "under_way" => {
-                    return Ok(Some(format!("{}; {}", error.message, error.help)));
-                }
-                Err(error) => return Err(error),
-            },
-            None => None,
-        };
-        if let Some(id) = lease.as_ref().and(id.as_ref()) {
-            // Whoever drove it before may have moved it on.
-            *held = self.hold(&Address::Stored(id.clone())).await?;
-        }
-        let definition = held.definition.clone();
-        let how = How::with(self.tools_of(&definition));
-        let (setup, tracing) = self.setup(&definition.workflow, how, id.as_ref());
-        // Whoever moves a run on has no models: `portolan runs resume` has.
-        let setup = Setup { leaves_states: true, ..setup };
-        let run = held.run.clone();
-        let mut drive =
-            Drive::new(definition.workflow.clone(), run, setup, Some(Box::new(Kept { service: self, held })));
-        let outcome = drive.until_over().await;
-        if let Some(tracing) = tracing {
-            tracing.finish(&outcome, drive.run().executed);
-        }
-        outcome.map(|_| None)
-    }
-
-    /// Who answers the tool calls of a definition: the servers that it brings along, each started once for all runs.
-    pub fn tools_of(&self, definition: &Arc<Definition>) -> Arc<Tools> {
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let pool = pools.entry(definition.digest.clone()).or_insert_with(|| {
-            let servers = graphs::servers_of(definition, self.project(), self.project());
-            Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))))
-        });
-        pool.clone()
-    }
-}
-
-/// An agent's run that came to a function, wherever it lives.
-struct Kept<'s> {
-    service: &'s Service,
-    held: &'s mut Held,
-}
-
-impl Keep for Kept<'_> {
-    fn record<'k>(&'k mut self, event: Event, changes: Vec<Change>, _after: &'k Run) -> Keeping<'k> {
-        Box::pin(async move {
-            self.service.commit(self.held, event, changes).await.map_err(|refused| match refused {
-                Refused::Failed(error) => error,
-                Refused::Conflict => ServiceError::refused(
-                    "stale",
-                    "somebody else moved the run on meanwhile",
-                    "look at the present situation first",
-                ),
-            })
-        })
+        (Setup { performers, clock, seed, watch, control, trace, pace }, tracing)
     }
 }

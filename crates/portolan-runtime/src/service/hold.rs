@@ -7,9 +7,10 @@ use portolan_core::run::{Change, Event, Run};
 use serde_json::{Value, json};
 
 use super::Service;
-use super::moves::too_busy;
+use super::navigate::kept_under;
 use crate::carrier::task_file::{Durability, Fault, Locked, Task, TaskFile, TaskFileError};
 use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
+use crate::conflict::CommitError;
 use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::store::{Digest, Record, RunId, StoreError, store_error};
@@ -52,12 +53,18 @@ impl Held {
         }
     }
 
-    /// Lets others at the run, for as long as commands run.
-    pub(super) fn release(self) -> Released {
+    /// Lets others at the run, until it is taken up again.
+    pub(super) fn release(&mut self) {
+        if let Carrier::Task { lock, .. } = &mut self.carrier {
+            *lock = None;
+        }
+    }
+
+    /// What calls call its workflow.
+    pub(super) fn workflow(&self) -> &str {
         match &self.carrier {
-            Carrier::Stored(id) => Released::At(Address::Stored(id.clone())),
-            Carrier::Task { path, .. } => Released::At(Address::Task(path.clone())),
-            Carrier::Token { .. } => Released::Ours(Box::new(self)),
+            Carrier::Token { workflow, .. } => workflow,
+            Carrier::Stored(_) | Carrier::Task { .. } => self.definition.workflow.id().as_str(),
         }
     }
 
@@ -71,26 +78,26 @@ impl Held {
     }
 }
 
-/// A run that others may move meanwhile.
-pub(super) enum Released {
-    At(Address),
-    /// Nobody else has it.
-    Ours(Box<Held>),
-}
-
 impl Service {
-    /// Takes hold of a run again that was let go.
-    pub(super) async fn take_up(&self, released: Released) -> Result<Held, ServiceError> {
-        match released {
-            Released::At(address) => self.hold(&address).await,
-            Released::Ours(held) => Ok(*held),
-        }
+    /// Takes hold of a run again that was released, as it is by now.
+    pub(super) async fn take_up(&self, held: &mut Held) -> Result<(), ServiceError> {
+        let address = match &held.carrier {
+            Carrier::Stored(id) => Address::Stored(id.clone()),
+            Carrier::Task { path, .. } => Address::Task(path.clone()),
+            // Nobody else has it.
+            Carrier::Token { .. } => return Ok(()),
+        };
+        // A conflict leaves the lock with us, and a lock is taken once.
+        held.release();
+        *held = self.hold(&address).await?;
+        Ok(())
     }
 
     /// Takes hold of a run, to change it.
     pub(super) async fn hold(&self, address: &Address) -> Result<Held, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
+            Address::State(state) => self.load(&kept_under(state)?).await,
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let lock = file.lock().await.map_err(task_error)?;
@@ -101,18 +108,11 @@ impl Service {
         }
     }
 
-    /// The run as it is now, after somebody else moved it on.
-    pub(super) async fn reload(&self, held: &Held) -> Result<Held, ServiceError> {
-        match &held.carrier {
-            Carrier::Stored(id) => self.load(id).await,
-            Carrier::Task { .. } | Carrier::Token { .. } => Err(too_busy()),
-        }
-    }
-
     /// Looks at a run without keeping others from it.
     pub(super) async fn peek(&self, address: &Address) -> Result<Held, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
+            Address::State(state) => self.load(&kept_under(state)?).await,
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let task = file.read().map_err(task_error)?;
@@ -197,27 +197,27 @@ impl Service {
     }
 
     /// Keeps what was decided: journal and snapshot together, or nothing.
-    pub(super) async fn commit(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), Refused> {
+    pub(super) async fn commit(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), CommitError> {
         let mut run = held.run.clone();
         for change in &changes {
             run.apply(change);
         }
-        self.log_before(held, &event).await?;
+        self.hooks().before_commit(held, &event).await?;
         let record = Record { seq: held.seq + 1, event, changes };
         match &mut held.carrier {
             Carrier::Stored(id) => {
                 let store = self.store();
                 store.append(id, held.seq, &record, &run).await.map_err(|error| match error {
-                    StoreError::Conflict { .. } => Refused::Conflict,
-                    other => Refused::Failed(store_error(other)),
+                    StoreError::Conflict { .. } => CommitError::Conflict,
+                    other => CommitError::Failed(store_error(other)),
                 })?;
                 let before = std::mem::replace(&mut held.run, run);
                 held.seq += 1;
-                return self.log_after(held, &before, &record);
+                return self.hooks().after_commit(held, &before, &record);
             }
             Carrier::Token { .. } => {}
             Carrier::Task { path, file, lock, id, parent } => {
-                let lock = lock.as_mut().ok_or_else(|| Refused::Failed(not_locked(path)))?;
+                let lock = lock.as_mut().ok_or_else(|| not_locked(path))?;
                 let written = Written {
                     definition: &held.definition,
                     run: &run,
@@ -235,9 +235,14 @@ impl Service {
     }
 
     /// Writes a run through to its task file: definition, journal, file, in the order in which each needs the former.
-    pub(super) fn write_task(&self, file: &TaskFile, lock: &mut Locked, written: Written<'_>) -> Result<(), Refused> {
+    pub(super) fn write_task(
+        &self,
+        file: &TaskFile,
+        lock: &mut Locked,
+        written: Written<'_>,
+    ) -> Result<(), CommitError> {
         let Written { definition, run, record, id, parent, parent_id } = written;
-        self.pinned.keep(definition).map_err(Refused::Failed)?;
+        self.pinned.keep(definition)?;
         let state = TaskState {
             version: TASK_STATE_VERSION,
             seq: record.seq,
@@ -251,10 +256,10 @@ impl Service {
             metadata.insert("parentTaskId".to_owned(), json!(id));
         }
         let task = file.path().to_string_lossy().into_owned();
-        self.journal.append(&TaskRecord { task, record }).map_err(Refused::Failed)?;
+        self.journal.append(&TaskRecord { task, record })?;
         lock.write(&changes, Durability::Rename).map_err(|error| match error.fault {
-            Fault::Changed => Refused::Conflict,
-            _ => Refused::Failed(task_error(error)),
+            Fault::Changed => CommitError::Conflict,
+            _ => CommitError::Failed(task_error(error)),
         })?;
         Ok(())
     }
@@ -270,13 +275,6 @@ pub(super) struct Written<'a> {
     pub(super) parent: Option<&'a Parent>,
     /// The parent's id, where the task does not name it yet.
     pub(super) parent_id: Option<&'a str>,
-}
-
-/// Why a commit did not happen.
-pub(super) enum Refused {
-    /// Somebody else moved first: load again and decide again.
-    Conflict,
-    Failed(ServiceError),
 }
 
 /// What a run says of its task. Everything else in the file stays as it is.

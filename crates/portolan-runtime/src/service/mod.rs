@@ -1,26 +1,28 @@
-//! The one API that every face calls. It loads a run, has the engine decide, keeps what was decided, performs what
-//! follows, and presents where that led.
+//! The one API that every face calls. Runs are begun by [`Service::open`], looked at by [`Service::view`], moved by
+//! [`Service::act`] and driven by [`Service::drive`]; [`Service::list`] has those there are, [`Service::history`] what
+//! happened to one.
 //!
 //! ```text
-//! hold (load or lock) → decide → commit (journal, then snapshot) → perform checks → decide → … → view
+//! hold (load or lock) → decide → commit (journal, then snapshot) → perform what follows → decide → … → view
 //! ```
 //! Knows tokio, stores and runners; knows no protocol and no terminal.
 
+mod act;
 mod children;
 mod create;
+mod driven;
 mod flow;
 mod functions;
-mod halt;
 mod hold;
-mod init;
 mod interrupted;
 mod lease;
 mod live;
-mod moves;
 mod navigate;
+mod open;
 mod pinned;
 mod records;
 mod report;
+mod request;
 mod resume;
 mod view;
 
@@ -49,13 +51,13 @@ pub use flow::{
     Start, Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
-pub use functions::{Finished, FunctionCall, How};
-pub use init::Init;
+pub use functions::{Finished, FunctionRun, How};
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
-pub use moves::Move;
-pub use navigate::{Astray, Bearing, Begin, Course, Deed, Drift, States};
-pub use records::RunLine;
+pub use navigate::States;
+pub use open::{Function, Open, RunCarrier};
+pub use records::{History, RunLine};
+pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::Kept;
 pub use view::{lifted_by, shell_word};
 

@@ -1,20 +1,21 @@
 //! What runs there are, and what happened to each.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use portolan_core::present::{Redaction, State};
-use portolan_core::run::{Change, FramePath, Place};
+use portolan_core::present::Redaction;
+use portolan_core::run::{Change, Place};
 use serde::Serialize;
 
-use super::interrupted::ambiguous;
-use super::{Caller, Service};
+use super::Service;
+use super::navigate::kept_under;
 use crate::carrier::Address;
 use crate::carrier::task_file::TaskFile;
 use crate::clock::rfc3339;
+use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::graphs;
-use crate::store::{ListFilter, Record, store_error};
-use crate::view::View;
+use crate::store::{ListFilter, Record, RunId, store_error};
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +35,17 @@ pub struct RunLine {
     pub description: Option<String>,
 }
 
+/// What happened to a run.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// Everything, in order.
+    pub records: Vec<Record>,
+    /// What of the run and of these records is not to be shown.
+    pub hidden: Redaction,
+    /// The definition that the run is held to; nothing where it cannot be read any more.
+    pub definition: Option<Arc<Definition>>,
+}
+
 /// How many records are read at once.
 const PAGE: usize = 1_000;
 
@@ -42,7 +54,7 @@ impl Service {
     ///
     /// # Errors
     /// The store or the journal cannot be read.
-    pub async fn runs(&self, open_only: bool, limit: usize) -> Result<Vec<RunLine>, ServiceError> {
+    pub async fn list(&self, open_only: bool, limit: usize) -> Result<Vec<RunLine>, ServiceError> {
         let stored = self.store().list(ListFilter { open_only, limit }).await.map_err(store_error)?;
         let mut lines: Vec<RunLine> = stored
             .into_iter()
@@ -87,25 +99,32 @@ impl Service {
         })
     }
 
-    /// Everything that happened to a run, in order.
+    /// What happened to a run.
     ///
     /// # Errors
-    /// The run is not known, or its journal cannot be read.
-    pub async fn records(&self, address: &Address) -> Result<Vec<Record>, ServiceError> {
-        match address {
-            Address::Stored(id) => {
-                let store = self.store();
-                store.load(id).await.map_err(store_error)?;
-                let mut records: Vec<Record> = Vec::new();
-                loop {
-                    let after = records.last().map_or(0, |record| record.seq);
-                    let page = store.records(id, after, PAGE).await.map_err(store_error)?;
-                    if page.is_empty() {
-                        return Ok(records);
-                    }
-                    records.extend(page);
-                }
+    /// The run is not known, or its journal cannot be read; or nobody can tell what of it is to be hidden.
+    pub async fn history(&self, address: &Address) -> Result<History, ServiceError> {
+        let records = self.records(address).await?;
+        let held = match self.peek(address).await {
+            Ok(held) => held,
+            // A definition that cannot be read hides nothing of a run that works on no values.
+            Err(_) if !records.iter().any(holds_values) => {
+                return Ok(History { records, hidden: Redaction::default(), definition: None });
             }
+            Err(error) => return Err(error),
+        };
+        let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
+        let servers = graphs::servers_of(&held.definition, &folder, self.project());
+        let hidden = graphs::redaction(&held.definition, &servers);
+        hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
+        Ok(History { records, hidden, definition: Some(held.definition) })
+    }
+
+    /// Everything that happened to a run, in order.
+    pub(super) async fn records(&self, address: &Address) -> Result<Vec<Record>, ServiceError> {
+        match address {
+            Address::State(state) => self.stored_records(&kept_under(state)?).await,
+            Address::Stored(id) => self.stored_records(id).await,
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(super::hold::task_error)?;
                 let mut records = self.journal.records(&file.path().to_string_lossy())?;
@@ -120,58 +139,17 @@ impl Service {
         }
     }
 
-    /// What of a run and of these records of it is not to be shown.
-    ///
-    /// # Errors
-    /// The run is not known.
-    pub async fn hidden(&self, address: &Address, records: &[Record]) -> Result<Redaction, ServiceError> {
-        let held = match self.peek(address).await {
-            Ok(held) => held,
-            // A definition that cannot be read hides nothing of a run that works on no values.
-            Err(_) if !records.iter().any(holds_values) => return Ok(Redaction::default()),
-            Err(error) => return Err(error),
-        };
-        let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
-        let servers = graphs::servers_of(&held.definition, &folder, self.project());
-        let hidden = graphs::redaction(&held.definition, &servers);
-        hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
-        Ok(hidden)
-    }
-
-    /// The position at which a person is asked.
-    ///
-    /// # Errors
-    /// Nobody is asked, or at several positions and none of them is named.
-    pub async fn question(
-        &self,
-        address: &Address,
-        branch: Option<&str>,
-        caller: &Caller,
-    ) -> Result<View, ServiceError> {
-        let held = self.peek_in_time(address).await?;
-        let waiting: Vec<FramePath> = held
-            .run
-            .positions()
-            .into_iter()
-            .filter(|(_, frame)| matches!(frame.place, Place::Waiting { .. }))
-            .map(|(path, _)| path)
-            .filter(|path| branch.is_none_or(|branch| path.text() == branch))
-            .collect();
-        match waiting.as_slice() {
-            [path] => self.view(&held, Some(path.clone()), caller),
-            [] => {
-                let view = self.view(&held, None, caller)?;
-                let state = match view.situation.state {
-                    State::Ended => "it is over",
-                    State::Working | State::Checking | State::Waiting => "the agent is at work",
-                };
-                let message = format!("`{address}` asks nobody at `{}`: {state}", view.current_step);
-                Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
+    async fn stored_records(&self, id: &RunId) -> Result<Vec<Record>, ServiceError> {
+        let store = self.store();
+        store.load(id).await.map_err(store_error)?;
+        let mut records: Vec<Record> = Vec::new();
+        loop {
+            let after = records.last().map_or(0, |record| record.seq);
+            let page = store.records(id, after, PAGE).await.map_err(store_error)?;
+            if page.is_empty() {
+                return Ok(records);
             }
-            several => {
-                let message = format!("{} branches of `{address}` wait for a person", several.len());
-                Err(ambiguous(message, several))
-            }
+            records.extend(page);
         }
     }
 }

@@ -3,39 +3,30 @@
 
 use std::sync::Arc;
 
-use portolan_core::engine::{self, CheckRequest, EffectKind};
-use portolan_core::graph::CheckBy;
-use portolan_core::run::{
-    self, Actor, Change, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place, Run, Verdict,
-};
-use portolan_core::value::{CheckId, Outcome};
-use serde_json::Value;
+use portolan_core::engine::{self, Effect, EffectKind};
+use portolan_core::graph::{CheckBy, Workflow};
+use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place};
+use portolan_core::value::Outcome;
 
-use super::hold::{Held, Refused, Released};
-use super::moves::{MAX_CONFLICTS, too_busy};
+use super::driven::Claimed;
+use super::hold::Held;
+use super::request::Report;
 use super::view::{lifted_by, runs_commands};
 use super::{Caller, Service};
+use crate::conflict::{CommitError, Retries};
+use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
-use crate::gates::{self, Ground};
+use crate::gates::Ground;
 use crate::repository::Repository;
+use crate::states::Workers;
 use crate::view::Claim;
 
 /// The longest note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
-/// What somebody says of a position.
-#[derive(Clone, Debug)]
-pub(super) struct Report {
-    pub(super) outcome: Outcome,
-    pub(super) note: Option<String>,
-    pub(super) outputs: Option<Arc<Value>>,
-    /// The revision that the caller knows the position by.
-    pub(super) revision: Option<u64>,
-}
-
-/// Where a report led.
-pub(super) struct Led {
-    pub(super) held: Held,
+/// What followed a report.
+#[derive(Default)]
+pub(super) struct Settled {
     /// What became of the claim, when it was checked.
     pub(super) claim: Option<Claim>,
     /// What the caller should know besides.
@@ -76,19 +67,19 @@ impl Service {
         &self,
         held: &Held,
         path: &FramePath,
-        report: &Report,
+        (report, revision): (&Report, Option<u64>),
         caller: &Caller,
     ) -> Result<(EventKind, Caller), ServiceError> {
         let place = held.run.frame(path).map(|frame| &frame.place);
         let reported = |outputs| EventKind::Reported {
             frame: path.clone(),
             outcome: report.outcome.clone(),
-            revision: report.revision,
+            revision,
             note: report.note.clone(),
             outputs,
         };
         if let Some(Place::Gathering { .. }) = place {
-            if report.revision.is_some_and(|known| known != held.run.root.since) {
+            if revision.is_some_and(|known| known != held.run.root.since) {
                 return Ok((reported(None), caller.clone()));
             }
             return Ok((EventKind::Gathered { branches: self.earned(held)? }, caller.clone()));
@@ -103,71 +94,63 @@ impl Service {
     }
 
     /// Decides one event, keeps what it made true, and passes what needs nobody after it.
-    pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), Refused> {
-        self.decided(held, what, caller).await?;
-        self.pass(held).await.map_err(Refused::Failed)
+    pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
+        self.decide(held, what, caller).await?;
+        Ok(self.pass(held).await?)
     }
 
     /// Executes what needs nobody and comes to no value. What computes is driven: see [`Service::go_on`].
     pub(super) async fn pass(&self, held: &mut Held) -> Result<(), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
+        let mut retries = Retries::NONE_SPENT;
         while let Some(effect) = passing(held) {
-            match self.decided(held, effect.settled(EffectResult::Due, self.seed()), &engine).await {
-                Ok(_) => {}
+            let passed = self.decide(held, effect.settled(EffectResult::Due, self.seed()), &engine).await;
+            if matches!(passed, Err(CommitError::Conflict)) {
                 // Whoever came first has passed it, or it is passed now.
-                Err(Refused::Conflict) => *held = self.reload(held).await?,
-                Err(Refused::Failed(error)) => return Err(error),
+                self.take_up(held).await?;
             }
+            retries.settled(passed).unwrap_or(Ok(()))?;
         }
         Ok(())
     }
 
-    /// The same, and what it made true.
-    async fn decided(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<Vec<Change>, Refused> {
-        self.may_move(held, &what).await.map_err(Refused::Failed)?;
+    async fn decide(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
+        self.hooks().may_move(held, &what).await?;
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what };
-        let changes = engine::decide(&held.definition.workflow, &held.run, &event)
-            .map_err(|rejection| Refused::Failed(rejection.into()))?;
+        let changes = engine::decide(&held.definition.workflow, &held.run, &event).map_err(ServiceError::from)?;
         if !changes.is_empty() {
-            self.commit(held, event, changes.clone()).await?;
+            self.commit(held, event, changes).await?;
         }
-        Ok(changes)
+        Ok(())
     }
 
-    /// Performs the checks that a claim asked for, and whatever follows without anybody.
+    /// Has the checks performed that a claim asked for, and whatever follows without anybody.
     pub(super) async fn settle(
         &self,
-        mut held: Held,
+        held: &mut Held,
         path: &FramePath,
         outcome: &Outcome,
-    ) -> Result<Led, ServiceError> {
-        let Some((mut effect, mut request)) = pending(&held, path).into_iter().next() else {
-            let notes = self.go_on(&mut held).await?.into_iter().collect();
-            return Ok(Led { held, claim: None, notes });
+    ) -> Result<Settled, ServiceError> {
+        let Some(effect) = held.run.pending(&held.definition.workflow).into_iter().find(|it| is_check_at(it, path))
+        else {
+            let notes = self.go_on(held).await?.into_iter().collect();
+            return Ok(Settled { claim: None, notes });
         };
-        let checks = checks_of(&held, path);
-        // The run is free while commands run: others may look, and a move of theirs makes this one's verdict late.
-        let ground = self.ground(&held, path).await;
-        let mut released = held.release();
-        let mut claim = None;
-        loop {
-            let verdict = gates::perform(&request, &ground).await;
-            let (mut held, settled) = self.settled(released, &effect, verdict).await?;
-            self.log_violations(&held, &ground.violations())?;
-            claim = settled.map(|settled| Claim::of(&effect.node, outcome, &settled)).or(claim);
-            let next = pending(&held, path).into_iter().find(|(next, _)| next.since == effect.since);
-            if let Some(next) = next.filter(|(next, _)| *next != effect) {
-                (effect, request) = next;
-                released = held.release();
-                continue;
-            }
-            let mut notes: Vec<String> = self.go_on(&mut held).await?.into_iter().collect();
-            let claim = claim.filter(|claim: &Claim| claim.checks.len() == checks);
-            if claim.is_none() {
-                notes.push(format!("`{}` was left by another call while its checks were performed", effect.node));
-            }
-            return Ok(Led { held, claim, notes });
+        let EffectId { node, since, .. } = effect.id;
+        let checks = held.definition.workflow.flow(&effect.flow).step(&node).node.accept.len();
+        let ground = Arc::new(self.ground(held, path).await);
+        let performer = ClaimChecks { ground: ground.clone(), path: path.clone(), since };
+        let mut claimed = Claimed { ground, settled: Vec::new() };
+        self.drive_led(held, Arc::new(performer), Some(&mut claimed)).await?;
+        let Claimed { ground, settled } = claimed;
+        self.hooks().log_violations(held, &ground.violations())?;
+        self.pass(held).await?;
+        let mut notes: Vec<String> = self.go_on(held).await?.into_iter().collect();
+        let claim = (settled.len() == checks).then(|| Claim::of(&node, outcome, &settled));
+        if claim.is_none() {
+            notes.push(format!("`{node}` was left by another call while its checks were performed"));
         }
+        Ok(Settled { claim, notes })
     }
 
     /// Where the checks of a position are performed.
@@ -188,46 +171,8 @@ impl Service {
             CheckBy::Run { .. } | CheckBy::File { .. } => None,
         });
         let gates: Vec<String> = gates.collect();
-        let others = self.others(held, &gates).await;
+        let others = self.hooks().other_tasks(held, &gates).await;
         Ground::of(repository, gates).beside(others)
-    }
-
-    /// Has a verdict counted. Also what all checks of the claim came to so far, unless nobody waits for this one.
-    async fn settled(
-        &self,
-        mut released: Released,
-        effect: &EffectId,
-        verdict: Verdict,
-    ) -> Result<(Held, Settled), ServiceError> {
-        let engine = Caller { by: Actor::Engine, can_ask: false };
-        for _ in 0..MAX_CONFLICTS {
-            let mut held = self.take_up(released).await?;
-            let so_far = so_far(&held.run, effect);
-            match self.note_used(&mut held, &effect.node, &verdict, &engine).await {
-                Ok(()) => {}
-                Err(Refused::Conflict) => {
-                    released = held.release();
-                    continue;
-                }
-                Err(Refused::Failed(error)) => return Err(error),
-            }
-            let event = effect.clone().settled(verdict.clone(), 0);
-            match self.decided(&mut held, event, &engine).await {
-                Ok(changes) => {
-                    self.pass(&mut held).await?;
-                    // Somebody may have got past the rule: then it is another verdict that counts.
-                    let counts = changes.into_iter().find_map(|change| match change {
-                        Change::Settled { check, verdict, .. } => Some((check, verdict)),
-                        _ => None,
-                    });
-                    let settled = so_far.map(|so_far| so_far.into_iter().chain(counts).collect());
-                    return Ok((held, settled));
-                }
-                Err(Refused::Conflict) => released = held.release(),
-                Err(Refused::Failed(error)) => return Err(error),
-            }
-        }
-        Err(too_busy())
     }
 }
 
@@ -238,29 +183,27 @@ pub(super) fn passing(held: &Held) -> Option<EffectId> {
     (!held.definition.workflow.flow(flow).records).then_some(effect)
 }
 
-/// How many checks the step has that a position is at.
-fn checks_of(held: &Held, path: &FramePath) -> usize {
-    let step =
-        |frame: &run::Frame| held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept.len();
-    held.run.frame(path).map_or(0, step)
+/// Whether an effect is a check of what was claimed at a position.
+fn is_check_at(effect: &Effect, path: &FramePath) -> bool {
+    matches!(effect.what, EffectKind::Check(_)) && effect.id.frame == *path
 }
 
-/// The verdicts of a claim's checks, in the order in which they came.
-type Settled = Option<Vec<(CheckId, Verdict)>>;
-
-/// The verdicts that a claim has, while it waits for that of `effect`.
-fn so_far(run: &Run, effect: &EffectId) -> Settled {
-    let frame = run.frame(&effect.frame).filter(|frame| frame.since == effect.since)?;
-    let Place::Checking { settled, .. } = &frame.place else { return None };
-    let open = settled.iter().all(|(check, _)| effect.check() != Some(check));
-    open.then(|| settled.clone())
+/// Performs the checks of one claim, and leaves everything else: whoever claims something at another position performs
+/// the checks of that.
+struct ClaimChecks {
+    ground: Arc<Ground>,
+    path: FramePath,
+    /// When the position was reached.
+    since: u64,
 }
 
-fn pending(held: &Held, path: &FramePath) -> Vec<(EffectId, CheckRequest)> {
-    let effects = held.run.pending(&held.definition.workflow);
-    let checks = effects.into_iter().filter_map(|effect| match effect.what {
-        EffectKind::Check(request) if effect.id.frame == *path => Some((effect.id, request)),
-        _ => None,
-    });
-    checks.collect()
+impl Perform for ClaimChecks {
+    fn takes(&self, effect: &Effect, _workflow: &Workflow) -> bool {
+        is_check_at(effect, &self.path) && effect.id.since == self.since
+    }
+
+    fn perform(&self, wanted: EffectRequest) -> EffectFuture {
+        let workers = Workers { ground: Some(self.ground.clone()), ..Workers::default() };
+        Performers { workers, ..Performers::default() }.perform(wanted)
+    }
 }

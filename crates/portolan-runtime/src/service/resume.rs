@@ -7,8 +7,6 @@ use portolan_core::diagnostic::list;
 use portolan_core::graph::Kind;
 use portolan_core::run::Run;
 
-use serde_json::Value;
-
 use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -29,15 +27,6 @@ pub struct Kept {
 }
 
 impl Service {
-    /// The definition that a run is held to, and what it was given.
-    ///
-    /// # Errors
-    /// The run is not known.
-    pub async fn function_of(&self, id: &RunId) -> Result<(Arc<Definition>, Value), ServiceError> {
-        let held = self.hold(&Address::Stored(id.clone())).await?;
-        Ok((held.definition, held.run.opening.input.as_deref().cloned().unwrap_or_default()))
-    }
-
     /// A run as it was left, with its servers: those that its definition brings along, and of the others those of
     /// `mcp`, the user's own file.
     ///

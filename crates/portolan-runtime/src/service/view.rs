@@ -1,10 +1,11 @@
 //! Makes what a call about a run is answered with.
 
 use portolan_core::graph::CheckBy;
-use portolan_core::present::{Untrusted, Viewer, situation};
-use portolan_core::run::{Frame, FramePath, Place};
+use portolan_core::present::{Untrusted, Viewer, focus, situation};
+use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
 
 use super::hold::{Carrier, Held};
+use super::request::Grip;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -13,34 +14,59 @@ use crate::tasks::{self, terminal};
 use crate::view::View;
 
 impl Service {
-    /// Presents a run, or one position of it.
-    pub(super) fn view(&self, held: &Held, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
-        let (address, task) = match &held.carrier {
-            Carrier::Stored(id) | Carrier::Token { id, .. } => (Address::Stored(id.clone()), None),
-            Carrier::Task { path, file, .. } => (Address::Task(path.clone()), Some(file.id().to_owned())),
-        };
-        let workflow = &held.definition.workflow;
+    /// Presents a run, or one position of it: to an agent that is led, always the one that it is at.
+    ///
+    /// # Errors
+    /// It has no room in a token, or the keys cannot be used.
+    pub(super) fn present(&self, grip: &Grip, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
+        let held = &grip.held;
+        let (workflow, run) = (&held.definition.workflow, &held.run);
+        let at = if grip.is_led { Some(focus(run).0) } else { at };
         let super::children::Branches { children, doubt } = self.branches(held);
         let viewer = Viewer {
             at: at.clone(),
             untrusted: self.untrusted_at(held),
             can_ask: caller.can_ask,
-            effectivities: None,
+            effectivities: grip.effectivities.clone(),
             children,
             unreadable: doubt.as_ref().map(|doubt| doubt.message.clone()),
         };
-        let situation = situation(workflow, &held.run, &viewer);
-        let shown = at.and_then(|path| held.run.frame(&path)).unwrap_or_else(|| whole(held));
+        let situation = situation(workflow, run, &viewer);
+        let shown = at.and_then(|path| run.frame(&path)).unwrap_or_else(|| whole(held));
+        let (state, is_token) = self.state(grip)?;
+        let (address, task) = match &held.carrier {
+            Carrier::Stored(id) => (Address::Stored(id.clone()), None),
+            Carrier::Token { .. } => (Address::State(state.clone()), None),
+            Carrier::Task { path, file, .. } => (Address::Task(path.clone()), Some(file.id().to_owned())),
+        };
         Ok(View {
             address,
+            state,
+            is_token,
+            workflow: held.workflow().to_owned(),
             task,
             current_step: situation.position.step.clone(),
             terminal: terminal(workflow, shown),
-            metadata: tasks::metadata(workflow, &held.run, shown),
+            metadata: tasks::metadata(workflow, run, shown),
             situation,
+            asks_person: asks_a_person(run),
             claim: None,
             notes: doubt.iter().map(|doubt| format!("{}; {}", doubt.message, doubt.help)).collect(),
         })
+    }
+
+    /// A refusal, with where the run is.
+    pub(super) fn situated(
+        &self,
+        error: ServiceError,
+        grip: &Grip,
+        at: Option<FramePath>,
+        caller: &Caller,
+    ) -> ServiceError {
+        match self.present(grip, at, caller) {
+            Ok(view) => error.at(view),
+            Err(_) => error,
+        }
     }
 
     /// How to have the commands trusted that the positions of a run lead through, when they are not.
@@ -114,4 +140,13 @@ pub fn shell_word(text: &str) -> String {
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
+}
+
+/// Whether the run waits for an answer that is no agent's to give.
+pub(super) fn asks_a_person(run: &Run) -> bool {
+    run.positions().into_iter().any(|(_, frame)| match &frame.place {
+        Place::Waiting { on: WaitingFor::Budget, .. } => true,
+        Place::Waiting { .. } => run.opening.rules.human == Human::Verified,
+        _ => false,
+    })
 }

@@ -3,12 +3,14 @@
 
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
+pub(crate) mod calls;
 pub(crate) mod flow;
 pub(crate) mod walk;
 /// What the faces make of a situation: what is tested here is what an agent reads.
 #[path = "../../../portolan/src/words/mod.rs"]
 pub(crate) mod words;
 
+use calls::{Calls, Move};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +20,7 @@ use portolan_core::run::{Actor, Channel, Human};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Caller, Init, Move, Options, Service, ServiceError, View};
+use portolan_runtime::service::{Caller, Open, Options, RunCarrier, Service, ServiceError, View};
 use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -128,13 +130,13 @@ impl World {
         service.trust().record(entry).expect("trust is recorded");
     }
 
-    pub(crate) fn init(&self, wanted: &Init) -> Answer {
-        wait(self.service().init(wanted, &agent()))
+    pub(crate) fn init(&self, wanted: &Open) -> Answer {
+        wait(self.service().open(wanted, &agent()))
     }
 
     /// Begins a run in the store.
     pub(crate) fn open(&self, workflow: &str) -> Address {
-        let wanted = Init { workflow: Some(workflow.to_owned()), ..Init::default() };
+        let wanted = Open { workflow: Some(workflow.to_owned()), ..Open::default() };
         self.init(&wanted).expect("it begins").address
     }
 
@@ -145,13 +147,13 @@ impl World {
         address
     }
 
-    pub(crate) fn task_init(&self, name: &str, workflow: &str) -> Init {
-        Init { task_file: Some(self.task(name)), workflow: Some(workflow.to_owned()), ..Init::default() }
+    pub(crate) fn task_init(&self, name: &str, workflow: &str) -> Open {
+        Open { carrier: RunCarrier::Task(self.task(name)), workflow: Some(workflow.to_owned()), ..Open::default() }
     }
 
     /// What `Init` is called with for a branch.
-    pub(crate) fn child_init(&self, name: &str, workflow: &str, parent: &str, step: &str) -> Init {
-        Init { parent: Some(parent.to_owned()), step: Some(step.to_owned()), ..self.task_init(name, workflow) }
+    pub(crate) fn child_init(&self, name: &str, workflow: &str, parent: &str, step: &str) -> Open {
+        Open { parent: Some(parent.to_owned()), step: Some(step.to_owned()), ..self.task_init(name, workflow) }
     }
 
     pub(crate) fn start(&self, address: &Address) -> Answer {
@@ -215,9 +217,10 @@ pub(crate) fn send(service: &Service, action: &Action, caller: &Caller) -> Answe
     let text = |key: &str| action.arguments.get(key).and_then(Value::as_str).map(str::to_owned);
     let revision = action.arguments.get("revision").and_then(Value::as_u64);
     if action.tool == "Init" {
-        let (task_file, workflow) = (text("taskFilePath"), text("workflowType"));
+        let carrier = text("taskFilePath").map_or(RunCarrier::Store, RunCarrier::Task);
+        let workflow = text("workflowType");
         let (description, step, parent) = (text("description"), text("stepId"), text("parentTaskId"));
-        return wait(service.init(&Init { task_file, workflow, description, step, parent }, caller));
+        return wait(service.open(&Open { carrier, workflow, description, step, parent, ..Open::default() }, caller));
     }
     let address = Service::address(text("run").as_deref(), text("taskFilePath").as_deref())?;
     match action.tool {

@@ -1,5 +1,6 @@
 //! Callers that know nothing but the situation: they send back the actions that they are offered.
 
+use super::calls::Calls;
 use portolan_core::present::State;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Service, View};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use portolan_runtime::audit;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Ending, Init, Stage};
+use portolan_runtime::service::{Ending, Open, Stage};
 
 use super::stand::{Stand, me, past};
 
@@ -113,7 +113,7 @@ impl Stand {
 
     /// The runs that are kept.
     async fn runs(&self) -> usize {
-        self.service().runs(false, 100).await.expect("they can be read").len()
+        self.service().list(false, 100).await.expect("they can be read").len()
     }
 }
 
@@ -205,8 +205,8 @@ async fn a_task_that_was_kept_is_under_way_whatever_its_note_says() {
 #[tokio::test]
 async fn a_task_whose_run_has_not_begun_begins_when_somebody_comes() {
     let stand = Stand::new();
-    let init = Init { workflow: Some("small".to_owned()), description: Some("t".to_owned()), ..Init::default() };
-    let Address::Stored(run) = stand.service().init(&init, &me()).await.expect("opened").address else {
+    let init = Open { workflow: Some("small".to_owned()), description: Some("t".to_owned()), ..Open::default() };
+    let Address::Stored(run) = stand.service().open(&init, &me()).await.expect("opened").address else {
         panic!("it is kept in the store")
     };
     stand.put(".portolan/flow.json", &format!(r#"{{ "run": "{run}", "task": "t", "workflow": "small" }}"#));

@@ -1,7 +1,7 @@
 //! One flow in two shapes, ticked and navigated: the same script leads to the same events.
 
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Course, Deed};
+use portolan_runtime::service::{self, Report, Request};
 use proptest::prelude::*;
 
 use super::stand::{Stand, me, past};
@@ -56,12 +56,11 @@ async fn report(stand: &Stand, run: &str, shape: Shape, outcome: Outcome) {
         Shape::Ticked if outcome.is_failed() => drop(service.flow().back("it has to change", &me()).await),
         Shape::Ticked => drop(service.flow().tick(&me()).await),
         Shape::Navigated => {
-            let at = |state: String| Course { workflow: None, state, effectivities: None, drift: None };
-            let here = service.navigate(&at(run.to_owned()), &Deed::Look, &me()).await.expect("it can be looked at");
+            let here = service.view(&Request::led(run), &me()).await.expect("it can be looked at");
             let Some(step) = here.situation.work.number.map(|_| here.situation.work.id.clone()) else { return };
-            let summary = outcome.is_failed().then(|| "it has to change".to_owned());
-            let deed = Deed::Complete { step, outcome, summary, outputs: None };
-            drop(service.navigate(&at(here.state), &deed, &me()).await);
+            let note = outcome.is_failed().then(|| "it has to change".to_owned());
+            let done = service::Act::Complete { step, report: Report { outcome, note, outputs: None } };
+            drop(service.act(&Request::led(here.state), &done, &me()).await);
         }
     }
 }

@@ -6,6 +6,8 @@
 
 #![cfg(unix)]
 
+#[path = "../common/calls.rs"]
+mod calls;
 mod gate;
 mod graph;
 #[path = "../servers/support.rs"]
@@ -15,6 +17,7 @@ mod support;
 #[expect(dead_code, reason = "the tests of the servers ask for more")]
 mod web;
 
+use calls::{Calls, FunctionCall};
 use std::sync::Arc;
 
 use portolan_core::dialect::Strictness;
@@ -23,7 +26,7 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome};
 use portolan_runtime::graphs::{Graphs, OpenError};
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{FunctionCall, How, Options, Service};
+use portolan_runtime::service::{How, Options, Service};
 use portolan_runtime::tools::Tools;
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! The definition changes while a run is under way. The run is held to the one that it began with; a person may have it
 //! continue with another.
 
-use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, States};
+use portolan_runtime::service::{DefinitionChange, Request, ServiceError, States, View};
 use serde_json::json;
 
 use crate::common::{World, agent, person, wait};
@@ -21,7 +21,7 @@ fn steps(names: &[&str]) -> String {
 }
 
 /// A run that began with the first version, at its second step.
-fn begun(states: States) -> (World, Bearing) {
+fn begun(states: States) -> (World, View) {
     let world = world(ID, &text("1.0.0", &steps(&["plan", "build", "test"])), states);
     let now = begin(&world, ID, json!({}));
     let now = send(&world, &required(&now), None).expect("it is open");
@@ -29,15 +29,15 @@ fn begun(states: States) -> (World, Bearing) {
     (world, now)
 }
 
-fn go_on(world: &World, state: &str, drift: Drift) -> Result<Bearing, Astray> {
-    let course = Course { state: state.to_owned(), drift: Some(drift), ..Course::default() };
-    wait(world.service().navigate(&course, &Deed::Look, &agent()))
+fn go_on(world: &World, state: &str, drift: DefinitionChange) -> Result<View, ServiceError> {
+    let request = Request { definition: Some(drift), ..Request::led(state) };
+    wait(world.service().view(&request, &agent()))
 }
 
 /// The run, carried over by a person.
-fn carry_over(world: &World, state: &str) -> Result<Bearing, Astray> {
-    let course = Course { state: state.to_owned(), drift: Some(Drift::Migrate), ..Course::default() };
-    wait(world.service().navigate(&course, &Deed::Look, &person()))
+fn carry_over(world: &World, state: &str) -> Result<View, ServiceError> {
+    let request = Request { definition: Some(DefinitionChange::Migrate), ..Request::led(state) };
+    wait(world.service().view(&request, &person()))
 }
 
 fn change(world: &World, text: &str) {
@@ -50,7 +50,7 @@ fn a_token_is_held_to_the_version_that_it_began_with() {
     change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
     let after = look(&world, &now.state).expect("it continues");
     assert!(after.guidance().message.contains("has changed since this run began"), "{}", after.guidance().message);
-    assert_eq!(go_on(&world, &now.state, Drift::Pinned).expect("it is the same").state, after.state);
+    assert_eq!(go_on(&world, &now.state, DefinitionChange::Pinned).expect("it is the same").state, after.state);
     let (told, _) = obey(&world, now.clone());
     assert_eq!(told, ["Work · step 2: The build", "Work · step 3: The test"]);
     std::fs::remove_file(world.path(&format!(".flow/workflows/{ID}.yaml"))).expect("it was there");
@@ -61,9 +61,9 @@ fn a_token_is_held_to_the_version_that_it_began_with() {
 fn only_a_person_carries_a_run_over() {
     let (world, now) = begun(States::Tokens);
     change(&world, &text("1.1.0", &steps(&["plan", "build", "review", "test"])));
-    let astray = go_on(&world, &now.state, Drift::Migrate).expect_err("an agent does not");
-    assert_eq!(astray.error.code, "needs_person");
-    let ways = astray.bearing.expect("where it is").guidance().available_actions;
+    let refused = go_on(&world, &now.state, DefinitionChange::Migrate).expect_err("an agent does not");
+    assert_eq!(refused.code, "needs_person");
+    let ways = refused.view.expect("where it is").guidance().available_actions;
     assert_eq!(ways.required[0].tool, "complete_step", "what is offered is to continue as it was");
     let migrated = carry_over(&world, &now.state).expect("its step is still there");
     let (told, _) = obey(&world, migrated);
@@ -81,11 +81,11 @@ fn a_run_is_carried_over_only_where_all_that_it_names_is_still_there() {
     for (changed, why) in [(gone, "no such place"), (other, ""), (typed, "`risk` is a number now"), (faulty, "fault")] {
         let (world, now) = begun(States::Tokens);
         change(&world, &changed);
-        let astray = carry_over(&world, &now.state).expect_err("it cannot be carried over");
-        assert_eq!(astray.error.code, "definition_changed");
-        let told = format!("{} {}", astray.error.message, astray.error.help);
+        let refused = carry_over(&world, &now.state).expect_err("it cannot be carried over");
+        assert_eq!(refused.code, "definition_changed");
+        let told = format!("{} {}", refused.message, refused.help);
         assert!(told.contains(why), "{told}");
-        go_on(&world, &now.state, Drift::Pinned).expect("it can go on as it was");
+        go_on(&world, &now.state, DefinitionChange::Pinned).expect("it can go on as it was");
     }
 }
 
@@ -122,9 +122,9 @@ fn a_run_is_carried_over_to_nothing_that_asks_for_less_so_far() {
         let now = send(&world, &required(&now), None).expect("it is open");
         assert_eq!(headline(&now), "Work · step 2: The build");
         change(&world, &text("1.1.0", &changed));
-        let astray = carry_over(&world, &now.state).expect_err("it would ask for less");
-        assert_eq!(astray.error.code, "definition_changed");
-        assert!(astray.error.help.contains(why), "{}", astray.error.help);
+        let refused = carry_over(&world, &now.state).expect_err("it would ask for less");
+        assert_eq!(refused.code, "definition_changed");
+        assert!(refused.help.contains(why), "{}", refused.help);
     }
     // What comes later is what a person may change.
     let world = world(ID, &text("1.0.0", &begun), States::Tokens);
@@ -139,10 +139,10 @@ fn without_a_copy_only_the_definition_itself_helps() {
     std::fs::remove_dir_all(world.path(".portolan/definitions")).expect("copies are kept");
     let before = std::fs::read_to_string(world.path(".flow/workflows/change.yaml")).expect("it is there");
     change(&world, &text("1.1.0", &steps(&["plan", "build", "test", "more"])));
-    for drift in [Drift::Pinned, Drift::Migrate] {
-        let astray = go_on(&world, &now.state, drift).expect_err("there is no copy");
-        assert_eq!(astray.error.code, "definition_changed");
-        assert!(astray.bearing.is_none(), "nobody can tell where it is");
+    for drift in [DefinitionChange::Pinned, DefinitionChange::Migrate] {
+        let refused = go_on(&world, &now.state, drift).expect_err("there is no copy");
+        assert_eq!(refused.code, "definition_changed");
+        assert!(refused.view.is_none(), "nobody can tell where it is");
     }
     change(&world, &before);
     assert_eq!(look(&world, &now.state).expect("it is the same again"), now);
@@ -194,14 +194,14 @@ fn a_pass_of_a_loop_stays_one() {
     let typed = looping("loopType: while\n        condition: items exists", make, tell);
     for changed in [outside, typed] {
         change(&world, &version("1.1.0", &changed));
-        let astray = carry_over(&world, &now.state).expect_err("it is another loop");
-        assert_eq!(astray.error.code, "definition_changed");
+        let refused = carry_over(&world, &now.state).expect_err("it is another loop");
+        assert_eq!(refused.code, "definition_changed");
     }
     let required = version("1.1.0", &looping(over, make, tell))
         .replace("activities:", "  - { name: owner, type: string, required: true }\nactivities:");
     change(&world, &required);
-    let astray = carry_over(&world, &now.state).expect_err("it lacks a variable");
-    assert!(astray.error.help.contains("`owner` is required now"), "{}", astray.error.help);
+    let refused = carry_over(&world, &now.state).expect_err("it lacks a variable");
+    assert!(refused.help.contains("`owner` is required now"), "{}", refused.help);
     change(&world, &version("1.1.0", &looping(over, make, &tell.replace("Tell", "Tell them"))));
     let (told, _) = obey(&world, carry_over(&world, &now.state).expect("the loop is the same"));
     assert_eq!(told.last().map(String::as_str), Some("Work · step 2: Tell them"));

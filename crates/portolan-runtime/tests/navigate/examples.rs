@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use expect_test::expect_file;
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Bearing, Begin, Deed, Service, States};
+use portolan_runtime::service::{Act, Open, Report, RunCarrier, Service, States, View};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -45,27 +45,29 @@ impl Agent {
         Agent { world, service, knows, reported: BTreeMap::new() }
     }
 
-    fn begin(&self, id: &str) -> Bearing {
-        let variables = (id == "work-package").then(|| Map::from_iter([("ticket".to_owned(), json!("AB-12"))]));
-        let wanted = Begin { workflow: id.to_owned(), variables, ..Begin::default() };
-        wait(self.service.begin(&wanted, &agent())).unwrap_or_else(|astray| panic!("{id}: {}", astray.error))
+    fn begin(&self, id: &str) -> View {
+        let input = (id == "work-package")
+            .then(|| Map::from_iter([("ticket".to_owned(), json!("AB-12"))]))
+            .map(|given| std::sync::Arc::new(Value::Object(given)));
+        let wanted = Open { carrier: RunCarrier::State, workflow: Some(id.to_owned()), input, ..Open::default() };
+        wait(self.service.open(&wanted, &agent())).unwrap_or_else(|refused| panic!("{id}: {refused}"))
     }
 
     /// Does what is required. A question is answered with the first of `answers` that it has, else with its first option.
-    fn obey(&mut self, now: &Bearing, answers: &[&str]) -> Bearing {
+    fn obey(&mut self, now: &View, answers: &[&str]) -> View {
         let actions = &now.guidance().available_actions;
         let action = actions.required.first().unwrap_or_else(|| panic!("stuck at {}", headline(now)));
         let checkpoint = now.guidance().checkpoint;
         let options: Vec<&str> =
             checkpoint.iter().flat_map(|asked| asked.options.iter().map(|it| it.id.as_str())).collect();
         let option = answers.iter().find(|answer| options.contains(answer)).or(options.first());
-        let (course, mut deed) = call(action, option.copied());
-        if let Deed::Complete { outputs, .. } = &mut deed {
+        let (request, mut deed) = call(action, option.copied());
+        if let Act::Complete { report, .. } = &mut deed {
             let given: Map<String, Value> = asked_for(now).into_iter().filter_map(|name| self.next(name)).collect();
-            *outputs = (!given.is_empty()).then(|| Value::Object(given).into());
+            report.outputs = (!given.is_empty()).then(|| Value::Object(given).into());
         }
-        let done = wait(self.service.navigate(&course, &deed, &agent()));
-        done.unwrap_or_else(|astray| panic!("{}: {}", headline(now), astray.error))
+        let done = wait(self.service.act(&request, &deed, &agent()));
+        done.unwrap_or_else(|refused| panic!("{}: {}", headline(now), refused))
     }
 
     fn next(&mut self, name: String) -> Option<(String, Value)> {
@@ -77,12 +79,7 @@ impl Agent {
     }
 
     /// Obeys until `is_there`, and tells each place that it came by.
-    fn until(
-        &mut self,
-        mut now: Bearing,
-        answers: &[&str],
-        is_there: &dyn Fn(&Bearing) -> bool,
-    ) -> (Vec<String>, Bearing) {
+    fn until(&mut self, mut now: View, answers: &[&str], is_there: &dyn Fn(&View) -> bool) -> (Vec<String>, View) {
         let mut told = Vec::new();
         while !is_there(&now) {
             assert!(!now.guidance().complete, "it is over: {told:#?}");
@@ -98,25 +95,25 @@ impl Agent {
 const MOST_CALLS: usize = 250;
 
 /// The variables that the step is said to give: an agent reads it where it reads all else.
-fn asked_for(now: &Bearing) -> Vec<String> {
+fn asked_for(now: &View) -> Vec<String> {
     let message = now.guidance().message;
     let line = message.lines().find_map(|line| line.strip_prefix("Outputs: "));
     let names = line.into_iter().flat_map(|names| names.split(", "));
     names.map(|name| name.split(' ').next().unwrap_or(name).to_owned()).collect()
 }
 
-fn place(now: &Bearing) -> String {
+fn place(now: &View) -> String {
     match &now.guidance().checkpoint {
         Some(asked) => format!("{} ? {}", headline(now), asked.message),
         None => headline(now),
     }
 }
 
-fn asks(id: &'static str) -> impl Fn(&Bearing) -> bool {
+fn asks(id: &'static str) -> impl Fn(&View) -> bool {
     move |now| now.guidance().checkpoint.as_ref().is_some_and(|asked| asked.id == id)
 }
 
-fn is_over(now: &Bearing) -> bool {
+fn is_over(now: &View) -> bool {
     now.guidance().complete
 }
 
@@ -211,7 +208,7 @@ fn random_walks(walks: usize) -> Vec<Walk> {
 }
 
 /// Goes where chance leads, and has each place looked at, with the option that is taken there.
-fn wander(agent_at: &Agent, id: &str, walk: &Walk, look: &mut dyn FnMut(&Bearing, Option<&str>)) {
+fn wander(agent_at: &Agent, id: &str, walk: &Walk, look: &mut dyn FnMut(&View, Option<&str>)) {
     let mut now = agent_at.begin(id);
     for choice in walk {
         // Ending early shows nothing more.
@@ -223,16 +220,16 @@ fn wander(agent_at: &Agent, id: &str, walk: &Walk, look: &mut dyn FnMut(&Bearing
             return;
         };
         look(&now, option.as_deref());
-        let (course, mut deed) = call(action, option.as_deref());
-        if let Deed::Complete { outputs, .. } = &mut deed {
+        let (request, mut deed) = call(action, option.as_deref());
+        if let Act::Complete { report, .. } = &mut deed {
             let given: Map<String, Value> = asked_for(&now)
                 .into_iter()
                 .filter_map(|name| Some((name.clone(), any_value(&name, choice)?)))
                 .collect();
-            *outputs = (!given.is_empty()).then(|| Value::Object(given).into());
+            report.outputs = (!given.is_empty()).then(|| Value::Object(given).into());
         }
-        now = wait(agent_at.service.navigate(&course, &deed, &agent()))
-            .unwrap_or_else(|astray| panic!("{}: {}", headline(&now), astray.error));
+        now = wait(agent_at.service.act(&request, &deed, &agent()))
+            .unwrap_or_else(|refused| panic!("{}: {}", headline(&now), refused));
     }
 }
 
@@ -251,7 +248,7 @@ fn any_value(name: &str, choice: &prop::sample::Index) -> Option<Value> {
 }
 
 /// A place whatever the variables hold there.
-fn kind_of_place(now: &Bearing) -> String {
+fn kind_of_place(now: &View) -> String {
     let shown = json_of(now);
     let titles: Vec<String> = offered(&now.guidance())
         .into_iter()
@@ -345,7 +342,7 @@ fn what_is_asked_once_in_a_run_is_not_asked_on_a_second_visit() {
     let (told, now) = agent_at.until(now, &["stable"], &|now| headline(now).contains("Count what failed"));
     assert_eq!(told[1..3], ["Prepare · step 1: Choose the number", "Prepare · step 2: Write the changelog"]);
     let (outcome, outputs) = ("passed".into(), outputs(json!({ "failures": 1 })));
-    let failed = Deed::Complete { step: "count".into(), outcome, summary: None, outputs };
+    let failed = Act::Complete { step: "count".into(), report: Report { outcome, note: None, outputs } };
     let now = act(&agent_at.world, &now.state, &failed, &agent()).expect("it is open");
     // What failed is prepared anew, where it is not approved.
     let (asked, now) = agent_at.until(now, &["go", "no"], &|now| headline(now).starts_with("Prepare"));
@@ -378,7 +375,7 @@ fn each_pass_of_a_loop_asks_for_itself() {
 #[test]
 fn what_was_put_off_is_filed_by_the_workflow_that_is_started() {
     let mut agent = Agent::of(world(States::Tokens), diligent());
-    let in_follow_up = |now: &Bearing| headline(now).starts_with("Follow-up");
+    let in_follow_up = |now: &View| headline(now).starts_with("Follow-up");
     let (_, now) = agent.until(agent.begin("work-package"), &["yes"], &in_follow_up);
     assert_eq!(headline(&now), "Follow-up · step 1: Look through the notes on AB-12");
     assert_eq!(now.guidance().position.workflow, "work-package", "calls go on as they began");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Bearing, States};
+use portolan_runtime::service::{States, View};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -17,7 +17,7 @@ const ID: &str = "pull-request-review";
 const HOLES: [&str; 6] = ["summary", "outputs", "option_id", "question", "options", "reason"];
 
 /// Each call names its run, and has no other holes than words.
-fn is_ready_to_hand(now: &Bearing) -> Result<(), TestCaseError> {
+fn is_ready_to_hand(now: &View) -> Result<(), TestCaseError> {
     let actions = now.guidance().available_actions;
     let blocked = actions.blocked.iter().map(|blocked| &blocked.action);
     for action in actions.required.iter().chain(&actions.optional).chain(blocked) {
@@ -33,7 +33,7 @@ fn is_ready_to_hand(now: &Bearing) -> Result<(), TestCaseError> {
 }
 
 /// One call leads on, where the work is not over; it says where the agent is, by name.
-fn is_one_thing(now: &Bearing) -> Result<(), TestCaseError> {
+fn is_one_thing(now: &View) -> Result<(), TestCaseError> {
     let guidance = now.guidance();
     prop_assert_eq!(guidance.available_actions.required.len(), usize::from(!guidance.complete));
     let headline = guidance.message.lines().next().unwrap_or_default();
@@ -47,7 +47,7 @@ fn is_one_thing(now: &Bearing) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn rules_of(now: &Bearing) -> String {
+fn rules_of(now: &View) -> String {
     let message = now.guidance().message;
     message.split("\n\n").find(|block| block.starts_with("Rules:")).unwrap_or_default().to_owned()
 }
@@ -81,7 +81,7 @@ proptest! {
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|refused| TestCaseError::fail(refused.to_string()))?;
         }
     }
 }

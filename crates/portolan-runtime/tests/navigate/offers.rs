@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Bearing, Course, Deed, Service, States};
+use portolan_runtime::service::{Act, Report, Request, Service, States, View};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -24,20 +24,15 @@ fn ids(yaml: &str) -> BTreeSet<String> {
 }
 
 /// Every id in every tool, and every id as an answer to what is asked now.
-fn conceivable(now: &Bearing, ids: &BTreeSet<String>) -> Vec<Deed> {
-    let complete = |step: &str, outcome: &str| Deed::Complete {
-        step: step.to_owned(),
-        outcome: outcome.into(),
-        summary: None,
-        outputs: None,
-    };
-    let answer = |checkpoint: &str, option: &str| Deed::Answer {
+fn conceivable(now: &View, ids: &BTreeSet<String>) -> Vec<Act> {
+    let complete = |step: &str, outcome: &str| Act::Complete { step: step.to_owned(), report: Report::of(outcome) };
+    let answer = |checkpoint: &str, option: &str| Act::Answer {
         checkpoint: checkpoint.to_owned(),
         option: Some(option.into()),
         note: None,
         outputs: None,
     };
-    let mut deeds: Vec<Deed> = ids.iter().flat_map(|id| [complete(id, "passed"), answer(id, "yes")]).collect();
+    let mut deeds: Vec<Act> = ids.iter().flat_map(|id| [complete(id, "passed"), answer(id, "yes")]).collect();
     if let Some(step) = &now.guidance().position.step {
         deeds.extend(["skipped", "failed", "cancelled"].map(|outcome| complete(&step.id, outcome)));
     }
@@ -48,14 +43,14 @@ fn conceivable(now: &Bearing, ids: &BTreeSet<String>) -> Vec<Deed> {
 }
 
 /// Whether a deed is one of those that are offered.
-fn is_offered(now: &Bearing, deed: &Deed) -> bool {
+fn is_offered(now: &View, deed: &Act) -> bool {
     let same = |(action, option): (Action, Option<String>)| {
         let (_, offered) = call(&action, option.as_deref());
         match (&offered, deed) {
-            (Deed::Complete { step, outcome, .. }, Deed::Complete { step: other, outcome: said, .. }) => {
-                step == other && outcome == said
+            (Act::Complete { step, report }, Act::Complete { step: other, report: said }) => {
+                step == other && report.outcome == said.outcome
             }
-            (Deed::Answer { checkpoint, option, .. }, Deed::Answer { checkpoint: other, option: said, .. }) => {
+            (Act::Answer { checkpoint, option, .. }, Act::Answer { checkpoint: other, option: said, .. }) => {
                 checkpoint == other && option == said
             }
             _ => false,
@@ -64,26 +59,26 @@ fn is_offered(now: &Bearing, deed: &Deed) -> bool {
     offered(&now.guidance()).into_iter().any(same)
 }
 
-pub(crate) fn check(service: &Service, now: &Bearing, ids: &BTreeSet<String>) -> Result<(), TestCaseError> {
-    let look = |state: &str| Course { state: state.to_owned(), ..Course::default() };
+pub(crate) fn check(service: &Service, now: &View, ids: &BTreeSet<String>) -> Result<(), TestCaseError> {
+    let look = |state: &str| Request::led(state.to_owned());
     for (action, option) in offered(&now.guidance()) {
-        let (course, deed) = call(&action, option.as_deref());
-        let done = wait(service.navigate(&course, &deed, &agent()));
+        let (request, deed) = call(&action, option.as_deref());
+        let done = wait(service.act(&request, &deed, &agent()));
         prop_assert!(done.is_ok(), "offered and refused: {action:?}: {:?}", done.err());
     }
     for deed in conceivable(now, ids).iter().filter(|deed| !is_offered(now, deed)) {
-        let refused = wait(service.navigate(&look(&now.state), deed, &agent()));
+        let refused = wait(service.act(&look(&now.state), deed, &agent()));
         prop_assert!(refused.is_err(), "not offered and done: {deed:?}");
-        let bearing = refused.err().and_then(|astray| astray.bearing);
-        prop_assert_eq!(bearing.as_deref(), Some(now), "a refusal shows where the run is: {:?}", deed);
+        let view = refused.err().and_then(|refused| refused.view);
+        prop_assert_eq!(view.as_deref(), Some(now), "a refusal shows where the run is: {:?}", deed);
     }
-    let again = wait(service.navigate(&look(&now.state), &Deed::Look, &agent()));
+    let again = wait(service.view(&look(&now.state), &agent()));
     prop_assert_eq!(again.as_ref().ok(), Some(now), "a refusal changes nothing");
     Ok(())
 }
 
 /// No id is shown but of what is at hand: the activity, the step, the loop, the question and its options.
-pub(crate) fn shows_no_more(now: &Bearing, ids: &BTreeSet<String>) -> Result<(), TestCaseError> {
+pub(crate) fn shows_no_more(now: &View, ids: &BTreeSet<String>) -> Result<(), TestCaseError> {
     let shown = json_of(now);
     let mut open: BTreeSet<String> = BTreeSet::new();
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -150,7 +145,7 @@ proptest! {
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|refused| TestCaseError::fail(refused.to_string()))?;
         }
     }
 
@@ -172,7 +167,7 @@ proptest! {
                 break;
             }
             let (action, option) = choice.get(&on);
-            now = send(&world, action, option.as_deref()).map_err(|astray| TestCaseError::fail(astray.error.to_string()))?;
+            now = send(&world, action, option.as_deref()).map_err(|refused| TestCaseError::fail(refused.to_string()))?;
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Who answers a question: the agent passes an answer on, a person gives it themselves, or nobody does in time.
 
+use crate::common::calls::Calls;
 use portolan_core::run::{Actor, Channel, EventKind, Human};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Bearing, Caller, Deed, States};
+use portolan_runtime::service::{Act, Caller, Report, States, View};
 use serde_json::json;
 
 use crate::common::{World, agent, wait};
@@ -17,15 +18,15 @@ fn person() -> Caller {
 }
 
 /// A run at its first question.
-fn asked(world: &World) -> Bearing {
+fn asked(world: &World) -> View {
     let now = begin(world, ID, json!({ "findings": ["one"] }));
     let now = send(world, &required(&now), None).expect("it is open");
     assert_eq!(now.guidance().checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("platform"));
     now
 }
 
-fn answer(checkpoint: &str, option: &str) -> Deed {
-    Deed::Answer { checkpoint: checkpoint.to_owned(), option: Some(option.into()), note: None, outputs: None }
+fn answer(checkpoint: &str, option: &str) -> Act {
+    Act::Answer { checkpoint: checkpoint.to_owned(), option: Some(option.into()), note: None, outputs: None }
 }
 
 /// Who is on record for each answer.
@@ -58,9 +59,9 @@ fn where_only_their_own_word_counts_an_agent_cannot_answer() {
         assert!(now.guidance().available_actions.required.is_empty(), "nothing is open to the agent");
         let blocked = &now.guidance().available_actions.blocked[0];
         assert!(blocked.lifted_by.contains("portolan runs answer"), "{}", blocked.lifted_by);
-        let astray = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
-        assert_eq!(astray.error.code, "needs_person");
-        assert_eq!(astray.bearing.as_deref(), Some(&now));
+        let refused = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
+        assert_eq!(refused.code, "needs_person");
+        assert_eq!(refused.view.as_deref(), Some(&now));
         let after = act(&world, &now.state, &answer("platform", "github"), &person()).expect("it counts");
         assert_eq!(headline(&after), "Intake · step 2: Skim related issues");
         if states == States::Handles {
@@ -106,7 +107,7 @@ fn a_question_answers_itself_when_its_time_is_over() {
         assert!(after.guidance().message.contains("nobody answered"), "{}", after.guidance().message);
         // The answer that comes after that is late: also by the same token, since its time is over there too.
         let late = act(&world, &now.state, &answer("settled", "no"), &agent()).expect_err("it is late");
-        assert_eq!(late.error.code, "stale");
+        assert_eq!(late.code, "stale");
     }
 }
 
@@ -118,11 +119,8 @@ fn an_agent_asks_what_the_workflow_does_not_and_is_told_the_answer() {
     let asked = send(&world, &ask.expect("it is open"), None).expect("it is open");
     let question = asked.guidance().checkpoint.expect("a question");
     assert_eq!(question.message, "as it was asked for");
-    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
-    assert_eq!(
-        act(&world, &asked.state, &step, &agent()).expect_err("a question is open").error.code,
-        "checkpoint_open"
-    );
+    let step = Act::Complete { step: "read".into(), report: Report::of("passed") };
+    assert_eq!(act(&world, &asked.state, &step, &agent()).expect_err("a question is open").code, "checkpoint_open");
     let after = act(&world, &asked.state, &answer(&question.id, "that"), &agent()).expect("it counts");
     assert_eq!(headline(&after), "Intake · step 1: Read the pull request");
     assert!(after.guidance().message.contains("as it was asked for: `that`"), "{}", after.guidance().message);
@@ -141,10 +139,7 @@ fn an_early_end_is_offered_and_is_no_success() {
             after.guidance().message
         );
         let step = answer("platform", "github");
-        assert_eq!(
-            act(&world, &after.state, &step, &agent()).expect_err("it is over").error.code,
-            "workflow_completed"
-        );
+        assert_eq!(act(&world, &after.state, &step, &agent()).expect_err("it is over").code, "workflow_completed");
     }
 }
 
@@ -153,8 +148,8 @@ fn a_server_that_takes_only_a_persons_word_takes_no_token_on_other_terms() {
     let mut world = world(ID, &sound("activity-sound"), States::Tokens);
     let now = asked(&world);
     world.options.human = Human::Verified;
-    let astray = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
-    assert_eq!(astray.error.code, "needs_person");
+    let refused = act(&world, &now.state, &answer("platform", "github"), &agent()).expect_err("it does not count");
+    assert_eq!(refused.code, "needs_person");
     act(&world, &now.state, &answer("platform", "github"), &person()).expect("it counts");
 }
 

@@ -1,7 +1,7 @@
 //! What agents hold: handles with revisions, tokens, tokens with a ledger. Each mistake has a code of its own.
 
 use expect_test::expect;
-use portolan_runtime::service::{Astray, Begin, Course, Deed, States};
+use portolan_runtime::service::{Act, Open, Report, Request, RunCarrier, ServiceError, States};
 use portolan_runtime::store::ListFilter;
 use serde_json::json;
 
@@ -10,12 +10,12 @@ use crate::walker::{Led, act, begin, json_of, look, obey, outputs, required, sen
 
 const ID: &str = "pull-request-review";
 
-fn told(astray: &Astray) -> String {
-    let situated = if astray.bearing.is_some() { "situated" } else { "no situation" };
-    format!("{}: {}\nhelp: {}\n{situated}\n", astray.error.code, astray.error.message, astray.error.help)
+fn told(refused: &ServiceError) -> String {
+    let situated = if refused.view.is_some() { "situated" } else { "no situation" };
+    format!("{}: {}\nhelp: {}\n{situated}\n", refused.code, refused.message, refused.help)
 }
 
-fn refusal<T: std::fmt::Debug>(answer: Result<T, Astray>) -> Astray {
+fn refusal<T: std::fmt::Debug>(answer: Result<T, ServiceError>) -> ServiceError {
     answer.expect_err("it is refused")
 }
 
@@ -62,7 +62,7 @@ fn a_handle_alone_is_enough_to_look() {
     let (handle, _) = now.state.split_once('.').expect("a handle and a revision");
     assert!((6..=8).contains(&handle.len()), "{handle}");
     assert_eq!(look(&world, &handle.to_uppercase()).expect("it is there"), now);
-    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    let step = Act::Complete { step: "read".into(), report: Report::of("passed") };
     expect![[r#"
         revision_required: a handle alone is enough to look at a run, and not to move it
         help: send one of the present actions as it stands: its `state` has the handle and the revision
@@ -73,14 +73,14 @@ fn a_handle_alone_is_enough_to_look() {
 
 #[test]
 fn an_old_state_is_stale_wherever_that_can_be_known() {
-    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    let step = Act::Complete { step: "read".into(), report: Report::of("passed") };
     for states in [States::Handles, States::Ledger] {
         let world = world(ID, &sound("activity-sound"), states);
         let first = begin(&world, ID, json!({}));
         let second = act(&world, &first.state, &step, &agent()).expect("it is open");
-        let astray = refusal(act(&world, &first.state, &step, &agent()));
-        assert_eq!(astray.error.code, "stale", "{states:?}");
-        assert_eq!(astray.bearing.as_deref(), Some(&second), "{states:?}");
+        let refused = refusal(act(&world, &first.state, &step, &agent()));
+        assert_eq!(refused.code, "stale", "{states:?}");
+        assert_eq!(refused.view.as_deref(), Some(&second), "{states:?}");
     }
     // Nobody keeps a ledger: the same token twice is two ways from the same place, and each comes to the same.
     let world = world(ID, &sound("activity-sound"), States::Tokens);
@@ -108,7 +108,7 @@ fn each_mistake_has_a_code_of_its_own() {
         flipped,
         now.state.replacen("v1.", "v2.", 1),
     ];
-    let codes: Vec<String> = states.iter().map(|state| refusal(look(&world, state)).error.code.to_owned()).collect();
+    let codes: Vec<String> = states.iter().map(|state| refusal(look(&world, state)).code.to_owned()).collect();
     expect![[r#"
         [
             "damaged",
@@ -123,13 +123,13 @@ fn each_mistake_has_a_code_of_its_own() {
         ]
     "#]]
     .assert_debug_eq(&codes);
-    let elsewhere = Course { workflow: Some("other".into()), state: now.state.clone(), ..Course::default() };
-    let astray = refusal(wait(world.service().navigate(&elsewhere, &Deed::Look, &agent())));
-    assert_eq!(astray.error.code, "workflow_mismatch");
+    let elsewhere = Request { workflow: Some("other".into()), ..Request::led(now.state.clone()) };
+    let refused = refusal(wait(world.service().view(&elsewhere, &agent())));
+    assert_eq!(refused.code, "workflow_mismatch");
     // Somebody else's keys: the token is whole, and nobody here signed it.
     world.options.trust = Some(world.project().with_file_name("somebody"));
-    assert_eq!(refusal(look(&world, &now.state)).error.code, "not_authentic");
-    assert_eq!(refusal(look(&world, "k3mx8q2p.3")).error.code, "unknown_run");
+    assert_eq!(refusal(look(&world, &now.state)).code, "not_authentic");
+    assert_eq!(refusal(look(&world, "k3mx8q2p.3")).code, "unknown_run");
 }
 
 #[test]
@@ -137,41 +137,39 @@ fn a_ledger_knows_only_its_own_runs() {
     let mut world = world(ID, &sound("activity-sound"), States::Tokens);
     let now = begin(&world, ID, json!({}));
     world.options.states = States::Ledger;
-    assert_eq!(refusal(look(&world, &now.state)).error.code, "unknown_run");
+    assert_eq!(refusal(look(&world, &now.state)).code, "unknown_run");
 }
 
 #[test]
 fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let world = world(ID, &sound("activity-sound"), States::Handles);
-    let variables = json!({ "findings": "none", "nobody": 1 }).as_object().cloned();
-    let wanted = Begin { workflow: ID.to_owned(), variables, ..Begin::default() };
+    let input = outputs(json!({ "findings": "none", "nobody": 1 }));
+    let wanted = Open { carrier: RunCarrier::State, workflow: Some(ID.to_owned()), input, ..Open::default() };
     expect![[r#"
         bad_input: the variables are not what `pull-request-review` takes: `findings` is an array, and not a string; there is no variable `nobody`
         help: give each as its type says, and leave out what the workflow does not name
         no situation
     "#]]
-    .assert_eq(&told(&refusal(wait(world.service().begin(&wanted, &agent())))));
+    .assert_eq(&told(&refusal(wait(world.service().open(&wanted, &agent())))));
     let now = begin(&world, ID, json!({}));
-    let done = |given| Deed::Complete {
+    let done = |given| Act::Complete {
         step: "read".into(),
-        outcome: "passed".into(),
-        summary: None,
-        outputs: outputs(given),
+        report: Report { outputs: outputs(given), ..Report::of("passed") },
     };
-    let astray = refusal(act(&world, &now.state, &done(json!({ "depth": 3 })), &agent()));
-    assert_eq!(astray.error.code, "bad_outputs");
-    assert_eq!(astray.bearing.as_deref(), Some(&now));
+    let refused = refusal(act(&world, &now.state, &done(json!({ "depth": 3 })), &agent()));
+    assert_eq!(refused.code, "bad_outputs");
+    assert_eq!(refused.view.as_deref(), Some(&now));
     // What a person answers is nobody else's to say, and what there is besides is not told.
     for foreign in [json!({ "issue_platform": "jira" }), json!({ "depth": "quick", "secret": true })] {
-        let astray = refusal(act(&world, &now.state, &done(foreign), &agent()));
-        assert_eq!(astray.error.code, "bad_outputs");
-        assert!(astray.error.message.starts_with("the step does not give `"), "{}", astray.error.message);
+        let refused = refusal(act(&world, &now.state, &done(foreign), &agent()));
+        assert_eq!(refused.code, "bad_outputs");
+        assert!(refused.message.starts_with("the step does not give `"), "{}", refused.message);
         assert_eq!(look(&world, &now.state).expect("it is there"), now);
     }
-    let variables = json!({ "issue_platform": "jira" }).as_object().cloned();
-    let wanted = Begin { workflow: ID.to_owned(), variables, ..Begin::default() };
-    let astray = refusal(wait(world.service().begin(&wanted, &agent())));
-    assert!(astray.error.message.contains("is what a person answers"), "{}", astray.error.message);
+    let input = outputs(json!({ "issue_platform": "jira" }));
+    let wanted = Open { carrier: RunCarrier::State, workflow: Some(ID.to_owned()), input, ..Open::default() };
+    let refused = refusal(wait(world.service().open(&wanted, &agent())));
+    assert!(refused.message.contains("is what a person answers"), "{}", refused.message);
     let after = act(&world, &now.state, &done(json!({ "depth": "quick" })), &agent()).expect("it fits");
     let action = &required(&after);
     let after = send(&world, action, Some("jira")).expect("it is open");
@@ -183,16 +181,16 @@ fn whatever_is_made_of_a_token_the_run_stays_as_it_is() {
     let world = world(ID, &sound("activity-sound"), States::Tokens);
     let service = world.service();
     let now = begin(&world, ID, json!({}));
-    let step = Deed::Complete { step: "read".into(), outcome: "passed".into(), summary: None, outputs: None };
+    let step = Act::Complete { step: "read".into(), report: Report::of("passed") };
     let mut random = Random(7);
     for _ in 0..2_000 {
         let state = random.mutated(&now.state);
-        let course = Course { state: state.clone(), ..Course::default() };
-        match wait(service.navigate(&course, &step, &agent())) {
-            Err(astray) => {
+        let request = Request::led(state.clone());
+        match wait(service.act(&request, &step, &agent())) {
+            Err(refused) => {
                 let known = ["damaged", "not_authentic", "unsupported_version", "unknown_run"];
-                assert!(known.contains(&astray.error.code), "{state}: {}", astray.error);
-                assert!(astray.bearing.is_none(), "{state}");
+                assert!(known.contains(&refused.code), "{state}: {}", refused);
+                assert!(refused.view.is_none(), "{state}");
             }
             Ok(after) => assert_eq!(state.trim(), now.state, "{after:?}"),
         }

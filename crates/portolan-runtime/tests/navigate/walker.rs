@@ -4,7 +4,7 @@ use std::path::Path;
 
 use portolan_core::run::Raised;
 use portolan_core::value::{Outcome, PASSED};
-use portolan_runtime::service::{Astray, Bearing, Begin, Caller, Course, Deed, States};
+use portolan_runtime::service::{Act, Caller, Open, Report, Request, RunCarrier, ServiceError, States, View};
 use serde_json::{Map, Value, json};
 
 use crate::common::words::Action;
@@ -16,7 +16,7 @@ pub(crate) trait Led {
     fn guidance(&self) -> Guidance;
 }
 
-impl Led for Bearing {
+impl Led for View {
     fn guidance(&self) -> Guidance {
         guidance(self)
     }
@@ -37,56 +37,58 @@ pub(crate) fn sound(case: &str) -> String {
 }
 
 /// Begins a run.
-pub(crate) fn begin(world: &World, workflow: &str, variables: Value) -> Bearing {
-    let variables = variables.as_object().filter(|variables| !variables.is_empty()).cloned();
-    let wanted = Begin { workflow: workflow.to_owned(), variables, ..Begin::default() };
-    wait(world.service().begin(&wanted, &agent())).unwrap_or_else(|astray| panic!("{workflow}: {}", astray.error))
+pub(crate) fn begin(world: &World, workflow: &str, variables: Value) -> View {
+    let is_given = variables.as_object().is_some_and(|variables| !variables.is_empty());
+    let input = is_given.then(|| std::sync::Arc::new(variables));
+    let wanted = Open { carrier: RunCarrier::State, workflow: Some(workflow.to_owned()), input, ..Open::default() };
+    wait(world.service().open(&wanted, &agent())).unwrap_or_else(|refused| panic!("{workflow}: {}", refused))
 }
 
-pub(crate) fn look(world: &World, state: &str) -> Result<Bearing, Astray> {
-    let course = Course { state: state.to_owned(), ..Course::default() };
-    wait(world.service().navigate(&course, &Deed::Look, &agent()))
+pub(crate) fn look(world: &World, state: &str) -> Result<View, ServiceError> {
+    let request = Request::led(state.to_owned());
+    wait(world.service().view(&request, &agent()))
 }
 
 /// Does something, as `by`.
-pub(crate) fn act(world: &World, state: &str, deed: &Deed, by: &Caller) -> Result<Bearing, Astray> {
-    let course = Course { state: state.to_owned(), ..Course::default() };
-    wait(world.service().navigate(&course, deed, by))
+pub(crate) fn act(world: &World, state: &str, deed: &Act, by: &Caller) -> Result<View, ServiceError> {
+    let request = Request::led(state.to_owned());
+    wait(world.service().act(&request, deed, by))
 }
 
 /// Sends an action back, with its holes filled: the option is `option`.
-pub(crate) fn send(world: &World, action: &Action, option: Option<&str>) -> Result<Bearing, Astray> {
-    let (course, deed) = call(action, option);
-    wait(world.service().navigate(&course, &deed, &agent()))
+pub(crate) fn send(world: &World, action: &Action, option: Option<&str>) -> Result<View, ServiceError> {
+    let (request, deed) = call(action, option);
+    wait(world.service().act(&request, &deed, &agent()))
 }
 
-pub(crate) fn call(action: &Action, option: Option<&str>) -> (Course, Deed) {
+pub(crate) fn call(action: &Action, option: Option<&str>) -> (Request, Act) {
     let text = |name: &str| action.arguments.get(name).and_then(Value::as_str).map(str::to_owned);
     let filled = |name: &'static str| action.fill.contains(&name).then(|| "as it was asked for".to_owned());
-    let course = Course { workflow: text("workflow_id"), state: text("state").expect("a state"), ..Course::default() };
+    let request = Request { workflow: text("workflow_id"), ..Request::led(text("state").expect("a state")) };
     let deed = match action.tool {
-        "complete_step" => Deed::Complete {
+        "complete_step" => Act::Complete {
             step: text("step_id").expect("a step"),
-            outcome: Outcome::from(text("result").unwrap_or_else(|| PASSED.to_owned())),
-            summary: filled("summary"),
-            outputs: None,
+            report: Report {
+                note: filled("summary"),
+                ..Report::of(text("result").unwrap_or_else(|| PASSED.to_owned()))
+            },
         },
         "respond_to_checkpoint" => {
             let option = action.fill.contains(&"option_id").then(|| Outcome::from(option.expect("an option")));
-            Deed::Answer { checkpoint: text("checkpoint_id").expect("a checkpoint"), option, note: None, outputs: None }
+            Act::Answer { checkpoint: text("checkpoint_id").expect("a checkpoint"), option, note: None, outputs: None }
         }
         "raise_checkpoint" => {
             let options = vec!["this".into(), "that".into()];
-            Deed::Raise(Raised { question: filled("question").expect("a question"), options })
+            Act::Raise(Raised { question: filled("question").expect("a question"), options })
         }
-        "end_workflow" => Deed::End { reason: filled("reason").expect("a reason") },
+        "end_workflow" => Act::End { reason: filled("reason").expect("a reason") },
         other => panic!("no tool of navigation: {other}"),
     };
-    (course, deed)
+    (request, deed)
 }
 
 /// The call that leads on.
-pub(crate) fn required(now: &Bearing) -> Action {
+pub(crate) fn required(now: &View) -> Action {
     now.guidance().available_actions.required.into_iter().next().expect("something leads on")
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn offered(guidance: &Guidance) -> Vec<(Action, Option<String>)> {
 }
 
 /// Does what is required until nothing is, and tells the headlines.
-pub(crate) fn obey(world: &World, mut now: Bearing) -> (Vec<String>, Bearing) {
+pub(crate) fn obey(world: &World, mut now: View) -> (Vec<String>, View) {
     let mut told = Vec::new();
     while !now.guidance().complete {
         told.push(headline(&now));
@@ -113,17 +115,17 @@ pub(crate) fn obey(world: &World, mut now: Bearing) -> (Vec<String>, Bearing) {
         let option = now.guidance().checkpoint.map(|asked| asked.options[0].id.clone());
         let required = now.guidance().available_actions.required;
         let action = required.first().unwrap_or_else(|| panic!("stuck at {told:?}"));
-        now = send(world, action, option.as_deref()).unwrap_or_else(|astray| panic!("{told:?}: {}", astray.error));
+        now = send(world, action, option.as_deref()).unwrap_or_else(|refused| panic!("{told:?}: {}", refused));
     }
     (told, now)
 }
 
-pub(crate) fn headline(now: &Bearing) -> String {
+pub(crate) fn headline(now: &View) -> String {
     now.guidance().message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What an answer is as JSON: what an agent sees of it.
-pub(crate) fn json_of(bearing: &Bearing) -> Value {
+pub(crate) fn json_of(bearing: &View) -> Value {
     let mut value = serde_json::to_value(bearing.guidance()).expect("JSON");
     value["state"] = json!(bearing.state);
     value

@@ -1,7 +1,10 @@
 //! States at work, driven: models that answer as they are told, tools in Rust, and a run that is left and taken up again.
 
+#[path = "../common/calls.rs"]
+mod calls;
 mod library;
 
+use calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +23,7 @@ use portolan_runtime::definition::{Bundle, Definition};
 use portolan_runtime::drive::Outcome;
 use portolan_runtime::models::{Answering, Model, Question, Setup, Sink};
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
+use portolan_runtime::service::{How, Options, Service, StoreAt};
 use portolan_runtime::states::{Cast, FunctionError, Functions, Made, Workers};
 use portolan_runtime::tools::Tools;
 use serde_json::{Value, json};
@@ -240,8 +243,7 @@ async fn a_run_that_waits_is_kept_with_its_conversation() {
     assert_eq!(waits(finished.outcome), "work");
     let run = finished.run.expect("it is kept");
     // Nothing that was said is lost with the process.
-    let kept =
-        Service::new(options()).expect("a service").records(&portolan_runtime::carrier::Address::Stored(run)).await;
+    let kept = Service::new(options()).expect("a service").store().records(&run, 0, 100).await;
     let kept = kept.expect("its records");
     let said = kept.iter().flat_map(|record| &record.changes).filter_map(|change| match change {
         Change::Talked { said: Said::Message(message), .. } => message.content.as_deref(),

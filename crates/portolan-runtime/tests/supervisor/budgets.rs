@@ -1,10 +1,11 @@
 //! What is used up, what is said of it once, and what stops then.
 
+use crate::calls::{Calls, Move};
 use portolan_core::gates::supervisor::{Scope, Unit, Usage};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Begin, Caller, Ending, Init, Move, ServiceError, Start, Status};
+use portolan_runtime::service::{Caller, Ending, Open, RunCarrier, ServiceError, Start, Status};
 use portolan_runtime::supervisor::{Raise, Report};
 
 use super::stand::{Stand, me, told};
@@ -128,11 +129,11 @@ async fn after_a_halt_nothing_moves_by_any_way_and_looking_goes_on() {
         outputs: None,
     };
     assert_eq!(code(service.next(&wanted, &me()).await), "halted");
-    let init = |workflow: &str| Init { workflow: Some(workflow.to_owned()), ..Init::default() };
-    assert_eq!(code(service.init(&init("small"), &me()).await), "halted");
-    assert_eq!(code(service.init(&init("other"), &me()).await), "done", "it has no phases");
-    let begin = Begin { workflow: "small".to_owned(), ..Begin::default() };
-    assert_eq!(code(service.begin(&begin, &me()).await.map_err(|astray| astray.error)), "halted");
+    let init = |workflow: &str| Open { workflow: Some(workflow.to_owned()), ..Open::default() };
+    assert_eq!(code(service.open(&init("small"), &me()).await), "halted");
+    assert_eq!(code(service.open(&init("other"), &me()).await), "done", "it has no phases");
+    let begin = Open { carrier: RunCarrier::State, workflow: Some("small".to_owned()), ..Open::default() };
+    assert_eq!(code(service.open(&begin, &me()).await), "halted");
     assert_eq!(code(service.flow().back("the tests fail", &me()).await), "no_way_back", "`idle` does not go back");
     assert_eq!(code(service.current(&address, None, &me()).await), "done");
     assert_eq!(code(service.flow().status().await), "done");

@@ -2,6 +2,8 @@
 
 mod autopilot;
 mod budgets;
+#[path = "../common/calls.rs"]
+mod calls;
 mod notices;
 mod questions;
 mod stand;

@@ -2,6 +2,8 @@
 //! Nothing sleeps to wait for something: a collector tells what it received, and the end of a run is awaited.
 #![cfg(unix)]
 
+#[path = "../common/calls.rs"]
+mod calls;
 mod collector;
 mod graph;
 mod outages;

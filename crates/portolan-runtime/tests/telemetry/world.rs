@@ -1,5 +1,6 @@
 //! A service that is traced, and how its traces read as text.
 
+use crate::calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use portolan_core::run::Actor;
-use portolan_runtime::service::{Finished, FunctionCall, How, Options, Service, StoreAt};
+use portolan_runtime::service::{Finished, How, Options, Service, StoreAt};
 use portolan_runtime::telemetry::{Notes, Telemetry};
 use portolan_runtime::tools::{Answer, Tools, Written};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use portolan_core::present::Asked;
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Astray, Bearing, Course, Deed, Drift, Service, ServiceError};
+use portolan_runtime::service::{Act, DefinitionChange, Request, Service, ServiceError, View};
 use serde_json::json;
 
 use super::output::{Output, Paint, command_line, one_line, safe, table};
@@ -18,9 +18,9 @@ pub(super) fn is_token(text: &str) -> bool {
 }
 
 pub(super) async fn show(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
-    let bearing = navigate(service, token, &Deed::Look).await?;
-    print(output, &bearing)?;
-    Ok(if bearing.situation.question.is_some() { Exit::Waiting } else { Exit::Done })
+    let view = service.view(&Request::led(token), &runs::person()).await?;
+    print(output, &view)?;
+    Ok(if view.situation.question.is_some() { Exit::Waiting } else { Exit::Done })
 }
 
 pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
@@ -28,7 +28,7 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
         let help = "leave `--branch` out: the question that is open is the one that is answered";
         return Err(ServiceError::refused("usage", "a token leads to one position", help).into());
     }
-    let now = navigate(service, given.run, &Deed::Look).await?;
+    let now = service.view(&Request::led(given.run), &runs::person()).await?;
     let Some(asked) = now.situation.question.as_ref().map(|question| &question.asked) else {
         let help = "the agent is at work, or the run is over: `portolan runs show` says which";
         return Err(ServiceError::refused("nothing_asked", "the run asks nobody", help).into());
@@ -38,12 +38,11 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>
         None => pick(output, &asked.message, &options(asked))?,
     };
     let (option, note) = (Some(Outcome::from(word)), given.note.map(str::to_owned));
-    let course = Course { state: now.state.clone(), ..Course::default() };
-    if service.state_asks_a_person(&course, &runs::person()).await? {
+    if now.asks_person {
         person::confirmed(service, ANSWERS)?;
     }
-    let deed = Deed::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
-    let after = navigate(service, &now.state, &deed).await?;
+    let answer = Act::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
+    let after = service.act(&Request::led(&now.state), &answer, &runs::person()).await?;
     print(output, &after)?;
     output.remark("give the agent this state: it is the one to go on with");
     Ok(Exit::Done)
@@ -57,38 +56,33 @@ pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> 
         return Err(ServiceError::refused("bad_input", "only the run of a token is carried over", help).into());
     }
     let caller = person::confirmed(service, "may carry a run over to a changed workflow")?;
-    let course = Course { state: token.to_owned(), drift: Some(Drift::Migrate), ..Course::default() };
-    let now = service.navigate(&course, &Deed::Look, &caller).await.map_err(|Astray { error, .. }| error)?;
+    let request = Request { definition: Some(DefinitionChange::Migrate), ..Request::led(token) };
+    let now = service.view(&request, &caller).await?;
     print(output, &now)?;
     output.remark("give the agent this state: it is the one to go on with");
     Ok(Exit::Done)
-}
-
-async fn navigate(service: &Service, token: &str, deed: &Deed) -> Result<Bearing, ServiceError> {
-    let course = Course { state: token.to_owned(), ..Course::default() };
-    service.navigate(&course, deed, &runs::person()).await.map_err(|Astray { error, .. }| error)
 }
 
 fn options(asked: &Asked) -> Vec<(String, String)> {
     asked.options.iter().map(|option| (option.id.clone(), option.label.clone())).collect()
 }
 
-fn print(output: &Output, bearing: &Bearing) -> anyhow::Result<()> {
-    let guidance = guidance(bearing);
+fn print(output: &Output, view: &View) -> anyhow::Result<()> {
+    let guidance = guidance(view);
     if output.is_json() {
-        return output.json(&json!({ "state": bearing.state, "guidance": guidance }));
+        return output.json(&json!({ "state": view.state, "guidance": guidance }));
     }
     let Some(asked) = &guidance.checkpoint else {
         output.line(safe(&guidance.message))?;
         output.line("")?;
-        return output.line(one_line(&bearing.state));
+        return output.line(one_line(&view.state));
     };
     let headline = guidance.message.lines().next().unwrap_or_default();
     output.line(one_line(headline))?;
     output.line("")?;
     output.line(safe(&asked.message))?;
     output.line("")?;
-    let command = |id: &str| command_line(&["portolan", "runs", "answer", &bearing.state, id].map(str::to_owned));
+    let command = |id: &str| command_line(&["portolan", "runs", "answer", &view.state, id].map(str::to_owned));
     let rows: Vec<Vec<String>> =
         options(asked).into_iter().map(|(id, label)| vec!["answer".to_owned(), label, command(&id)]).collect();
     output.line(output.paint(Paint::Faint, &table(&rows)))

@@ -7,7 +7,7 @@ use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::{History, Service, ServiceError};
 use portolan_runtime::store::{Record, RunId};
 use serde_json::{Value, json};
 
@@ -49,13 +49,10 @@ impl Kept {
     /// The run of a graph; nothing where the run is an agent's, or waits for one.
     /// With all that `--format json` tells where `whole`.
     pub(super) async fn of(service: &Service, address: &Address, whole: bool) -> Result<Option<Kept>, ServiceError> {
-        let Address::Stored(id) = address else { return Ok(None) };
-        let (definition, _) = service.function_of(id).await?;
-        if definition.workflow.root().interface.is_none() {
-            return Ok(None);
-        }
-        let records = service.records(address).await?;
-        let hidden = service.hidden(address, &records).await?;
+        let Some(id) = address.handle() else { return Ok(None) };
+        let History { records, hidden, definition } = service.history(address).await?;
+        let is_called = |definition: &std::sync::Arc<Definition>| definition.workflow.root().interface.is_some();
+        let Some(definition) = definition.filter(is_called) else { return Ok(None) };
         let told = Kept::told(id, &definition, &records, &hidden);
         let saved = || context(&definition, &records).map(|context| hidden.value(&context));
         Ok(told.map(|told| Kept { saved: whole.then(saved).flatten(), ..told }))
@@ -235,21 +232,17 @@ fn shortened(text: &str) -> String {
 
 /// Everything that the nodes of a function did, and what it came to.
 pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId) -> anyhow::Result<Exit> {
-    let (definition, _) = service.function_of(&handle).await?;
-    let address = Address::Stored(handle.clone());
-    let records = service.records(&address).await?;
-    let hidden = service.hidden(&address, &records).await?;
+    let History { records, hidden, definition } = service.history(&Address::Stored(handle.clone())).await?;
     let events = records.iter().map(|record| (&record.event, record.changes.as_slice()));
-    let rows = trace(&definition.workflow, events, &hidden);
+    let rows = definition.as_ref().map(|definition| trace(&definition.workflow, events, &hidden)).unwrap_or_default();
     if output.is_json() {
         output.json(&json!({ "run": handle.to_string(), "trace": rows }))?;
     } else if rows.is_empty() {
         output.remark("no node of a graph was executed in this run");
     } else {
         output.line(waterfall(&rows, width()).trim_end())?;
-        if let Some(kept) = Kept::told(&handle, &definition, &records, &hidden) {
-            kept.tell(output)?;
-        }
+        let kept = definition.and_then(|definition| Kept::told(&handle, &definition, &records, &hidden));
+        kept.map_or(Ok(()), |kept| kept.tell(output))?;
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{Interrupted, Kept, Resumed, Service, ServiceError};
+use portolan_runtime::service::{FunctionRun, History, Interrupted, Kept, Resumed, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
 use serde_json::Value;
@@ -74,7 +74,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     let Kept { definition, run: state, servers } = service.kept_function(&run, args.mcp.as_deref()).await?;
     let input = state.opening.input.as_deref().cloned().unwrap_or_default();
     let hidden = redaction(&definition, &servers).learning(&input);
-    let records = service.records(&Address::Stored(run.clone())).await?;
+    let History { records, .. } = service.history(&Address::Stored(run.clone())).await?;
     hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
     let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
     let look = Look {
@@ -95,7 +95,8 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         (false, false) => Interrupted::Ask,
     };
     let resumed = args.resume().map(|with| Resumed { by: person().by, with, branch: args.branch.clone() });
-    let begin = async |how| service.resume_with(&run, interrupted, resumed, how).await;
+    let kept = FunctionRun::Kept { run: run.clone(), interrupted, resumed };
+    let begin = async |how| service.drive(kept, how).await;
     let over = drive(look, Tools::of(servers), begin);
     let Over { finished, rows } = over.await?;
     match finished {
@@ -108,7 +109,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
 pub(super) fn handle(text: &str) -> Result<RunId, ServiceError> {
     match runs::address(text)? {
         Address::Stored(run) => Ok(run),
-        Address::Task(path) => Err(ServiceError::refused(
+        Address::Task(path) | Address::State(path) => Err(ServiceError::refused(
             "not_a_handle",
             format!("`{path}` is a task file, whose run its agent goes on with"),
             "name the handle of a run; `portolan runs list` shows them",

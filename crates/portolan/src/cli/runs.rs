@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Act, Situation, State, history};
+use portolan_core::present::{Act as Offered, Situation, State, history};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Caller, ErrorKind, Move, Service, ServiceError, StoreAt, View};
+use portolan_runtime::service::{
+    Act, Caller, ErrorKind, History, Report, Request, Service, ServiceError, StoreAt, View,
+};
 use portolan_runtime::store::Record;
 use serde_json::{Map, Value, json};
 
@@ -184,7 +186,7 @@ pub(super) fn person() -> Caller {
 }
 
 async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) -> anyhow::Result<Exit> {
-    let mut runs = service.runs(!all, limit + 1).await?;
+    let mut runs = service.list(!all, limit + 1).await?;
     let more = runs.len() > limit;
     runs.truncate(limit);
     if output.is_json() {
@@ -224,7 +226,7 @@ async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<E
         return carried::show(output, service, run).await;
     }
     let address = address(run)?;
-    let view = service.current(&address, None, &person()).await.map_err(at_a_shell)?;
+    let view = service.view(&Request::of(address.clone()), &person()).await.map_err(at_a_shell)?;
     if let Some(kept) = Kept::of(service, &address, output.is_json()).await? {
         return kept.show(*output, as_json(&view));
     }
@@ -275,7 +277,7 @@ fn actions(output: &Output, view: &View) -> String {
         };
         let (word, how) = match (lifted_by, &offer.act) {
             (Some(lifted_by), _) => (word, format!("until {lifted_by}")),
-            (None, Act::Answer { outcome, .. }) => ("answer", at_the_shell(view, outcome.as_str())),
+            (None, Offered::Answer { outcome, .. }) => ("answer", at_the_shell(view, outcome.as_str())),
             (None, _) => (word, format!("{} {}", action.tool, Value::Object(action.arguments))),
         };
         list.push(vec![word.to_owned(), action.title, how]);
@@ -295,9 +297,8 @@ fn at_the_shell(view: &View, answer: &str) -> String {
 
 async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
     let address = address(run)?;
-    let records = service.records(&address).await.map_err(at_a_shell)?;
     // What cannot be told to be harmless is not shown: the definition says what is.
-    let hidden = service.hidden(&address, &records).await.map_err(at_a_shell)?;
+    let History { records, hidden, .. } = service.history(&address).await.map_err(at_a_shell)?;
     let shown = |record: &Record| serde_json::to_value(record).map(|record| hidden.record(&record));
     if output.is_json() {
         let records = records.iter().map(shown).collect::<Result<Vec<Value>, _>>()?;
@@ -335,32 +336,28 @@ async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow
         return carried::answer(output, service, given).await;
     }
     let address = address(given.run)?;
-    let caller = match service.asks_a_person(&address).await.map_err(at_a_shell)? {
-        true => person::confirmed(service, ANSWERS)?,
-        false => person(),
-    };
-    let view = service.question(&address, given.branch, &caller).await.map_err(at_a_shell)?;
+    let branch = given.branch.map(str::to_owned);
+    let asked = Request { branch, asked: true, ..Request::of(address.clone()) };
+    let view = service.view(&asked, &person()).await.map_err(at_a_shell)?;
+    let caller = if view.asks_person { person::confirmed(service, ANSWERS)? } else { person() };
     let offered = offered(&view.situation);
     let answer = match given.answer {
         Some(answer) => answer.to_owned(),
         None => pick(output, &words::instructions(&view), &offered)?,
     };
-    let wanted = Move {
-        address,
-        branch: view.situation.position.branch.clone(),
-        revision: Some(view.situation.position.revision),
-        outcome: Outcome::from(answer),
-        note: given.note.map(str::to_owned),
-        outputs: given.outputs(),
-    };
-    let view = service.next(&wanted, &caller).await.map_err(at_a_shell)?;
+    let position = &view.situation.position;
+    let (branch, revision) = (position.branch.clone(), Some(position.revision));
+    let (note, outputs) = (given.note.map(str::to_owned), given.outputs());
+    let report = Act::Report(Report { outcome: Outcome::from(answer), note, outputs });
+    let here = Request { branch, revision, ..Request::of(address) };
+    let view = service.act(&here, &report, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }
 
 fn offered(situation: &Situation) -> Vec<(String, String)> {
     let open = situation.offers.iter().filter(|offer| offer.blocked_by.is_none());
-    open.filter(|offer| matches!(offer.act, Act::Answer { .. }))
+    open.filter(|offer| matches!(offer.act, Offered::Answer { .. }))
         .filter_map(|offer| Some((offer.outcome()?.to_string(), words::title(offer))))
         .collect()
 }
@@ -391,7 +388,8 @@ pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]
 }
 
 async fn cancel(output: &Output, service: &Service, run: &str, reason: &str) -> anyhow::Result<Exit> {
-    let view = service.cancel(&address(run)?, reason, &person()).await.map_err(at_a_shell)?;
+    let end = Act::End { reason: reason.to_owned() };
+    let view = service.act(&Request::of(address(run)?), &end, &person()).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }

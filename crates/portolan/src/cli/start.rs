@@ -1,7 +1,7 @@
 //! `portolan runs start`: a person begins a run for an agent, and may have it begin further on.
 
 use clap::Args;
-use portolan_runtime::service::{Init, Service};
+use portolan_runtime::service::{Open, RunCarrier, Service};
 
 use super::output::Output;
 use super::runs::{person, print_view};
@@ -28,14 +28,14 @@ pub(super) async fn start(output: &Output, service: &Service, args: &Start) -> a
         Some(_) => person::confirmed(service, "may have a run begin further on")?,
         None => person(),
     };
-    let wanted = Init {
-        task_file: args.task.clone(),
+    let wanted = Open {
+        carrier: args.task.clone().map_or(RunCarrier::Store, RunCarrier::Task),
         workflow: Some(args.workflow.clone()),
         description: args.description.clone(),
         step: args.at.clone(),
-        parent: None,
+        ..Open::default()
     };
-    let view = service.init(&wanted, &caller).await?;
+    let view = service.open(&wanted, &caller).await?;
     for note in &view.notes {
         output.remark(note);
     }

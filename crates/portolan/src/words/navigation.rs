@@ -6,7 +6,7 @@
 use portolan_core::present::{Act, AnsweredBy, Asked, BlockedBy, Offer, Pass, Point, Question, Situation};
 use portolan_core::run::Feedback;
 use portolan_core::value::{PASSED, SKIPPED};
-use portolan_runtime::service::{Bearing, lifted_by};
+use portolan_runtime::service::{Claim, View, lifted_by};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -77,10 +77,11 @@ fn is_false(truth: &bool) -> bool {
 }
 
 /// What an agent is told that navigates a run.
-pub(crate) fn guidance(bearing: &Bearing) -> Guidance {
-    let situation = &bearing.situation;
-    let told = Teller { bearing, situation };
-    let notes: String = bearing.notes.iter().map(|note| format!("Note: {note}\n\n")).collect();
+pub(crate) fn guidance(view: &View) -> Guidance {
+    let situation = &view.situation;
+    let told = Teller { view, situation };
+    let refused = view.claim.as_ref().and_then(Claim::refused);
+    let notes: String = refused.iter().chain(&view.notes).map(|note| format!("Note: {note}\n\n")).collect();
     Guidance {
         position: told.whereabouts(),
         message: notes + &told.message(),
@@ -92,7 +93,7 @@ pub(crate) fn guidance(bearing: &Bearing) -> Guidance {
 
 /// What is told, of which situation, to whom holds what.
 struct Teller<'b> {
-    bearing: &'b Bearing,
+    view: &'b View,
     situation: &'b Situation,
 }
 
@@ -110,7 +111,7 @@ impl Teller<'_> {
             .rev()
             .find_map(|frame| frame.pass.clone())
             .map(|pass| Pass { item: pass.item.map(|item| shortened(&item, MAX_ITEM_CHARS)), ..pass });
-        Whereabouts { workflow: self.bearing.workflow.clone(), activity, step, looping }
+        Whereabouts { workflow: self.view.workflow.clone(), activity, step, looping }
     }
 
     fn message(&self) -> String {
@@ -155,11 +156,12 @@ impl Teller<'_> {
 
     /// How a person answers at a shell.
     fn answer_by(&self) -> String {
-        format!("portolan runs answer {}", self.bearing.run.as_deref().unwrap_or("STATE"))
+        let run = self.view.address.handle().map_or("STATE", |id| id.as_str());
+        format!("portolan runs answer {run}")
     }
 
     fn who_answers(&self, question: &Question) -> String {
-        let by_token = if self.bearing.is_token {
+        let by_token = if self.view.is_token {
             " STATE is your present `state`; go on with the one that it prints, which they give you."
         } else {
             ""
@@ -247,7 +249,7 @@ impl Teller<'_> {
     }
 
     fn call(&self, tool: &'static str, arguments: &[(&str, Value)], title: &str, fill: &[&'static str]) -> Action {
-        let named = [("workflow_id", json!(self.bearing.workflow)), ("state", json!(self.bearing.state))];
+        let named = [("workflow_id", json!(self.view.workflow)), ("state", json!(self.view.state))];
         let arguments: Map<String, Value> =
             named.iter().chain(arguments).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         Action { tool, arguments, title: title.to_owned(), fill: fill.to_vec(), delegate: Vec::new() }

@@ -106,6 +106,7 @@ fn action(view: &View, offer: &Offer) -> Option<Action> {
     let address = match &view.address {
         Address::Stored(id) => ("run", id.as_str()),
         Address::Task(path) => ("taskFilePath", path.as_str()),
+        Address::State(state) => ("run", state.as_str()),
     };
     let mut arguments = Map::from_iter([(address.0.to_owned(), json!(address.1))]);
     let mut add = |name: &str, value: Option<Value>| arguments.extend(value.map(|value| (name.to_owned(), value)));

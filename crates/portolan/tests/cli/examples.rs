@@ -1,5 +1,6 @@
 //! The workflows under `examples`, led to their ends; `tests/docs.rs` has them checked.
 
+use crate::calls::Calls;
 use expect_test::expect;
 
 use crate::support::{Project, address, reported, repository};

@@ -6,6 +6,8 @@
 mod around;
 mod bounds;
 mod builtin;
+#[path = "../../../portolan-runtime/tests/common/calls.rs"]
+mod calls;
 mod catalog;
 mod check;
 mod contexts;

@@ -1,7 +1,8 @@
 //! `portolan runs`.
 
+use crate::calls::Calls;
 use expect_test::expect;
-use portolan_runtime::service::Init;
+use portolan_runtime::service::{Open, RunCarrier};
 
 use crate::support::{Project, address, reported};
 
@@ -464,9 +465,9 @@ fn a_task_file_is_a_run_too() {
     let task = "tasks/7.json";
     std::fs::create_dir(project.path().join("tasks")).expect("a folder");
     let path = project.path().join(task).to_string_lossy().into_owned();
-    let init = Init { task_file: Some(path.clone()), workflow: Some("small".to_owned()), ..Init::default() };
+    let init = Open { carrier: RunCarrier::Task(path.clone()), workflow: Some("small".to_owned()), ..Open::default() };
     let begun = project.agent(async |service, me| {
-        service.init(&init, me).await?;
+        service.open(&init, me).await?;
         let view = service.start(&address(&path), None, me).await?;
         service.next(&reported(&view, "passed"), me).await
     });

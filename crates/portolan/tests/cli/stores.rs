@@ -1,5 +1,6 @@
 //! Stores that earlier versions have written: their open runs are shown, and go on.
 
+use crate::calls::Calls;
 use std::sync::Arc;
 
 use expect_test::expect;

@@ -1,5 +1,6 @@
 //! A scratch project, and what the binary says in it.
 
+use crate::calls::{Calls, Move};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::service::{Caller, Init, Move, Options, Service, ServiceError, View};
+use portolan_runtime::service::{Caller, Open, Options, Service, ServiceError, View};
 
 /// Work, a gate that may send it back once, and a person when that is not enough.
 pub(crate) const SMALL: &str = r#"{
@@ -155,9 +156,9 @@ impl Project {
     /// on as `<run1>`, `<run2>` …
     pub(crate) fn run(&mut self, workflow: &str, outcomes: &str) -> String {
         let init =
-            Init { workflow: Some(workflow.to_owned()), description: Some("make it so".to_owned()), ..Init::default() };
+            Open { workflow: Some(workflow.to_owned()), description: Some("make it so".to_owned()), ..Open::default() };
         let view = self.agent(async |service, me| {
-            let view = service.init(&init, me).await?;
+            let view = service.open(&init, me).await?;
             let mut view = service.start(&view.address, None, me).await?;
             for word in outcomes.split_whitespace() {
                 view = service.next(&reported(&view, word), me).await?;

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 mod announcements;
+#[path = "../../../portolan-runtime/tests/common/calls.rs"]
+mod calls;
 mod git;
 mod late;
 mod pins;

@@ -1,6 +1,7 @@
 //! Tools that a step allows or denies, for the run that a session works at.
 
-use portolan_runtime::service::Init;
+use crate::calls::Calls;
+use portolan_runtime::service::Open;
 
 use crate::support::{HOSTS, Project, before};
 
@@ -12,9 +13,9 @@ const STEPS: &str = r#"{ "nodes": { "start": { "type": "start" },
 
 fn run(project: &Project) -> String {
     project.write(".flow/workflows/steps.json", STEPS);
-    let init = Init { workflow: Some("steps".to_owned()), ..Init::default() };
+    let init = Open { workflow: Some("steps".to_owned()), ..Open::default() };
     let begun = project.service(async |service, me| {
-        let view = service.init(&init, me).await?;
+        let view = service.open(&init, me).await?;
         service.start(&view.address, None, me).await
     });
     begun.expect("it begins").address.to_string()

@@ -22,7 +22,7 @@ use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::service::Caller;
 use crate::service::hold::{Carrier, Held};
-use crate::service::init::opened;
+use crate::service::open::opened;
 use crate::store::{Record, RunId, StoreError, store_error};
 
 /// A run with its journal, before it is kept.
@@ -55,7 +55,7 @@ impl Flow<'_> {
         self.service.log_is_ready()?;
         self.shown().await?;
         let draft = self.drafted(&definition, &wanted.task, &passed, caller)?;
-        self.service.may_begin(&definition.workflow, &draft.run).await?;
+        self.service.hooks().may_begin(&definition.workflow, &draft.run).await?;
         let held = self.kept(&definition, draft, wanted, name).await?;
         drop(turn);
         self.state(&held).await

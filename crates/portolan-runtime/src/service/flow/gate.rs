@@ -8,13 +8,12 @@ use portolan_core::engine;
 use portolan_core::gates::bypass::{Source, Uses};
 use portolan_core::gates::guards::FlowScene;
 use portolan_core::gates::{Bypass, Intent, Judgement, Tool};
-use portolan_core::run::{self, Human, Place, Run, WaitingFor};
+use portolan_core::run;
 use portolan_core::shell;
 
-use super::super::Service;
 use super::super::hold::Held;
+use super::super::view::asks_a_person;
 use super::{Active, Flow, phase};
-use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::gates::own_server;
 use crate::store::RunId;
@@ -68,16 +67,6 @@ impl Flow<'_> {
     }
 }
 
-impl Service {
-    /// Whether a run waits for an answer that is no agent's to give.
-    ///
-    /// # Errors
-    /// The run is not known, or cannot be read.
-    pub async fn asks_a_person(&self, address: &Address) -> Result<bool, ServiceError> {
-        Ok(asks_a_person(&self.peek_in_time(address).await?.run))
-    }
-}
-
 impl Gate {
     fn task(&mut self, active: &Active, held: &Held) {
         let run = &held.run;
@@ -109,15 +98,6 @@ impl Gate {
         }
         self.allowed = Some(allowed);
     }
-}
-
-/// Whether the run waits for an answer that is no agent's to give.
-pub(in crate::service) fn asks_a_person(run: &Run) -> bool {
-    run.positions().into_iter().any(|(_, frame)| match &frame.place {
-        Place::Waiting { on: WaitingFor::Budget, .. } => true,
-        Place::Waiting { .. } => run.opening.rules.human == Human::Verified,
-        _ => false,
-    })
 }
 
 /// Programs that only look, given whatever arguments.

@@ -12,10 +12,12 @@ use portolan_core::run::{Event, EventKind, Run};
 use serde_json::{Value, json};
 
 use super::super::Service;
-use super::super::hold::{Carrier, Held, Refused};
+use super::super::hold::{Carrier, Held};
 use super::config;
 use super::events::{self, About};
+use super::hooks::Hooks;
 use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
+use crate::conflict::CommitError;
 use crate::error::ServiceError;
 use crate::store::{Record, RunId, store_error};
 use portolan_core::value::Timestamp;
@@ -37,41 +39,30 @@ fn is_gated(workflow: &Workflow) -> bool {
 }
 
 /// Whether a workflow is one of phases, and not of activities some of whose steps are held.
-pub(in crate::service) fn has_phases(workflow: &Workflow) -> bool {
+pub(super) fn has_phases(workflow: &Workflow) -> bool {
     workflow.root().steps.values().any(|step| step.node.phase.is_some() && step.node.seat.is_none())
 }
 
-impl Service {
+impl Hooks<'_> {
     /// Puts on record what has to be there before an event is kept: everything before it, the rules that it is held to, and
     /// a bypass itself. Whether the event could be put on record too is seen first.
     ///
     /// # Errors
     /// The log cannot be written, or the rules have faults. Nothing has happened then.
-    pub(in crate::service) async fn log_before(&self, held: &Held, event: &Event) -> Result<(), Refused> {
+    pub(in crate::service) async fn before_commit(&self, held: &Held, event: &Event) -> Result<(), CommitError> {
         let Some(id) = on_record(held) else { return Ok(()) };
         // What has been kept and cannot be put on record would have happened although the caller is told that it failed.
-        self.log().and_then(|log| log.is_ready()).map_err(|error| Refused::Failed(error.into()))?;
-        self.log_missing(held, id).await.map_err(Refused::Failed)?;
+        self.service.log().and_then(|log| log.is_ready()).map_err(|error| CommitError::Failed(error.into()))?;
+        self.service.log_missing(held, id).await?;
         if config::is_asked(&event.what) {
-            self.log_rules(held, id).map_err(Refused::Failed)?;
+            self.service.log_rules(held, id)?;
         }
         if let EventKind::Bypassed { .. } = &event.what {
             let about = About::of(held, id);
             let entry = events::recorded(&about, event);
-            let log = self.log().and_then(|log| log.append(&[entry], Durability::Synced));
-            log.map_err(|error| Refused::Failed(error.into()))?;
+            let log = self.service.log().and_then(|log| log.append(&[entry], Durability::Synced));
+            log.map_err(|error| CommitError::Failed(error.into()))?;
         }
-        Ok(())
-    }
-
-    /// Whether what begins now could be put on record.
-    ///
-    /// # Errors
-    /// The log cannot be read or written.
-    pub(super) fn log_is_ready(&self) -> Result<(), ServiceError> {
-        self.log()?.is_ready()?;
-        let now = self.options.clock.now();
-        audit::latest(&audit::project_log(self.project()), |line| is_older(line, now))?;
         Ok(())
     }
 
@@ -79,11 +70,16 @@ impl Service {
     ///
     /// # Errors
     /// The log cannot be written. What was kept is kept; it is put on record before the run moves again.
-    pub(in crate::service) fn log_after(&self, held: &Held, before: &Run, record: &Record) -> Result<(), Refused> {
+    pub(in crate::service) fn after_commit(
+        &self,
+        held: &Held,
+        before: &Run,
+        record: &Record,
+    ) -> Result<(), CommitError> {
         let Some(id) = on_record(held) else { return Ok(()) };
         let about = About::of(held, id);
         let entries = events::entries(&about, before, record);
-        self.write_missing(&entries, id, record.event.at).map_err(|error| Refused::Failed(error.into()))
+        self.service.write_missing(&entries, id, record.event.at).map_err(|error| CommitError::Failed(error.into()))
     }
 
     /// Puts the commits on record that a gate found fault with.
@@ -94,7 +90,28 @@ impl Service {
         let Some(id) = on_record(held).filter(|_| !found.is_empty()) else { return Ok(()) };
         let about = About::of(held, id);
         let entries: Vec<Entry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
-        self.log()?.append(&entries, Durability::Written)?;
+        self.service.log()?.append(&entries, Durability::Written)?;
+        Ok(())
+    }
+
+    /// Completes the log of a run that is over, as far as it can be written: nobody moves the run any more who would.
+    pub(in crate::service) async fn run_ended(&self, held: &Held) {
+        if let (Some(id), true) = (on_record(held), held.run.is_over()) {
+            // Whoever only looks is not kept from it; the next one tries again.
+            let _unwritten = self.service.log_missing(held, id).await;
+        }
+    }
+}
+
+impl Service {
+    /// Whether what begins now could be put on record.
+    ///
+    /// # Errors
+    /// The log cannot be read or written.
+    pub(super) fn log_is_ready(&self) -> Result<(), ServiceError> {
+        self.log()?.is_ready()?;
+        let now = self.options.clock.now();
+        audit::latest(&audit::project_log(self.project()), |line| is_older(line, now))?;
         Ok(())
     }
 
@@ -119,14 +136,6 @@ impl Service {
     pub(super) fn log_opened(&self, held: &Held, id: &RunId, first: &Record) -> Result<(), ServiceError> {
         let entries = events::opened(&About::of(held, id), first);
         Ok(self.write_missing(&entries, id, first.event.at)?)
-    }
-
-    /// Completes the log of a run that is over, as far as it can be written: nobody moves the run any more who would.
-    pub(in crate::service) async fn log_end(&self, held: &Held) {
-        if let (Some(id), true) = (on_record(held), held.run.is_over()) {
-            // Whoever only looks is not kept from it; the next one tries again.
-            let _unwritten = self.log_missing(held, id).await;
-        }
     }
 
     /// Writes what a process that died has not.

@@ -15,6 +15,7 @@ mod claims;
 mod config;
 mod events;
 mod gate;
+mod hooks;
 mod log;
 mod others;
 mod queue;
@@ -34,11 +35,12 @@ use portolan_core::value::{NodeId, Outcome, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::hold::{Carrier, Held, Refused};
-use super::moves::{MAX_CONFLICTS, too_busy};
-use super::report::{Report, bounded};
+use super::hold::{Carrier, Held};
+use super::report::bounded;
+use super::request::Report;
 use super::{Caller, Service};
 use crate::carrier::Address;
+use crate::conflict::retrying;
 use crate::error::ServiceError;
 use crate::rules::rules;
 use crate::store::RunId;
@@ -47,8 +49,6 @@ use taken::Taken;
 
 pub use active::{Active, Stage};
 pub use gate::Gate;
-pub(in crate::service) use gate::asks_a_person;
-pub(in crate::service) use log::has_phases;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
 pub(crate) use used::{is_use, is_used};
@@ -296,16 +296,14 @@ impl Flow<'_> {
         caller: &Caller,
         what: impl Fn(&Held) -> Result<EventKind, ServiceError>,
     ) -> Result<Held, ServiceError> {
-        for _ in 0..MAX_CONFLICTS {
+        let what = &what;
+        retrying(|| async move {
             let mut held = self.held(run).await?;
             let event = what(&held)?;
-            match self.service.step(&mut held, event, caller).await {
-                Ok(()) => return Ok(held),
-                Err(Refused::Conflict) => {}
-                Err(Refused::Failed(error)) => return Err(error),
-            }
-        }
-        Err(too_busy())
+            self.service.step(&mut held, event, caller).await?;
+            Ok(held)
+        })
+        .await
     }
 
     /// Reports the present phase, and has it checked.
@@ -317,7 +315,8 @@ impl Flow<'_> {
         caller: &Caller,
     ) -> Result<Tick, ServiceError> {
         bounded(note.as_deref())?;
-        for _ in 0..MAX_CONFLICTS {
+        let note = &note;
+        retrying(|| async move {
             let mut held = self.held(run).await?;
             let from = phase(&held.run);
             if let Some(tick) = stuck(&held, &from) {
@@ -328,25 +327,21 @@ impl Flow<'_> {
             }
             let path = FramePath::default();
             let revision = Some(held.run.root.since);
-            let report = Report { outcome: outcome.clone(), note: note.clone(), outputs: None, revision };
+            let report = Report { outcome: outcome.clone(), note: note.clone(), outputs: None };
             if let Err(error) = self.service.may_be_checked(&held, &path, &report) {
                 return Ok(refused(&from, format!("cannot verify: {}; {}", error.message, error.help)));
             }
-            let (event, by) = self.service.claim(&held, &path, &report, caller)?;
-            match self.service.step(&mut held, event, &by).await {
-                Ok(()) => {}
-                Err(Refused::Conflict) => continue,
-                Err(Refused::Failed(error)) => return Err(error),
-            }
+            let (event, by) = self.service.claim(&held, &path, (&report, revision), caller)?;
+            self.service.step(&mut held, event, &by).await?;
             let had_checks = matches!(held.run.root.place, Place::Checking { .. });
-            let led = self.service.settle(held, &path, outcome).await?;
-            self.forget_if_over(&led.held).await?;
-            if let Some(tick) = stuck(&led.held, &from) {
+            let settled = self.service.settle(&mut held, &path, outcome).await?;
+            self.forget_if_over(&held).await?;
+            if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);
             }
-            return Ok(told(&from, &led.held, had_checks, led.claim.map(|claim| claim.checks), note));
-        }
-        Err(too_busy())
+            Ok(told(&from, &held, had_checks, settled.claim.map(|claim| claim.checks), note.clone()))
+        })
+        .await
     }
 
     /// A task that is over is no longer the project's.

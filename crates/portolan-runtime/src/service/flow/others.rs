@@ -4,8 +4,8 @@ use portolan_core::gates::facts::{Answer, Unknown};
 use portolan_core::run::Run;
 use serde_json::{Map, Value};
 
-use super::super::Service;
 use super::super::hold::{Carrier, Held};
+use super::hooks::Hooks;
 use super::{is_task, log};
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -17,9 +17,9 @@ const GATE: &str = "trackingIssueExists";
 /// The most runs that are looked at.
 const MOST: usize = 500;
 
-impl Service {
+impl Hooks<'_> {
     /// What the other tasks under way claim, where one of the gates asks for it.
-    pub(in crate::service) async fn others(&self, held: &Held, gates: &[String]) -> Answer<Vec<Other>> {
+    pub(in crate::service) async fn other_tasks(&self, held: &Held, gates: &[String]) -> Answer<Vec<Other>> {
         let Carrier::Stored(id) = &held.carrier else { return Answer::NotAsked };
         if !gates.iter().any(|gate| gate == GATE) {
             return Answer::NotAsked;
@@ -34,12 +34,12 @@ impl Service {
     }
 
     async fn claimed_by_others(&self, own: &str) -> Result<Vec<Other>, ServiceError> {
-        let runs = self.store().list(ListFilter { open_only: true, limit: MOST }).await;
+        let runs = self.service.store().list(ListFilter { open_only: true, limit: MOST }).await;
         let runs = runs.map_err(crate::store::store_error)?;
         let mut others = Vec::new();
         for Summary { id, description, .. } in runs.into_iter().filter(|run| run.id.as_str() != own) {
             let Some(task) = description.filter(|text| is_task(text).is_ok()) else { continue };
-            let held = self.hold(&Address::Stored(id.clone())).await?;
+            let held = self.service.hold(&Address::Stored(id.clone())).await?;
             if log::has_phases(&held.definition.workflow) {
                 others.push(Other { task, run: id.to_string(), claims: claims(&held.run) });
             }

@@ -6,12 +6,13 @@ use std::fs::File;
 
 use portolan_core::run::{EventKind, Place};
 
+use super::Flow;
 use super::active::{self, Active, Stage};
-use super::{Flow, MAX_CONFLICTS, too_busy};
 use crate::carrier::Address;
+use crate::conflict::{CommitError, retrying};
 use crate::error::ServiceError;
 use crate::service::Caller;
-use crate::service::hold::{Held, Refused};
+use crate::service::hold::Held;
 use crate::store::RunId;
 
 /// What a project's note leads to.
@@ -67,41 +68,41 @@ impl Flow<'_> {
 
     /// The task, for who moves it or wants to begin another one.
     pub(super) async fn taken(&self, caller: &Caller) -> Result<Taken, ServiceError> {
-        let mut ended = None;
-        for _ in 0..MAX_CONFLICTS {
-            match self.noted().await? {
-                Noted::Nothing => return Ok(ended.map_or(Taken::Nothing, Taken::Ended)),
-                Noted::Unborn => {
-                    self.clear(&self.turn().await?).await?;
+        retrying(|| async move {
+            let ended = match self.noted().await? {
+                Noted::Nothing => return Ok(Taken::Nothing),
+                Noted::Unborn => None,
+                Noted::Over(active, _) => Some(active),
+                Noted::Here(active, mut held) => {
+                    self.begun(&active, &mut held, caller).await?;
+                    if !held.run.is_over() {
+                        return Ok(Taken::Here(active, Box::new(held)));
+                    }
+                    // What was left to pass was its end.
+                    Some(active)
                 }
-                Noted::Over(active, _) => {
-                    self.clear(&self.turn().await?).await?;
-                    ended = Some(active);
-                }
-                Noted::Here(active, mut held) => match self.begun(&active, &mut held, caller).await {
-                    // What was left to pass may have been its end.
-                    Ok(()) if held.run.is_over() => {}
-                    Ok(()) => return Ok(Taken::Here(active, Box::new(held))),
-                    Err(Refused::Conflict) => {}
-                    Err(Refused::Failed(error)) => return Err(error),
-                },
+            };
+            match self.clear(&self.turn().await?).await? {
+                None => Ok(ended.map_or(Taken::Nothing, Taken::Ended)),
+                // Another task has come meanwhile.
+                Some(_) => Err(CommitError::Conflict),
             }
-        }
-        Err(too_busy())
+        })
+        .await
     }
 
     /// Has a task begin whose beginning was cut short.
-    async fn begun(&self, active: &Active, held: &mut Held, caller: &Caller) -> Result<(), Refused> {
+    async fn begun(&self, active: &Active, held: &mut Held, caller: &Caller) -> Result<(), CommitError> {
         let start = &held.definition.workflow.root().start;
         if matches!(&held.run.root.place, Place::Ready { node } if node == start) {
             self.service.step(held, EventKind::Begun { revision: None }, caller).await?;
         }
-        self.service.pass(held).await.map_err(Refused::Failed)?;
+        self.service.pass(held).await?;
         if active.stage == Stage::Begins {
-            let turn = self.turn().await.map_err(Refused::Failed)?;
+            let turn = self.turn().await?;
             // Whoever began it may have gone on meanwhile, or another task may have come.
-            if active::read(self.service.project()).map_err(Refused::Failed)?.as_ref() == Some(active) {
-                self.under_way_from_now(held).map_err(Refused::Failed)?;
+            if active::read(self.service.project())?.as_ref() == Some(active) {
+                self.under_way_from_now(held)?;
             }
             drop(turn);
         }

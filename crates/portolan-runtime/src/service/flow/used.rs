@@ -6,22 +6,24 @@ use std::path::Path;
 use portolan_core::run::{Bypass, EventKind, Verdict};
 use portolan_core::value::{NodeId, Timestamp};
 
-use super::super::hold::{Held, Refused};
-use super::super::{Caller, Service};
+use super::super::Caller;
+use super::super::hold::Held;
+use super::hooks::Hooks;
 use crate::audit::{self, AuditError, Kind, Line};
+use crate::conflict::CommitError;
 
-impl Service {
+impl Hooks<'_> {
     /// Has a run hear of the bypasses at `node` that tool calls have used, where a verdict may be excused.
     ///
     /// # Errors
     /// The log cannot be read, or the run has moved.
-    pub(in crate::service) async fn note_used(
+    pub(in crate::service) async fn before_verdict(
         &self,
         held: &mut Held,
         node: &NodeId,
         verdict: &Verdict,
         engine: &Caller,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CommitError> {
         if !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. }) {
             return Ok(());
         }
@@ -29,9 +31,9 @@ impl Service {
         let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node == *node;
         let open: Vec<Bypass> = held.run.bypasses().iter().filter(open).cloned().collect();
         for Bypass { id, at, .. } in open {
-            let used = is_used(self.project(), (task.as_deref(), &id), at, |_| true);
-            if used.map_err(|error| Refused::Failed(error.into()))? {
-                self.step(held, EventKind::Used { bypass: id }, engine).await?;
+            let used = is_used(self.service.project(), (task.as_deref(), &id), at, |_| true);
+            if used.map_err(|error| CommitError::Failed(error.into()))? {
+                self.service.step(held, EventKind::Used { bypass: id }, engine).await?;
             }
         }
         Ok(())

@@ -2,23 +2,15 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::present::{Asked, asked, focus};
-use portolan_core::run::{EventKind, Frame, FramePath, Human, Move, moves};
+use portolan_core::run::{EventKind, Frame, Human, Move, moves};
 use portolan_core::value::Outcome;
 
+use super::super::act::PendingEvent;
 use super::super::hold::Held;
-use super::super::report::{Report, bounded};
+use super::super::report::bounded;
+use super::super::request::{Act, Grip, Report};
 use super::super::{Caller, Service};
-use super::Deed;
-use super::state::Grip;
 use crate::error::{ErrorKind, ServiceError};
-
-/// An event that is to be decided.
-pub(super) struct Doing {
-    pub(super) event: EventKind,
-    pub(super) by: Caller,
-    /// The position and the outcome of a claim that checks may follow.
-    pub(super) settles: Option<(FramePath, Outcome)>,
-}
 
 /// The longest reason for an early end, in bytes.
 const MAX_REASON_BYTES: usize = 4 << 10;
@@ -28,7 +20,12 @@ impl Service {
     ///
     /// # Errors
     /// It is not open at the present position.
-    pub(super) fn doing(&self, grip: &Grip, deed: &Deed, caller: &Caller) -> Result<Doing, ServiceError> {
+    pub(in crate::service) fn deed(
+        &self,
+        grip: &Grip,
+        act: &Act,
+        caller: &Caller,
+    ) -> Result<PendingEvent, ServiceError> {
         let held = &grip.held;
         is_last(grip)?;
         if held.run.is_over() {
@@ -38,18 +35,16 @@ impl Service {
         let (path, frame) = focus(&held.run);
         let asked = asked(&held.definition.workflow, &held.run, (&path, frame));
         let revision = Some(frame.since);
-        match deed {
-            Deed::Look => unreachable!("looking is no event"),
-            Deed::Complete { step, outcome, summary, outputs } => {
-                bounded(summary.as_deref())?;
+        match act {
+            Act::Begin | Act::Report(_) => unreachable!("these name their position themselves"),
+            Act::Complete { step, report } => {
+                bounded(report.note.as_deref())?;
                 is_at_hand(held, frame, step, asked.as_ref())?;
-                is_offered(held, frame, outcome)?;
-                let (outcome, note, outputs) = (outcome.clone(), summary.clone(), outputs.clone());
-                let report = Report { outcome, note, outputs, revision };
-                self.may_be_checked(held, &path, &report)?;
-                self.reported(held, path.clone(), &report, caller)
+                is_offered(held, frame, &report.outcome)?;
+                self.may_be_checked(held, &path, report)?;
+                self.reported(held, path, (report, revision), caller)
             }
-            Deed::Answer { checkpoint, option, note, outputs } => {
+            Act::Answer { checkpoint, option, note, outputs } => {
                 bounded(note.as_deref())?;
                 let asked = is_asked(checkpoint, asked.as_ref())?;
                 let by_person = held.run.opening.rules.human == Human::Verified;
@@ -57,18 +52,18 @@ impl Service {
                     return Err(ask_the_person(asked));
                 }
                 let outcome = chosen(asked, option.as_ref())?;
-                let report = Report { outcome, note: note.clone(), outputs: outputs.clone(), revision };
-                self.reported(held, path.clone(), &report, caller)
+                let report = Report { outcome, note: note.clone(), outputs: outputs.clone() };
+                self.reported(held, path, (&report, revision), caller)
             }
-            Deed::Raise(question) => {
+            Act::Raise(question) => {
                 if asked.is_some() {
                     let message = "a question is open already";
                     return Err(ServiceError::refused("checkpoint_open", message, "have it answered first"));
                 }
-                let event = EventKind::Raised { frame: path.clone(), revision, question: question.clone() };
-                Ok(Doing { event, by: caller.clone(), settles: None })
+                let event = EventKind::Raised { frame: path, revision, question: question.clone() };
+                Ok(PendingEvent { event, by: caller.clone(), settles: None })
             }
-            Deed::End { reason } => {
+            Act::End { reason } => {
                 let reason: String = match reason.trim() {
                     "" => return Err(ServiceError::refused("bad_input", "`reason` is empty", "say why the run ends")),
                     reason if reason.len() > MAX_REASON_BYTES => {
@@ -77,14 +72,13 @@ impl Service {
                     }
                     reason => reason.to_owned(),
                 };
-                Ok(Doing { event: EventKind::Cancelled { reason, outcome: None }, by: caller.clone(), settles: None })
+                Ok(PendingEvent {
+                    event: EventKind::Cancelled { reason, outcome: None },
+                    by: caller.clone(),
+                    settles: None,
+                })
             }
         }
-    }
-
-    fn reported(&self, held: &Held, path: FramePath, report: &Report, caller: &Caller) -> Result<Doing, ServiceError> {
-        let (event, by) = self.claim(held, &path, report, caller)?;
-        Ok(Doing { event, by, settles: Some((path, report.outcome.clone())) })
     }
 }
 

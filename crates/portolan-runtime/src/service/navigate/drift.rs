@@ -7,9 +7,9 @@ use portolan_core::engine::migrate;
 use portolan_core::run::{Actor, Channel, Human};
 
 use super::super::hold::{Carrier, Held};
+use super::super::request::{DefinitionChange, Grip, Request};
 use super::super::{Caller, Service};
-use super::state::{Grip, token_error};
-use super::{Astray, Course, Drift};
+use super::state::token_error;
 use crate::carrier::compact::{self, Unreadable};
 use crate::carrier::token::Claims;
 use crate::definition::Definition;
@@ -21,31 +21,31 @@ impl Service {
     /// # Errors
     /// The definition that it began with is neither the present one nor kept; the run cannot be read; or it is to be
     /// carried over to the present definition by somebody who may not decide that, or past what was changed in it.
-    pub(super) fn carried(&self, claims: &Claims, course: &Course, caller: &Caller) -> Result<Held, Astray> {
+    pub(super) fn carried(&self, claims: &Claims, request: &Request, caller: &Caller) -> Result<Held, ServiceError> {
         let (now, changed) = match self.library.definition(&claims.workflow) {
             Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
-                Ok(()) => return Ok(held(claims, now, false, self.options.human)?),
+                Ok(()) => return held(claims, now, false, self.options.human),
                 Err(fault) => (Ok(now), token_error(fault)),
             },
-            Err(error) if error.kind == ErrorKind::Failed => return Err(error.into()),
+            Err(error) if error.kind == ErrorKind::Failed => return Err(error),
             Err(error) => (Err(error.message.clone()), gone(&error)),
         };
-        let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else { return Err(changed.into()) };
+        let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else { return Err(changed) };
         let held = held(claims, then, true, self.options.human)?;
-        if course.drift != Some(Drift::Migrate) {
+        if request.definition != Some(DefinitionChange::Migrate) {
             return Ok(held);
         }
         match may_migrate(caller).and_then(|()| carry_over(&held, now, &changed)) {
             Ok((definition, run)) => Ok(Held { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
             Err(error) => {
-                let grip = Grip { held, known: Some(claims.revision), as_token: true };
-                Err(self.astray(error, &grip, course.effectivities.as_deref(), caller))
+                let grip = Grip::led(held, Some(claims.revision), true, request);
+                Err(self.situated(error, &grip, None, caller))
             }
         }
     }
 
     /// That a run is held to a definition that is no longer the present one.
-    pub(super) fn behind(&self, held: &Held) -> Option<String> {
+    pub(in crate::service) fn behind(&self, held: &Held) -> Option<String> {
         let behind = match &held.carrier {
             Carrier::Stored(_) => {
                 let now = self.library.definition(held.run.opening.workflow.as_str()).ok()?;

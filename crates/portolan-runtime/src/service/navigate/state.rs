@@ -7,26 +7,17 @@
 //! ```
 
 use portolan_core::diagnostic::clip;
-use portolan_core::present::{Viewer, focus, situation};
 
 use super::super::hold::{Carrier, Held};
+use super::super::request::{Grip, Request};
 use super::super::{Caller, Service};
-use super::{Astray, Bearing, Course, States};
+use super::States;
 use crate::carrier::Address;
 use crate::carrier::compact;
 use crate::carrier::token::{Claims, Fingerprint, TokenFault};
 use crate::error::ServiceError;
 use crate::library::bare;
 use crate::store::RunId;
-
-/// A run, by what its caller holds of it.
-pub(super) struct Grip {
-    pub(super) held: Held,
-    /// The revision at which the caller knows it.
-    pub(super) known: Option<u64>,
-    /// Whether the caller is given a token.
-    pub(super) as_token: bool,
-}
 
 /// No handle is longer than this with any revision, and every token is.
 const MAX_HANDLE_BYTES: usize = 32;
@@ -36,28 +27,32 @@ impl Service {
     ///
     /// # Errors
     /// It is of none, of one of another workflow, or of one whose definition has changed.
-    pub(super) async fn grip(&self, course: &Course, caller: &Caller) -> Result<Grip, Astray> {
-        let text = course.state.trim();
-        let able = course.effectivities.as_deref();
+    pub(in crate::service) async fn grip_state(
+        &self,
+        state: &str,
+        request: &Request,
+        caller: &Caller,
+    ) -> Result<Grip, ServiceError> {
+        let text = state.trim();
         if text.len() > MAX_HANDLE_BYTES {
             let claims = self.tokens.open(text).map_err(token_error)?;
             if let Some(held) = self.in_ledger(&claims.run).await? {
-                let grip = Grip { held, known: Some(claims.revision), as_token: true };
-                return self.of_workflow(grip, course, caller);
+                let grip = Grip::led(held, Some(claims.revision), true, request);
+                return self.of_workflow(grip, request, caller);
             }
-            course.workflow.iter().try_for_each(|named| claims.check_workflow(named)).map_err(token_error)?;
-            let (held, known) = (self.carried(&claims, course, caller)?, Some(claims.revision));
-            return Ok(Grip { held, known, as_token: true });
+            request.workflow.iter().try_for_each(|named| claims.check_workflow(named)).map_err(token_error)?;
+            let held = self.carried(&claims, request, caller)?;
+            return Ok(Grip::led(held, Some(claims.revision), true, request));
         }
         let (id, known) = handle(text)?;
         let held = self.hold(&Address::Stored(id)).await?;
-        let grip = Grip { held, known, as_token: self.options.states == States::Ledger };
-        if course.drift.is_some() {
+        let grip = Grip::led(held, known, self.options.states == States::Ledger, request);
+        if request.definition.is_some() {
             let message = "the run is in the store, and held to the definition that it began with";
             let error = ServiceError::refused("bad_input", message, "leave `definition` out");
-            return Err(self.astray(error, &grip, able, caller));
+            return Err(self.situated(error, &grip, None, caller));
         }
-        self.of_workflow(grip, course, caller)
+        self.of_workflow(grip, request, caller)
     }
 
     /// The run of a token, where tokens are not all that there is of runs.
@@ -72,49 +67,29 @@ impl Service {
         }
     }
 
-    fn of_workflow(&self, grip: Grip, course: &Course, caller: &Caller) -> Result<Grip, Astray> {
+    fn of_workflow(&self, grip: Grip, request: &Request, caller: &Caller) -> Result<Grip, ServiceError> {
         let is = grip.held.run.opening.workflow.as_str();
-        let Some(named) = course.workflow.as_deref().filter(|named| bare(named) != is) else { return Ok(grip) };
+        let Some(named) = request.workflow.as_deref().filter(|named| bare(named) != is) else { return Ok(grip) };
         let message = format!("the run is one of `{is}`, and the call names `{}`", clip(named));
         let help = format!("name `{is}`, or send the `state` of a run of the other");
         let error = ServiceError::refused("workflow_mismatch", message, help);
-        Err(self.astray(error, &grip, course.effectivities.as_deref(), caller))
+        Err(self.situated(error, &grip, None, caller))
     }
 
-    /// Where a run is, what its caller holds of it from now on, and what the caller should know besides.
+    /// What a caller holds of a run from now on, and whether that is a token.
     ///
     /// # Errors
     /// It has no room in a token, or the keys cannot be used.
-    pub(super) fn bearing(
-        &self,
-        grip: &Grip,
-        able: Option<&[String]>,
-        caller: &Caller,
-        notes: Vec<String>,
-    ) -> Result<Bearing, ServiceError> {
+    pub(in crate::service) fn state(&self, grip: &Grip) -> Result<(String, bool), ServiceError> {
         let held = &grip.held;
         let kept = |id: &RunId| (format!("{id}.{}", held.run.revision), false);
-        let (state, is_token) = match &held.carrier {
+        Ok(match &held.carrier {
             Carrier::Token { .. } => (self.sealed(held)?, true),
             // What has no room in a token, or cannot be signed, is in the store all the same.
             Carrier::Stored(id) if grip.as_token => self.sealed(held).map_or_else(|_| kept(id), |token| (token, true)),
             Carrier::Stored(id) => kept(id),
-            Carrier::Task { .. } => unreachable!("no state names a task file"),
-        };
-        let (run, workflow) = match &held.carrier {
-            Carrier::Token { workflow, .. } => (None, workflow.clone()),
-            Carrier::Stored(id) => (Some(id.to_string()), held.definition.workflow.id().to_string()),
-            Carrier::Task { .. } => unreachable!("no state names a task file"),
-        };
-        let viewer = Viewer {
-            at: Some(focus(&held.run).0),
-            untrusted: self.untrusted_at(held),
-            can_ask: caller.can_ask,
-            effectivities: able.map(<[String]>::to_vec),
-            ..Viewer::default()
-        };
-        let situation = situation(&held.definition.workflow, &held.run, &viewer);
-        Ok(Bearing { state, is_token, run, workflow, situation, notes })
+            Carrier::Task { path, .. } => (path.clone(), false),
+        })
     }
 
     fn sealed(&self, held: &Held) -> Result<String, ServiceError> {
@@ -134,11 +109,18 @@ impl Service {
         };
         self.tokens.seal(&claims).map_err(token_error)
     }
+}
 
-    /// A refusal, with where the run is.
-    pub(super) fn astray(&self, error: ServiceError, grip: &Grip, able: Option<&[String]>, caller: &Caller) -> Astray {
-        Astray { error, bearing: self.bearing(grip, able, caller, Vec::new()).ok().map(Box::new) }
+/// The run in the store that a state is of.
+///
+/// # Errors
+/// It is of none: a token has no more than itself.
+pub(in crate::service) fn kept_under(state: &str) -> Result<RunId, ServiceError> {
+    if state.len() > MAX_HANDLE_BYTES {
+        let message = "the run of a token is kept nowhere but in it";
+        return Err(ServiceError::refused("unknown_run", message, "look at the token itself"));
     }
+    handle(state).map(|(id, _)| id)
 }
 
 /// Reads a handle, with a revision or without.

@@ -17,7 +17,7 @@ use portolan_runtime::graphs::Loaded;
 use portolan_runtime::repository::Repository;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
-use portolan_runtime::service::{Finished, FunctionCall, How, Interrupted, Options, Service, ServiceError};
+use portolan_runtime::service::{Finished, Function, FunctionRun, How, Open, Options, Service, ServiceError};
 use portolan_runtime::states::{Cast, Workers};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Held, Recorder, Tools, Written};
@@ -193,12 +193,11 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     };
     let (kept, over) = block_on(async {
         let kept = if driven.kept {
-            let folder = folder(loaded, definition);
-            Some(
-                service
-                    .keep_function(definition, (input.clone(), driven.remembered.clone()), person().by, &folder)
-                    .await?,
-            )
+            let (definition, remembered) = (definition.clone(), driven.remembered.clone());
+            let folder = Some(folder(loaded, &definition));
+            let function = Some(Function { definition, remembered, folder });
+            let wanted = Open { function, input: Some(Arc::new(input.clone())), ..Open::default() };
+            service.open(&wanted, &person()).await?.address.handle().cloned()
         } else {
             None
         };
@@ -206,10 +205,10 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
             output.remark(format!("run {run}"));
         }
         let over = drive(look, tools, async |how| match &kept {
-            Some(run) => service.resume_function(run, Interrupted::Ask, how).await,
+            Some(run) => service.drive(FunctionRun::kept(run.clone()), how).await,
             None => {
                 let (definition, input, by) = (definition.clone(), input.clone(), person().by);
-                service.call_function(FunctionCall { definition, input, by, how, kept: false }).await
+                service.drive(FunctionRun::Called { definition, input, by }, how).await
             }
         });
         Ok::<_, ServiceError>((kept.clone(), over.await?))
@@ -317,7 +316,7 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     };
     let over = block_on(drive(look, tools, async |how| {
         let (definition, by) = (definition.clone(), person().by);
-        service.call_function(FunctionCall { definition, input, by, how, kept: false }).await
+        service.drive(FunctionRun::Called { definition, input, by }, how).await
     }))??;
     let Over { finished: Some(finished), rows } = over else { return Ok(left(output, None)) };
     remark_on_unused(output, written.as_deref());

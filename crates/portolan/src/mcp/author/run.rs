@@ -10,7 +10,7 @@ use portolan_core::run::Fault;
 use portolan_runtime::author::{Refused, template};
 use portolan_runtime::drive::{Outcome, Watch};
 use portolan_runtime::servers::ToolCall;
-use portolan_runtime::service::{FunctionCall, How, ServiceError};
+use portolan_runtime::service::{FunctionRun, How, ServiceError};
 use portolan_runtime::tools::Tools;
 use rmcp::RoleServer;
 use rmcp::model::CallToolResult;
@@ -56,8 +56,8 @@ pub(super) async fn graph(
         trace: trace(context),
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };
-    let call = FunctionCall { definition, input, by: face::caller(context), how, kept: false };
-    let finished = server.service.call_function(call).await.map_err(|error| masked(error, &hidden))?;
+    let call = FunctionRun::Called { definition, input, by: face::caller(context) };
+    let finished = server.service.drive(call, how).await.map_err(|error| masked(error, &hidden))?;
     Ok(match finished.outcome {
         Outcome::Done(output) => {
             let mut told = Map::new();

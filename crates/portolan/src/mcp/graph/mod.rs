@@ -16,7 +16,7 @@ use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_runtime::drive::{Outcome, Over, Request, TraceContext, Watch};
 use portolan_runtime::graphs::{Faulty, Graphs};
-use portolan_runtime::service::{FunctionCall, How, Service, ServiceError};
+use portolan_runtime::service::{FunctionRun, How, Service, ServiceError};
 use portolan_runtime::states::Workers;
 use portolan_runtime::tools::Tools;
 use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
@@ -175,7 +175,7 @@ impl Server {
     ) -> Result<Outcome, ServiceError> {
         self.service.may_start_servers(&listing.loaded, &entry.definition)?;
         let definition = Arc::clone(&entry.definition);
-        let finished = self.service.call_function(FunctionCall { definition, input, by, how, kept: false }).await?;
+        let finished = self.service.drive(FunctionRun::Called { definition, input, by }, how).await?;
         Ok(finished.outcome)
     }
 }

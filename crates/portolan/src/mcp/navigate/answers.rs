@@ -2,7 +2,7 @@
 
 use portolan_core::source::Source;
 use portolan_runtime::library::{Origin, Overview};
-use portolan_runtime::service::{Astray, Bearing, ServiceError};
+use portolan_runtime::service::{ServiceError, View};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
@@ -10,23 +10,23 @@ use crate::mcp::face::result;
 use crate::words::navigation::guidance;
 
 /// A call that did what was asked.
-pub(super) fn led(bearing: &Bearing) -> CallToolResult {
-    result(Value::Object(envelope(true, bearing)), false)
+pub(super) fn led(view: &View) -> CallToolResult {
+    result(Value::Object(envelope(true, view)), false)
 }
 
 /// A call that was refused: why, what to do about it, and where the run is.
-pub(super) fn refused(astray: &Astray) -> CallToolResult {
-    let mut value = match &astray.bearing {
-        Some(bearing) => envelope(false, bearing),
+pub(super) fn refused(refused: &ServiceError) -> CallToolResult {
+    let mut value = match &refused.view {
+        Some(view) => envelope(false, view),
         None => Map::from_iter([("success".to_owned(), json!(false))]),
     };
-    let why = format!("Refused: {}.", astray.error);
+    let why = format!("Refused: {refused}.");
     let message = match value.get("message").and_then(Value::as_str) {
         Some(message) => format!("{why}\n\n{message}"),
         None => why,
     };
     value.insert("message".to_owned(), json!(message));
-    value.insert("error".to_owned(), error(&astray.error));
+    value.insert("error".to_owned(), error(refused));
     result(Value::Object(value), true)
 }
 
@@ -38,12 +38,12 @@ fn error(error: &ServiceError) -> Value {
     value
 }
 
-fn envelope(success: bool, bearing: &Bearing) -> Map<String, Value> {
+fn envelope(success: bool, view: &View) -> Map<String, Value> {
     let mut value = Map::from_iter([("success".to_owned(), json!(success))]);
-    if let Ok(Value::Object(fields)) = serde_json::to_value(guidance(bearing)) {
+    if let Ok(Value::Object(fields)) = serde_json::to_value(guidance(view)) {
         value.extend(fields);
     }
-    value.insert("state".to_owned(), json!(bearing.state));
+    value.insert("state".to_owned(), json!(view.state));
     value
 }
 

@@ -6,34 +6,36 @@ use portolan_core::diagnostic::clip;
 use portolan_core::run::Raised;
 use portolan_core::value::{Outcome, PASSED};
 use portolan_runtime::library::Overview;
-use portolan_runtime::service::{Begin, Course, Deed, Drift, Service, ServiceError};
+use portolan_runtime::service::{Act, DefinitionChange, Open, Report, Request, RunCarrier, Service, ServiceError};
 use rmcp::model::CallToolResult;
 use serde_json::Value;
 
 use super::answers;
 use crate::mcp::arguments::Arguments;
 
-type Call = Result<(Course, Deed), ServiceError>;
+type Call = Result<(Request, Act), ServiceError>;
 
-pub(super) fn begin(mut arguments: Arguments) -> Result<Begin, ServiceError> {
-    let wanted = Begin {
-        workflow: arguments.required("workflow_id"),
+pub(super) fn begin(mut arguments: Arguments) -> Result<Open, ServiceError> {
+    let wanted = Open {
+        carrier: RunCarrier::State,
+        workflow: Some(arguments.required("workflow_id")),
         description: arguments.text("description"),
-        variables: arguments.object("variables"),
+        input: arguments.object("variables").map(|variables| Arc::new(Value::Object(variables))),
         effectivities: arguments.strings("effectivities"),
+        ..Open::default()
     };
     arguments.finish()?;
     Ok(wanted)
 }
 
-pub(super) fn look(mut arguments: Arguments) -> Call {
-    let course = course(&mut arguments);
-    let drift = arguments.string("definition");
+pub(super) fn look(mut arguments: Arguments) -> Result<Request, ServiceError> {
+    let request = request(&mut arguments);
+    let definition = arguments.string("definition");
     arguments.finish()?;
-    let drift = match drift.as_deref() {
+    let definition = match definition.as_deref() {
         None => None,
-        Some("pinned") => Some(Drift::Pinned),
-        Some("migrate") => Some(Drift::Migrate),
+        Some("pinned") => Some(DefinitionChange::Pinned),
+        Some("migrate") => Some(DefinitionChange::Migrate),
         Some(other) => {
             let message = format!("`definition` is `{}`, which is no way on", clip(other));
             return Err(ServiceError::refused(
@@ -43,55 +45,52 @@ pub(super) fn look(mut arguments: Arguments) -> Call {
             ));
         }
     };
-    Ok((Course { drift, ..course }, Deed::Look))
+    Ok(Request { definition, ..request })
 }
 
 pub(super) fn complete(mut arguments: Arguments) -> Call {
-    let course = course(&mut arguments);
-    let deed = Deed::Complete {
-        step: arguments.required("step_id"),
+    let request = request(&mut arguments);
+    let step = arguments.required("step_id");
+    let report = Report {
         outcome: Outcome::from(arguments.string("result").unwrap_or_else(|| PASSED.to_owned())),
-        summary: arguments.text("summary"),
+        note: arguments.text("summary"),
         outputs: arguments.object("outputs").map(|outputs| Arc::new(Value::Object(outputs))),
     };
     arguments.finish()?;
-    Ok((course, deed))
+    Ok((request, Act::Complete { step, report }))
 }
 
 pub(super) fn answer(mut arguments: Arguments) -> Call {
-    let course = course(&mut arguments);
-    let deed = Deed::Answer {
+    let request = request(&mut arguments);
+    let answer = Act::Answer {
         checkpoint: arguments.required("checkpoint_id"),
         option: arguments.string("option_id").map(Outcome::from),
         note: arguments.text("note"),
         outputs: None,
     };
     arguments.finish()?;
-    Ok((course, deed))
+    Ok((request, answer))
 }
 
 pub(super) fn raise(mut arguments: Arguments) -> Call {
-    let course = course(&mut arguments);
+    let request = request(&mut arguments);
     let question = arguments.required_text("question");
     let options = arguments.strings("options").unwrap_or_default().into_iter().map(Outcome::from).collect();
     arguments.finish()?;
-    Ok((course, Deed::Raise(Raised { question, options })))
+    Ok((request, Act::Raise(Raised { question, options })))
 }
 
 pub(super) fn end(mut arguments: Arguments) -> Call {
-    let course = course(&mut arguments);
+    let request = request(&mut arguments);
     let reason = arguments.required_text("reason");
     arguments.finish()?;
-    Ok((course, Deed::End { reason }))
+    Ok((request, Act::End { reason }))
 }
 
-fn course(arguments: &mut Arguments) -> Course {
-    Course {
-        workflow: Some(arguments.required("workflow_id")),
-        state: arguments.required_text("state"),
-        effectivities: arguments.strings("effectivities"),
-        drift: None,
-    }
+fn request(arguments: &mut Arguments) -> Request {
+    let workflow = Some(arguments.required("workflow_id"));
+    let state = arguments.required_text("state");
+    Request { workflow, effectivities: arguments.strings("effectivities"), ..Request::led(state) }
 }
 
 /// The workflows that an agent can be led through, and those that it could be if they had no faults.

@@ -8,7 +8,7 @@ mod schemas;
 
 use std::sync::Arc;
 
-use portolan_runtime::service::{Astray, Course, Deed, Service, ServiceError};
+use portolan_runtime::service::{Act, Request, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
@@ -56,31 +56,34 @@ impl Server {
         &self,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, Astray> {
+    ) -> Result<CallToolResponse, ServiceError> {
         let arguments = Arguments::new(request.arguments.clone());
         let caller = leading::caller(context);
-        let (course, deed) = match request.name.as_ref() {
+        let (wanted, act) = match request.name.as_ref() {
             "list_workflows" => return Ok(answers::workflows(&calls::list(&self.service, arguments)?).into()),
             "get_workflow" if self.profile == Profile::Author => {
                 return Ok(calls::definition(&self.service, arguments)?.into());
             }
             "start_workflow" => {
                 let wanted = calls::begin(arguments)?;
-                return Ok(answers::led(&self.service.begin(&wanted, &caller).await?).into());
+                return Ok(answers::led(&self.service.open(&wanted, &caller).await?).into());
             }
-            "get_position" => calls::look(arguments)?,
+            "get_position" => {
+                let wanted = calls::look(arguments)?;
+                return Ok(answers::led(&self.service.view(&wanted, &caller).await?).into());
+            }
             "complete_step" => calls::complete(arguments)?,
             "respond_to_checkpoint" => calls::answer(arguments)?,
             "raise_checkpoint" => calls::raise(arguments)?,
             "end_workflow" => calls::end(arguments)?,
-            other => return Err(self.unknown(other).into()),
+            other => return Err(self.unknown(other)),
         };
-        match self.service.navigate(&course, &deed, &caller).await {
-            Err(astray) if astray.error.code == "needs_person" && caller.can_ask => {
-                self.have_asked(&course, &deed, astray, request, context).await
+        match self.service.act(&wanted, &act, &caller).await {
+            Err(refused) if refused.code == "needs_person" && caller.can_ask => {
+                self.have_asked(&wanted, &act, refused, request, context).await
             }
-            Err(astray) => Err(astray),
-            Ok(bearing) => Ok(answers::led(&bearing).into()),
+            Err(refused) => Err(refused),
+            Ok(view) => Ok(answers::led(&view).into()),
         }
     }
 
@@ -93,43 +96,38 @@ impl Server {
     /// Only a person's own word counts, and the client can ask its user.
     async fn have_asked(
         &self,
-        course: &Course,
-        deed: &Deed,
-        refused: Astray,
+        wanted: &Request,
+        act: &Act,
+        refused: ServiceError,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, Astray> {
+    ) -> Result<CallToolResponse, ServiceError> {
         let Some(question) = question(&refused) else { return Err(refused) };
-        let Deed::Answer { checkpoint, .. } = deed else { return Err(refused) };
-        if let Err(error) = self.service.people().client_may_ask("portolan runs answer") {
-            return Err(Astray { error, ..refused });
-        }
-        let asking = match ask::ask(&self.asked, &question, request, context).await {
-            Ok(asking) => asking,
-            Err(error) => return Err(Astray { error, ..refused }),
-        };
-        match asking {
+        let Act::Answer { checkpoint, .. } = act else { return Err(refused) };
+        let situated = |failed: ServiceError| ServiceError { view: refused.view.clone(), ..failed };
+        self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
+        match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
             Asking::Answered(Said { word, note, caller }) => {
-                let answer = Deed::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
-                Ok(answers::led(&self.service.navigate(course, &answer, &caller).await?).into())
+                let answer = Act::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
+                Ok(answers::led(&self.service.act(wanted, &answer, &caller).await?).into())
             }
-            Asking::Declined => Err(Astray { error: ask::unanswered(&refused.error), ..refused }),
+            Asking::Declined => Err(situated(ask::unanswered(&refused))),
             Asking::Pending(question) => Ok(question.into()),
         }
     }
 }
 
 /// The question at which a call was refused. `state` names the run and its revision.
-fn question(refused: &Astray) -> Option<Question> {
-    let bearing = refused.bearing.as_deref()?;
-    let asked = &bearing.situation.question.as_ref()?.asked;
+fn question(refused: &ServiceError) -> Option<Question> {
+    let view = refused.view.as_deref()?;
+    let asked = &view.situation.question.as_ref()?.asked;
     let named = |label: &str, description: Option<&str>| match description {
         Some(description) => format!("{label} ({description})"),
         None => label.to_owned(),
     };
     let answers = asked.options.iter().map(|it| (it.id.clone(), named(&it.label, it.description.as_deref())));
     let message = if asked.raised { format!("The agent asks: {}", asked.message) } else { asked.message.clone() };
-    Some(Question { about: bearing.state.clone(), message, answers: answers.collect() })
+    Some(Question { about: view.state.clone(), message, answers: answers.collect() })
 }
 
 impl Toolset for Server {
@@ -144,10 +142,10 @@ impl Toolset for Server {
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
             let answer = match self.perform(&request, &context).await {
-                Err(astray) if astray.bearing.is_none() => Err(self.situated(astray, &request, &context).await),
+                Err(refused) if refused.view.is_none() => Err(self.situated(refused, &request, &context).await),
                 answer => answer,
             };
-            Ok(answer.unwrap_or_else(|astray| answers::refused(&astray).into()))
+            Ok(answer.unwrap_or_else(|refused| answers::refused(&refused).into()))
         })
     }
 }
@@ -156,18 +154,19 @@ impl Server {
     /// A call whose arguments are at fault is answered with where its run is, as far as it names one.
     async fn situated(
         &self,
-        astray: Astray,
+        refused: ServiceError,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Astray {
+    ) -> ServiceError {
         let text = |name: &str| request.arguments.as_ref()?.get(name)?.as_str().map(str::to_owned);
-        let (Some(workflow), Some(state)) = (text("workflow_id"), text("state")) else { return astray };
-        if astray.error.code != "invalid_arguments" {
-            return astray;
+        let (Some(workflow), Some(state)) = (text("workflow_id"), text("state")) else { return refused };
+        if refused.code != "invalid_arguments" {
+            return refused;
         }
-        let course = Course { workflow: Some(workflow), state, ..Course::default() };
-        let caller = leading::caller(context);
-        let looked = self.service.navigate(&course, &Deed::Look, &caller).await;
-        Astray { bearing: looked.ok().map(Box::new), ..astray }
+        let wanted = Request { workflow: Some(workflow), ..Request::led(state) };
+        match self.service.view(&wanted, &leading::caller(context)).await {
+            Ok(view) => refused.at(view),
+            Err(_) => refused,
+        }
     }
 }

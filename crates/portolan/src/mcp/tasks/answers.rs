@@ -1,7 +1,6 @@
 //! Answers: structured content, and the same as text for clients that read only that.
 
 use portolan_core::diagnostic::clip;
-use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{ServiceError, View};
 use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject};
 use serde_json::{Map, Value, json};
@@ -67,7 +66,7 @@ fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
 /// Navigator's fields first, then the situation.
 pub(super) fn navigation(view: &View) -> Map<String, Value> {
     let mut value = Map::new();
-    if let Address::Stored(id) = &view.address {
+    if let Some(id) = view.address.handle() {
         value.insert("run".to_owned(), json!(id.as_str()));
     }
     value.insert("currentStep".to_owned(), json!(view.current_step));

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use portolan_core::present::Act;
+use portolan_core::present::Act as Offered;
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Caller, ErrorKind, Init, Move, Service, ServiceError};
+use portolan_runtime::service::{Act, Caller, ErrorKind, Open, Report, Request, RunCarrier, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::RequestContext;
@@ -20,29 +20,32 @@ use crate::words::tasks as words;
 type Answered = Result<Map<String, Value>, ServiceError>;
 
 pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
-    let wanted = Init {
-        task_file: arguments.string("taskFilePath"),
+    let wanted = Open {
+        carrier: arguments.string("taskFilePath").map_or(RunCarrier::Store, RunCarrier::Task),
         workflow: arguments.string("workflowType"),
         description: arguments.text("description"),
         step: arguments.string("stepId"),
         parent: arguments.string("parentTaskId"),
+        ..Open::default()
     };
     arguments.finish()?;
-    Ok(navigation(&service.init(&wanted, caller).await?))
+    Ok(navigation(&service.open(&wanted, caller).await?))
 }
 
 pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
     let address = address(&mut arguments);
     let revision = arguments.number("revision");
     arguments.finish()?;
-    Ok(navigation(&service.start(&address?, revision, caller).await?))
+    let request = Request { revision, ..Request::of(address?) };
+    Ok(navigation(&service.act(&request, &Act::Begin, caller).await?))
 }
 
 pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
     let address = address(&mut arguments);
     let branch = arguments.string("branch");
     arguments.finish()?;
-    Ok(navigation(&service.current(&address?, branch.as_deref(), caller).await?))
+    let request = Request { branch, ..Request::of(address?) };
+    Ok(navigation(&service.view(&request, caller).await?))
 }
 
 /// The run that a call names. Its faults are reported after those of the arguments' types.
@@ -61,7 +64,7 @@ pub(super) async fn metadata(
     refused.view.as_ref()?;
     let text = |name: &str| request.arguments.as_ref()?.get(name)?.as_str();
     let address = Service::address(text("run"), text("taskFilePath")).ok()?;
-    let view = service.current(&address, None, &Caller::agent("")).await.ok()?;
+    let view = service.view(&Request::of(address), &Caller::agent("")).await.ok()?;
     let mut metadata = view.metadata;
     metadata.entry("retrySourceGate").or_insert(Value::Null);
     Some(metadata)
@@ -83,16 +86,18 @@ impl Server {
         let note = arguments.text("note");
         let outputs = arguments.object("outputs").map(|outputs| Arc::new(Value::Object(outputs)));
         arguments.finish()?;
-        let wanted = Move { address: address?, branch, revision, outcome: Outcome::from(result), note, outputs };
-        match self.service.next(&wanted, &caller).await {
+        let wanted = Request { branch, revision, ..Request::of(address?) };
+        let report = Report { outcome: Outcome::from(result), note, outputs };
+        match self.service.act(&wanted, &Act::Report(report.clone()), &caller).await {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
                 let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
                 self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
                 match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
                     Asking::Answered(Answer { word, note, caller }) => {
-                        let wanted = Move { outcome: word, note, revision: Some(revision), ..wanted };
-                        Ok(success(navigation(&self.service.next(&wanted, &caller).await?)).into())
+                        let wanted = Request { revision: Some(revision), ..wanted };
+                        let report = Act::Report(Report { outcome: word, note, ..report });
+                        Ok(success(navigation(&self.service.act(&wanted, &report, &caller).await?)).into())
                     }
                     Asking::Declined => Err(ask::unanswered(&error)),
                     Asking::Pending(question) => Ok(question.into()),
@@ -105,11 +110,11 @@ impl Server {
 }
 
 /// The question at which a call was refused, and the revision of its position.
-fn question(wanted: &Move, refused: &ServiceError) -> Option<(Question, u64)> {
+fn question(wanted: &Request, refused: &ServiceError) -> Option<(Question, u64)> {
     let situation = &refused.view.as_deref()?.situation;
     let revision = situation.position.revision;
     let about = format!("{} {revision} {}", wanted.address, wanted.branch.as_deref().unwrap_or_default());
-    let answers = situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
+    let answers = situation.offers.iter().filter(|offer| matches!(offer.act, Offered::Answer { .. }));
     let answers = answers.filter_map(|offer| Some((offer.outcome()?.to_string(), words::title(offer)))).collect();
     Some((Question { about, message: words::headline(situation), answers }, revision))
 }

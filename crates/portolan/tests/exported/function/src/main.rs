@@ -22,7 +22,7 @@ use portolan_runtime::graphs::servers_of;
 use portolan_runtime::models::Setup;
 use portolan_runtime::repository::Repository;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{FunctionCall, How, Options, Service, StoreAt};
+use portolan_runtime::service::{FunctionRun, How, Options, Service, StoreAt};
 use portolan_runtime::states::{Cast, Workers};
 use portolan_runtime::tools::Tools;
 use serde_json::{Map, Value};
@@ -49,8 +49,7 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         ground: Some(ground(&folder)),
     };
     let how = How { workers, ..How::with(Arc::new(Tools::of(servers.clone()))) };
-    let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: false };
-    let finished = service.call_function(call).await;
+    let finished = service.drive(FunctionRun::Called { definition, input, by: Actor::Engine }, how).await;
     servers.close().await;
     Ok(match finished?.outcome {
         Outcome::Done(output) => {

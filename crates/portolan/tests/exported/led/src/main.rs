@@ -10,8 +10,7 @@ use std::process::ExitCode;
 
 use portolan_core::present::Situation;
 use portolan_core::run::{Actor, Channel};
-use portolan_core::value::Outcome;
-use portolan_runtime::service::{Caller, Init, Move, Options, Service, StoreAt};
+use portolan_runtime::service::{Act, Caller, Open, Options, Report, Request, Service, StoreAt};
 
 /// The workflow, and the files that it and what it runs stand in.
 const WORKFLOW: &str = "errand";
@@ -64,9 +63,9 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let service = Service::new(options)?;
     let name = std::env::var("USER").unwrap_or_default();
     let me = Caller { by: Actor::Person { name, via: Channel::CommandLine }, can_ask: false };
-    let init = Init { workflow: Some(WORKFLOW.to_owned()), ..Init::default() };
-    let view = service.init(&init, &me).await?;
-    let mut view = service.start(&view.address, None, &me).await?;
+    let wanted = Open { workflow: Some(WORKFLOW.to_owned()), ..Open::default() };
+    let view = service.open(&wanted, &me).await?;
+    let mut view = service.act(&Request::of(view.address), &Act::Begin, &me).await?;
     let mut lines = std::io::stdin().lock().lines();
     loop {
         writeln!(std::io::stdout(), "\n{}\n", told(&view.situation))?;
@@ -78,15 +77,10 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         std::io::stdout().flush()?;
         let Some(said) = lines.next().transpose()? else { return Ok(ExitCode::from(4)) };
         let said = said.trim();
-        let done = Move {
-            address: view.address.clone(),
-            branch: None,
-            revision: Some(view.situation.position.revision),
-            outcome: Outcome::from(if said.is_empty() { "passed" } else { said }),
-            note: None,
-            outputs: None,
-        };
-        match service.next(&done, &me).await {
+        let report = Act::Report(Report::of(if said.is_empty() { "passed" } else { said }));
+        let revision = Some(view.situation.position.revision);
+        let here = Request { revision, ..Request::of(view.address.clone()) };
+        match service.act(&here, &report, &me).await {
             Ok(next) => view = next,
             Err(refused) => writeln!(std::io::stdout(), "refused: {}; {}", refused.message, refused.help)?,
         }

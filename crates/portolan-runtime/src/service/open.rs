@@ -1,18 +1,21 @@
 //! A run begins: in the store, or in a task file. On a task that has a run already, its situation is shown.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::engine;
-use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, Human, Opening, Rules, Run};
+use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, Human, Opening, Remembered, Rules, Run};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
 use super::children::Room;
-use super::hold::{Carrier, Held, Refused, Written, task_error};
-use super::{Caller, Service};
+use super::hold::{Carrier, Held, Written, task_error};
+use super::request::{Grip, within_bounds};
+use super::{Caller, Service, States};
 use crate::carrier::task_file::{Task, TaskFile};
-use crate::carrier::{Address, Parent, is_child};
+use crate::carrier::{Parent, is_child};
+use crate::conflict::too_busy;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
 use crate::store::{Record, RunId};
@@ -21,63 +24,155 @@ use crate::view::View;
 
 /// What a run begins with.
 #[derive(Clone, Debug, Default)]
-pub struct Init {
-    /// The task file that it lives in; without one it lives in the store.
-    pub task_file: Option<String>,
-    /// The workflow.
+pub struct Open {
+    /// Where it lives.
+    pub carrier: RunCarrier,
+    /// The workflow, as the library knows it.
     pub workflow: Option<String>,
-    /// What the user wants done.
+    /// The function, where it is one, which the caller has: it is driven by [`Service::drive`].
+    pub function: Option<Function>,
+    /// What the user wants done, in the user's words.
     pub description: Option<String>,
+    /// What a function takes, or what the variables of a workflow hold at first: an object.
+    pub input: Option<Arc<Value>>,
+    /// What the agent says that it is able to do.
+    pub effectivities: Option<Vec<String>>,
     /// The step to begin at, where that is not the start.
     pub step: Option<String>,
     /// The task that this one is a branch of.
     pub parent: Option<String>,
 }
 
+/// Where a run lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RunCarrier {
+    /// In the store.
+    #[default]
+    Store,
+    /// In this task file.
+    Task(String),
+    /// Where its agent holds it, who is led through it from its first step on: in the store under a handle, in a token, or
+    /// both, as [`super::Options::states`] says.
+    State,
+}
+
+/// A function of which a run is kept.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The function.
+    pub definition: Arc<Definition>,
+    /// What another run remembered.
+    pub remembered: Option<Remembered>,
+    /// Where the paths of its servers start from, where that is not the project.
+    pub folder: Option<PathBuf>,
+}
+
 /// The longest description, in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
+/// And of a run that its agent holds: tokens carry it.
+const MAX_HELD_DESCRIPTION_BYTES: usize = 4 << 10;
 
 impl Service {
     /// Begins a run, or shows the one that a task file has.
     ///
     /// # Errors
-    /// The workflow is not known or has faults, the step is none of it, or the run cannot be kept.
-    pub async fn init(&self, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
-        if wanted.description.as_ref().is_some_and(|text| text.len() > MAX_DESCRIPTION_BYTES) {
-            let message = format!("the description has more than {MAX_DESCRIPTION_BYTES} bytes");
+    /// The workflow is not known or has faults, the step is none of it, it does not take what it is given, or the run
+    /// cannot be kept.
+    pub async fn open(&self, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
+        let most = if wanted.carrier == RunCarrier::State { MAX_HELD_DESCRIPTION_BYTES } else { MAX_DESCRIPTION_BYTES };
+        if wanted.description.as_ref().is_some_and(|text| text.len() > most) {
+            let message = format!("the description has more than {most} bytes");
             return Err(ServiceError::refused(
                 "too_large",
                 message,
                 "say what is wanted in short, and name a file for the rest",
             ));
         }
-        match &wanted.task_file {
-            Some(path) => self.init_task(path, wanted, caller).await,
-            None => self.init_stored(wanted, caller).await,
+        within_bounds(wanted.effectivities.as_deref())?;
+        match (&wanted.function, &wanted.carrier) {
+            (Some(function), _) => self.open_function(function, wanted, caller).await,
+            (None, RunCarrier::Task(path)) => self.open_task(path, wanted, caller).await,
+            (None, RunCarrier::Store) => self.open_stored(wanted, caller).await,
+            (None, RunCarrier::State) => self.open_led(wanted, caller).await,
         }
     }
 
-    async fn init_stored(&self, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
+    async fn open_stored(&self, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
         let definition = self.library.definition(workflow_of(wanted)?)?;
         let rules = Rules { human: self.options.human, branches: Branches::Inside, is_branch: false };
-        let (run, event, changes) = self.open(&definition, wanted, rules, caller)?;
+        let (run, event, changes) = self.opened_at(&definition, wanted, rules, caller)?;
         self.may_place(wanted, &definition, false, caller)?;
         let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
         let mut held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
         self.pass(&mut held).await?;
-        let mut view = self.view(&held, None, caller)?;
+        let mut view = self.present(&Grip::of(held, None), None, caller)?;
         let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
         view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
         Ok(view)
     }
 
-    async fn init_task(&self, path: &str, wanted: &Init, caller: &Caller) -> Result<View, ServiceError> {
+    /// Begins a run and leads to its first step.
+    async fn open_led(&self, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
+        let name = workflow_of(wanted)?;
+        let definition = self.library.definition(name)?;
+        if definition.workflow.root().interface.is_some() {
+            let message = format!("`{name}` is a function: nobody is led through it");
+            return Err(ServiceError::refused("no_workflow", message, "call it as a tool"));
+        }
+        let opening = Opening {
+            description: wanted.description.clone(),
+            rules: Rules { human: self.options.human, branches: Branches::Inside, is_branch: false },
+            input: wanted.input.clone(),
+            effectivities: wanted.effectivities.clone(),
+            ..Opening::of(definition.workflow.id().clone())
+        };
+        let (run, changes) = opened(&definition, &opening)?;
+        let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
+        let mut notes = Vec::new();
+        let carrier = if self.options.states == States::Tokens {
+            // Without a copy the run goes on for as long as the definition stays as it is.
+            if let Err(error) = self.pinned.keep(&definition) {
+                notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
+            }
+            Carrier::Token { id: RunId::random(), workflow: name.to_owned(), behind: false }
+        } else {
+            Carrier::Stored(self.create(&definition, &run, Record { seq: 1, event, changes }).await?)
+        };
+        let mut held = Held { definition, run, seq: 1, carrier };
+        let caught_up = self.catch_up(&mut held, caller).await;
+        notes.extend(caught_up.map_err(|refused| refused.error_or(too_busy))?);
+        let as_token = self.options.states != States::Handles;
+        let grip = Grip { is_led: true, as_token, ..Grip::of(held, None) };
+        let mut view = self.present(&grip, None, caller)?;
+        view.notes.extend(notes);
+        Ok(view)
+    }
+
+    /// Keeps the run of a function, of which nothing is done yet.
+    async fn open_function(&self, function: &Function, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
+        let Function { definition, remembered, folder } = function;
+        let folder = folder.as_deref().filter(|folder| *folder != self.project());
+        let opening = Opening {
+            folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
+            at: remembered.as_ref().and_then(|remembered| remembered.state.clone()),
+            remembered: remembered.clone().map(Arc::new),
+            input: wanted.input.clone(),
+            ..Opening::of(definition.workflow.id().clone())
+        };
+        let (run, record) = self.called(definition, caller.by.clone(), opening)?;
+        let id = self.create(definition, &run, record).await?;
+        let held = Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) };
+        self.present(&Grip::of(held, None), None, caller)
+    }
+
+    async fn open_task(&self, path: &str, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
         let file = TaskFile::open(path).map_err(task_error)?;
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
         if let Some(held) = self.taken_up(path, file.clone(), &task)? {
-            let mut view = self.view(&held, None, caller)?;
-            view.notes = ignored(wanted, &held.run);
+            let notes = ignored(wanted, &held.run);
+            let mut view = self.present(&Grip::of(held, None), None, caller)?;
+            view.notes = notes;
             return Ok(view);
         }
         let name = workflow_of(wanted)?;
@@ -91,9 +186,9 @@ impl Service {
         };
         let is_branch = task.get("metadata").and_then(Value::as_object).is_some_and(is_child);
         let description = wanted.description.clone().or_else(|| known_description(&task));
-        let wanted = Init { description, ..wanted.clone() };
+        let wanted = Open { description, ..wanted.clone() };
         let rules = Rules { human: self.options.human, branches: Branches::Outside, is_branch };
-        let (run, event, changes) = self.open(&definition, &wanted, rules, caller)?;
+        let (run, event, changes) = self.opened_at(&definition, &wanted, rules, caller)?;
         self.may_place(&wanted, &definition, parent.is_some(), caller)?;
         let id = Some(RunId::random().to_string());
         let written = Written {
@@ -104,22 +199,21 @@ impl Service {
             parent: parent.as_ref(),
             parent_id: wanted.parent.as_deref(),
         };
-        self.write_task(&file, &mut lock, written).map_err(|refused| match refused {
-            Refused::Failed(error) => error,
-            Refused::Conflict => {
+        self.write_task(&file, &mut lock, written).map_err(|refused| {
+            refused.error_or(|| {
                 ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
-            }
+            })
         })?;
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
         let mut held = Held { definition, run, seq: 1, carrier };
         self.pass(&mut held).await?;
-        let mut view = self.view(&held, None, caller)?;
+        let mut view = self.present(&Grip::of(held, None), None, caller)?;
         view.notes.extend(note);
         Ok(view)
     }
 
     /// What a new task is to the task that it names as its parent.
-    fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Init) -> Result<Lineage, ServiceError> {
+    fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Open) -> Result<Lineage, ServiceError> {
         let id = match task.get("metadata").and_then(|metadata| metadata.get("parentTaskId")) {
             Some(Value::String(id)) if !id.is_empty() => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
@@ -177,7 +271,7 @@ impl Service {
     /// judged or asked.
     fn may_place(
         &self,
-        wanted: &Init,
+        wanted: &Open,
         definition: &Definition,
         is_branch: bool,
         caller: &Caller,
@@ -204,10 +298,10 @@ impl Service {
         ))
     }
 
-    fn open(
+    fn opened_at(
         &self,
         definition: &Definition,
-        wanted: &Init,
+        wanted: &Open,
         rules: Rules,
         caller: &Caller,
     ) -> Result<(Run, Event, Vec<Change>), ServiceError> {
@@ -231,7 +325,7 @@ pub(super) fn opened(definition: &Definition, opening: &Opening) -> Result<(Run,
     Ok((run, changes))
 }
 
-fn workflow_of(wanted: &Init) -> Result<&str, ServiceError> {
+fn workflow_of(wanted: &Open) -> Result<&str, ServiceError> {
     wanted.workflow.as_deref().ok_or_else(|| {
         ServiceError::refused(
             "workflow_required",
@@ -276,7 +370,7 @@ fn known_description(task: &Task) -> Option<String> {
 }
 
 /// What of a call had no effect, because the task has a run already.
-fn ignored(wanted: &Init, run: &Run) -> Vec<String> {
+fn ignored(wanted: &Open, run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     let at = run.root.place.node();
     if let Some(workflow) = wanted.workflow.as_deref().filter(|workflow| *workflow != run.opening.workflow.as_str()) {
@@ -297,33 +391,4 @@ fn ignored(wanted: &Init, run: &Run) -> Vec<String> {
         notes.push("the task has a description already; the new one was not used".to_owned());
     }
     notes
-}
-
-impl Service {
-    /// The address of a run that a call names by its handle or by its task file.
-    ///
-    /// # Errors
-    /// It names neither, or both, or something that is no handle.
-    pub fn address(run: Option<&str>, task_file: Option<&str>) -> Result<Address, ServiceError> {
-        match (run, task_file) {
-            (None, Some(path)) => Ok(Address::Task(path.to_owned())),
-            (Some(run), None) => RunId::parse(run).map(Address::Stored).ok_or_else(|| {
-                ServiceError::refused(
-                    "unknown_run",
-                    format!("`{}` is no run handle", clip(run)),
-                    "copy the handle from the answer of Init",
-                )
-            }),
-            (None, None) => Err(ServiceError::refused(
-                "task_required",
-                "`taskFilePath` is missing",
-                "name the task file, or a run in the store by its handle as `run`",
-            )),
-            (Some(_), Some(_)) => Err(ServiceError::refused(
-                "ambiguous_run",
-                "`run` and `taskFilePath` name two runs",
-                "leave one of them out",
-            )),
-        }
-    }
 }

@@ -1,26 +1,46 @@
+//! Hooks around the events of runs: all that the service knows of phases and gates, and the one place where it asks them.
+//!
+//! ```text
+//! may_begin → created           may_move → decided → before_commit → kept → after_commit
+//! other_tasks → checks → before_verdict → the verdict → log_violations           run_ended
+//! ```
+//!
 //! A run of phases does not go on while a budget of its task is used up, whoever moves it and by whatever way. What has
 //! begun is settled, and a task can always be called off and a rule got past by name: neither uses anything up.
 
 use portolan_core::graph::Workflow;
 use portolan_core::run::{EventKind, Run};
 
-use super::Service;
-use super::flow::has_phases;
-use super::hold::Held;
+use super::log::has_phases;
 use crate::error::ServiceError;
+use crate::service::Service;
+use crate::service::hold::Held;
+
+/// The hooks. Those of budgets stand here, those of the event log in `log.rs`, of bypasses in `used.rs`, of other tasks in
+/// `others.rs`.
+pub(in crate::service) struct Hooks<'s> {
+    pub(super) service: &'s Service,
+}
 
 impl Service {
+    /// The hooks around the events of runs.
+    pub(in crate::service) fn hooks(&self) -> Hooks<'_> {
+        Hooks { service: self }
+    }
+}
+
+impl Hooks<'_> {
     /// Refuses to begin a run that a budget stops. The session that reported last may be over, so that its own budget
     /// keeps nobody from a new task.
-    pub(super) async fn may_begin(&self, workflow: &Workflow, run: &Run) -> Result<(), ServiceError> {
+    pub(in crate::service) async fn may_begin(&self, workflow: &Workflow, run: &Run) -> Result<(), ServiceError> {
         if !has_phases(workflow) {
             return Ok(());
         }
-        self.supervisor().may_begin(run.opening.description.as_deref()).await
+        self.service.supervisor().may_begin(run.opening.description.as_deref()).await
     }
 
     /// Refuses to move a run that a budget stops.
-    pub(super) async fn may_move(&self, held: &Held, what: &EventKind) -> Result<(), ServiceError> {
+    pub(in crate::service) async fn may_move(&self, held: &Held, what: &EventKind) -> Result<(), ServiceError> {
         let workflow = &held.definition.workflow;
         match what {
             EventKind::Begun { .. } => self.may_begin(workflow, &held.run).await,
@@ -30,7 +50,7 @@ impl Service {
             | EventKind::Noted { .. }
                 if has_phases(workflow) =>
             {
-                self.supervisor().may_work(held.run.opening.description.as_deref()).await
+                self.service.supervisor().may_work(held.run.opening.description.as_deref()).await
             }
             EventKind::Opened(_)
             | EventKind::Reported { .. }

@@ -1,0 +1,110 @@
+//! Another writer came first: what was decided about a run is decided anew, from the run as it is then.
+
+use crate::error::ServiceError;
+
+/// Why a decision was not kept.
+#[derive(Debug)]
+pub enum CommitError<E = ServiceError> {
+    /// Another writer came first.
+    Conflict,
+    /// It cannot be kept at all, or not be made.
+    Failed(E),
+}
+
+impl<E> From<E> for CommitError<E> {
+    fn from(error: E) -> CommitError<E> {
+        CommitError::Failed(error)
+    }
+}
+
+impl<E> CommitError<E> {
+    /// The error for who does not decide anew.
+    pub(crate) fn error_or(self, conflict: impl FnOnce() -> E) -> E {
+        match self {
+            CommitError::Conflict => conflict(),
+            CommitError::Failed(error) => error,
+        }
+    }
+
+    /// The same, where an error says more.
+    pub(crate) fn map<F>(self, more: impl FnOnce(E) -> F) -> CommitError<F> {
+        match self {
+            CommitError::Conflict => CommitError::Conflict,
+            CommitError::Failed(error) => CommitError::Failed(more(error)),
+        }
+    }
+}
+
+/// How often a decision may be made anew.
+pub(crate) struct Retries {
+    left: usize,
+}
+
+impl Retries {
+    /// Each time, another writer got on.
+    pub(crate) const NONE_SPENT: Retries = Retries { left: 32 };
+
+    /// What a decision comes to; nothing where it is to be made anew.
+    pub(crate) fn settled<T, E: From<ServiceError>>(
+        &mut self,
+        decided: Result<T, CommitError<E>>,
+    ) -> Option<Result<T, E>> {
+        match decided {
+            Ok(decided) => return Some(Ok(decided)),
+            Err(CommitError::Failed(error)) => return Some(Err(error)),
+            Err(CommitError::Conflict) => {}
+        }
+        self.left -= 1;
+        (self.left == 0).then(|| Err(too_busy().into()))
+    }
+}
+
+/// Decides, and decides anew for as long as another writer comes first. `decide` loads what it decides about. It is no
+/// `AsyncFnMut`: of the future of one, the compiler cannot tell that it may be sent to another thread.
+///
+/// # Errors
+/// What is decided cannot be kept, or other writers came first again and again.
+pub(crate) async fn retrying<T, E, F>(mut decide: impl FnMut() -> F) -> Result<T, E>
+where
+    E: From<ServiceError>,
+    F: Future<Output = Result<T, CommitError<E>>>,
+{
+    let mut retries = Retries::NONE_SPENT;
+    loop {
+        if let Some(settled) = retries.settled(decide().await) {
+            return settled;
+        }
+    }
+}
+
+/// The refusal where other writers came first again and again.
+pub(crate) fn too_busy() -> ServiceError {
+    ServiceError::refused(
+        "stale",
+        "other writers moved this run on again and again",
+        "look at the present situation and choose anew",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_decision_is_made_anew_until_it_is_kept_and_not_for_ever() {
+        let mut made = 0;
+        let decided = retrying(|| {
+            made += 1;
+            let kept: Result<i32, CommitError> = if made < 3 { Err(CommitError::Conflict) } else { Ok(made) };
+            async { kept }
+        });
+        assert_eq!(decided.await.expect("the third one is kept"), 3);
+
+        let mut made = 0;
+        let decided = retrying(|| {
+            made += 1;
+            async { Err::<(), CommitError>(CommitError::Conflict) }
+        });
+        assert_eq!((decided.await.expect_err("it never is").code, made), ("stale", 32));
+    }
+}

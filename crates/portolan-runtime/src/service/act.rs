@@ -1,0 +1,311 @@
+//! A run is looked at, or something is done with it. Each deed is one event: decided, kept, and followed by whatever is to
+//! be performed.
+//!
+//! ```text
+//! request → the run, held → what is due by itself → the event, if it is open → checks, functions → view
+//! ```
+
+use portolan_core::diagnostic::clip;
+use portolan_core::present::State;
+use portolan_core::run::{self, Actor, EffectId, EffectResult, EventKind, FramePath, Place, Run};
+use portolan_core::value::{NodeId, Outcome, Timestamp};
+
+use super::hold::{Carrier, Held};
+use super::interrupted::ambiguous;
+use super::report::{Settled, bounded, passing};
+use super::request::{Act, Grip, Report, Request};
+use super::{Caller, Service};
+use crate::carrier::Address;
+use crate::conflict::{CommitError, retrying};
+use crate::error::ServiceError;
+use crate::view::View;
+
+/// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
+const MAX_BRANCH_BYTES: usize = 4 << 10;
+
+/// An event that is to be decided.
+pub(super) struct PendingEvent {
+    pub(super) event: EventKind,
+    pub(super) by: Caller,
+    /// The position and the outcome of a claim that checks may follow.
+    pub(super) settles: Option<(FramePath, Outcome)>,
+}
+
+impl Service {
+    /// Where a run is, or one position of it. An agent's run that it is led through begins by that.
+    ///
+    /// # Errors
+    /// The run or the position is not known; or what an agent holds is nothing that was given out, or is no longer the last
+    /// that was.
+    pub async fn view(&self, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
+        if !matches!(request.address, Address::State(_)) {
+            return self.look(request, caller).await;
+        }
+        request.within_bounds()?;
+        retrying(|| async move {
+            let mut grip = self.grip(request, caller).await?;
+            let caught_up = self.catch_up(&mut grip.held, caller).await;
+            let note = caught_up.map_err(|refused| refused.map(|error| self.situated(error, &grip, None, caller)))?;
+            let mut view = self.present(&grip, None, caller)?;
+            view.notes.extend(note.into_iter().chain(self.behind(&grip.held)));
+            Ok(view)
+        })
+        .await
+    }
+
+    async fn look(&self, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
+        let grip = Grip::of(self.peek_in_time(&request.address).await?, None);
+        if request.asked {
+            return self.question(&grip, request, caller);
+        }
+        let at = match request.branch.as_deref() {
+            None => None,
+            Some(branch) => Some(named(&grip.held.run, branch).ok_or_else(|| {
+                let error = ServiceError::refused(
+                    "unknown_branch",
+                    format!("no branch `{}` is under way", clip(branch)),
+                    "choose from the present positions",
+                );
+                self.situated(error, &grip, None, caller)
+            })?),
+        };
+        self.present(&grip, at, caller)
+    }
+
+    /// The position at which a person is asked.
+    fn question(&self, grip: &Grip, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
+        let positions = grip.held.run.positions();
+        let waiting = positions.into_iter().filter(|(_, frame)| matches!(frame.place, Place::Waiting { .. }));
+        let is_named = |path: &FramePath| request.branch.as_ref().is_none_or(|branch| path.text() == *branch);
+        let waiting: Vec<FramePath> = waiting.map(|(path, _)| path).filter(is_named).collect();
+        let address = &request.address;
+        match waiting.as_slice() {
+            [path] => self.present(grip, Some(path.clone()), caller),
+            [] => {
+                let view = self.present(grip, None, caller)?;
+                let state = match view.situation.state {
+                    State::Ended => "it is over",
+                    State::Working | State::Checking | State::Waiting => "the agent is at work",
+                };
+                let message = format!("`{address}` asks nobody at `{}`: {state}", view.current_step);
+                Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
+            }
+            several => {
+                let message = format!("{} branches of `{address}` wait for a person", several.len());
+                Err(ambiguous(message, several))
+            }
+        }
+    }
+
+    /// Does something with a run.
+    ///
+    /// # Errors
+    /// It is refused, with where the run is; or it cannot be kept. Nothing has changed then.
+    pub async fn act(&self, request: &Request, act: &Act, caller: &Caller) -> Result<View, ServiceError> {
+        request.within_bounds()?;
+        if let Act::Report(report) = act {
+            bounded(report.note.as_deref())?;
+        }
+        retrying(|| async move {
+            let mut grip = self.grip(request, caller).await?;
+            let ready = self.make_ready(&mut grip, act, caller).await;
+            let ready = ready.map_err(|refused| refused.map(|error| self.situated(error, &grip, None, caller)));
+            let notes = ready?;
+            let doing = self.doing(&grip, request, act, caller);
+            let doing = doing.map_err(|error| self.situated(error, &grip, None, caller))?;
+            let settles = match doing {
+                None => None,
+                Some(PendingEvent { event, by, settles }) => {
+                    let moved = self.step(&mut grip.held, event, &by).await;
+                    let at = || after(&grip.held.run, settles.as_ref().map(|(path, _)| path));
+                    moved.map_err(|refused| refused.map(|error| self.situated(error, &grip, at(), caller)))?;
+                    settles
+                }
+            };
+            let followed = self.follow(&mut grip, settles.as_ref(), caller).await?;
+            let at = after(&grip.held.run, settles.as_ref().map(|(path, _)| path));
+            let mut view = self.present(&grip, at, caller)?;
+            view.claim = followed.claim;
+            view.notes.extend(notes.into_iter().chain(followed.notes));
+            Ok(view)
+        })
+        .await
+    }
+
+    /// Does what follows from an event: checks, functions, and, where an agent is led, what is due by itself.
+    async fn follow(
+        &self,
+        grip: &mut Grip,
+        settles: Option<&(FramePath, Outcome)>,
+        caller: &Caller,
+    ) -> Result<Settled, ServiceError> {
+        let mut followed = match settles {
+            Some((path, outcome)) => self.settle(&mut grip.held, path, outcome).await?,
+            None if grip.is_led => Settled::default(),
+            None => Settled { claim: None, notes: self.go_on(&mut grip.held).await?.into_iter().collect() },
+        };
+        // Where somebody else moved the run on meanwhile, that is shown.
+        if grip.is_led
+            && let Ok(note) = self.catch_up(&mut grip.held, caller).await
+        {
+            followed.notes.extend(note);
+        }
+        Ok(followed)
+    }
+
+    /// Does what is due by itself before something else is done. What the caller should know of it, if anything.
+    async fn make_ready(&self, grip: &mut Grip, act: &Act, caller: &Caller) -> Result<Option<String>, CommitError> {
+        let by_person = matches!(act, Act::Answer { .. }) && !matches!(caller.by, Actor::Agent(_));
+        match (act, grip.is_led) {
+            // A person who answers is not told that nobody did, unless somebody else has seen to that already.
+            (_, true) if by_person => Ok(None),
+            (_, true) => self.catch_up(&mut grip.held, caller).await,
+            (Act::End { .. }, false) => Ok(None),
+            (_, false) => {
+                self.time_out(&mut grip.held).await?;
+                self.hooks().run_ended(&grip.held).await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The event that a deed comes to; nothing where there is nothing to do.
+    ///
+    /// # Errors
+    /// It is not open at the present position.
+    fn doing(
+        &self,
+        grip: &Grip,
+        request: &Request,
+        act: &Act,
+        caller: &Caller,
+    ) -> Result<Option<PendingEvent>, ServiceError> {
+        let (held, by) = (&grip.held, caller.clone());
+        match act {
+            Act::Begin => {
+                let begins = run::moves(&held.definition.workflow, &held.run.root).contains(&run::Move::Begin);
+                let event = EventKind::Begun { revision: grip.known };
+                Ok((begins || grip.known.is_some()).then_some(PendingEvent { event, by, settles: None }))
+            }
+            Act::End { reason } if !grip.is_led => {
+                let event = EventKind::Cancelled { reason: reason.clone(), outcome: None };
+                Ok(Some(PendingEvent { event, by, settles: None }))
+            }
+            Act::Report(report) => {
+                let path = match &request.branch {
+                    Some(branch) => named(&held.run, branch).unwrap_or_else(|| path_of(branch)),
+                    None => only(&held.run),
+                };
+                is_known(grip)?;
+                self.may_be_checked(held, &path, report)?;
+                self.reported(held, path, (report, grip.known), caller).map(Some)
+            }
+            Act::Complete { .. } | Act::Answer { .. } | Act::Raise(_) | Act::End { .. } => {
+                self.deed(grip, act, caller).map(Some)
+            }
+        }
+    }
+
+    /// The event that a report comes to.
+    pub(super) fn reported(
+        &self,
+        held: &Held,
+        path: FramePath,
+        (report, revision): (&Report, Option<u64>),
+        caller: &Caller,
+    ) -> Result<PendingEvent, ServiceError> {
+        let (event, by) = self.claim(held, &path, (report, revision), caller)?;
+        Ok(PendingEvent { event, by, settles: Some((path, report.outcome.clone())) })
+    }
+
+    /// Does what needs nobody: a run that has not begun begins, questions whose time is over answer themselves,
+    /// functions are driven. What the agent should know of it, if anything.
+    pub(super) async fn catch_up(&self, held: &mut Held, caller: &Caller) -> Result<Option<String>, CommitError> {
+        let at_start = Place::Ready { node: held.definition.workflow.root().start.clone() };
+        if held.run.root.place == at_start {
+            self.step(held, EventKind::Begun { revision: None }, caller).await?;
+        }
+        self.time_out(held).await?;
+        self.hooks().run_ended(held).await;
+        Ok(self.go_on(held).await?)
+    }
+
+    /// Has the questions answer themselves whose time is over.
+    async fn time_out(&self, held: &mut Held) -> Result<(), CommitError> {
+        let engine = Caller { by: Actor::Engine, can_ask: false };
+        // Each answer may lead to the next question; that one's time begins only now.
+        self.pass(held).await?;
+        while let Some(timer) = self.overdue(held) {
+            let before = held.run.revision;
+            self.step(held, timer.settled(EffectResult::Due, 0), &engine).await?;
+            if held.run.revision == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A question whose time is over. The clock is looked at only where there is one whose time passes.
+    fn overdue(&self, held: &Held) -> Option<EffectId> {
+        if held.run.overdue(Timestamp(i64::MAX)).is_empty() {
+            return None;
+        }
+        held.run.overdue(self.options.clock.now()).into_iter().next()
+    }
+
+    /// Looks at a run in which every question whose time is over has answered itself.
+    async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
+        let held = self.peek(address).await?;
+        if self.overdue(&held).is_none() && passing(&held).is_none() {
+            self.hooks().run_ended(&held).await;
+            return Ok(held);
+        }
+        retrying(|| async move {
+            let mut held = self.hold(address).await?;
+            self.time_out(&mut held).await?;
+            self.hooks().run_ended(&held).await;
+            Ok(held)
+        })
+        .await
+    }
+}
+
+/// A run in the store may be moved by several at once: who moves it says what they know.
+fn is_known(grip: &Grip) -> Result<(), ServiceError> {
+    if grip.known.is_some() || matches!(grip.held.carrier, Carrier::Task { .. }) {
+        return Ok(());
+    }
+    Err(ServiceError::refused(
+        "revision_required",
+        "the call names no `revision`",
+        "send an action of the present situation as it stands: it has one",
+    ))
+}
+
+/// The position that situations call `branch`.
+fn named(run: &Run, branch: &str) -> Option<FramePath> {
+    run.positions().into_iter().map(|(path, _)| path).find(|path| path.text() == branch)
+}
+
+/// The path that `branch` would be, so that the engine can say why it is none that is under way.
+fn path_of(branch: &str) -> FramePath {
+    match branch.len() {
+        0..=MAX_BRANCH_BYTES => FramePath(branch.split('/').map(NodeId::from).collect()),
+        _ => FramePath(vec![clip(branch).into()]),
+    }
+}
+
+/// The position of a call that names none: the only one, or else the fork that has several.
+fn only(run: &Run) -> FramePath {
+    match run.positions().as_slice() {
+        [(path, _)] => path.clone(),
+        _ => FramePath::default(),
+    }
+}
+
+/// Where to look after a move at `path`: there while it is under way in a run that has forked, else at the whole run.
+fn after(run: &Run, path: Option<&FramePath>) -> Option<FramePath> {
+    let (path, positions) = (path?, run.positions());
+    let inside = positions.len() > 1 && positions.iter().any(|(position, _)| position == path);
+    inside.then(|| path.clone())
+}

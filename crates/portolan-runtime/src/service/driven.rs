@@ -1,0 +1,172 @@
+//! Agents' runs are driven: the checks of what they claim, and the functions that they come to. Where such a run lives,
+//! and what happens around a commit, is the same as when the agent moves it.
+
+use std::sync::{Arc, PoisonError};
+
+use portolan_core::engine::{Effect, EffectKind};
+use portolan_core::graph::Workflow;
+use portolan_core::run::{Actor, Change, EffectId, EffectResult, Event, EventKind, Place, Run, Verdict};
+use portolan_core::value::CheckId;
+
+use super::hold::{Carrier, Held};
+use super::{Caller, How, Service, lifted_by};
+use crate::carrier::Address;
+use crate::definition::Definition;
+use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, Keeping, Perform, Performers};
+use crate::error::ServiceError;
+use crate::gates::Ground;
+use crate::graphs;
+use crate::servers::{PoolOptions, Servers};
+use crate::tools::Tools;
+
+/// A claim while its checks are performed.
+pub(super) struct Claimed {
+    /// Where they are performed.
+    pub(super) ground: Arc<Ground>,
+    /// The verdicts that count, in the order in which they came.
+    pub(super) settled: Vec<(CheckId, Verdict)>,
+}
+
+impl Service {
+    /// Executes what needs nobody: an agent's run has come to a function, or to the end of one. What the agent should
+    /// know of it, if anything.
+    pub(super) async fn go_on(&self, held: &mut Held) -> Result<Option<String>, ServiceError> {
+        if !held.run.pending(&held.definition.workflow).iter().any(is_automatic) {
+            return Ok(None);
+        }
+        if let Some(lift) = self.untrusted(&held.definition) {
+            let run = match &held.carrier {
+                Carrier::Stored(id) => format!("`portolan runs resume {id}`"),
+                Carrier::Task { .. } => "call Start again".to_owned(),
+                Carrier::Token { .. } => "call get_position again".to_owned(),
+            };
+            return Ok(Some(format!(
+                "the run waits before servers that nobody has trusted yet: {}, then {run}",
+                lifted_by(&lift)
+            )));
+        }
+        let id = match &held.carrier {
+            Carrier::Stored(id) => Some(id.clone()),
+            // Its file is locked, or nobody else has it.
+            Carrier::Task { .. } | Carrier::Token { .. } => None,
+        };
+        let lease = match &id {
+            Some(id) => match self.leases.take(id) {
+                Ok(lease) => Some(lease),
+                Err(error) if error.code == "under_way" => {
+                    return Ok(Some(format!("{}; {}", error.message, error.help)));
+                }
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        if let Some(id) = lease.as_ref().and(id.as_ref()) {
+            // Whoever drove it before may have moved it on.
+            *held = self.hold(&Address::Stored(id.clone())).await?;
+        }
+        let performers = Performers { tools: self.tools_of(&held.definition), ..Performers::default() };
+        self.drive_led(held, Arc::new(Automatic(performers)), None).await?;
+        Ok(None)
+    }
+
+    /// Drives an agent's run as far as `performers` take what is pending.
+    pub(super) async fn drive_led(
+        &self,
+        held: &mut Held,
+        performers: Arc<dyn Perform>,
+        claimed: Option<&mut Claimed>,
+    ) -> Result<(), ServiceError> {
+        let (workflow, run) = (held.definition.workflow.clone(), held.run.clone());
+        let id = match &held.carrier {
+            Carrier::Stored(id) => Some(id.clone()),
+            Carrier::Task { .. } | Carrier::Token { .. } => None,
+        };
+        let (setup, tracing) = self.setup(&workflow, performers, How::default(), id.as_ref());
+        let mut drive = Drive::new(workflow, run, setup, Some(Box::new(Led { service: self, held, claimed })));
+        let outcome = drive.until_over().await;
+        if let Some(tracing) = tracing {
+            tracing.finish(&outcome, drive.run().executed);
+        }
+        outcome.map(|_| ())
+    }
+
+    /// Who answers the tool calls of a definition: the servers that it brings along, each started once for all runs.
+    pub fn tools_of(&self, definition: &Arc<Definition>) -> Arc<Tools> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pool = pools.entry(definition.digest.clone()).or_insert_with(|| {
+            let servers = graphs::servers_of(definition, self.project(), self.project());
+            Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))))
+        });
+        pool.clone()
+    }
+}
+
+/// Whether an effect needs nobody.
+fn is_automatic(effect: &Effect) -> bool {
+    matches!(effect.what, EffectKind::Advance | EffectKind::Call(_))
+}
+
+/// Performs what needs nobody. It has no models: `portolan runs resume` has.
+struct Automatic(Performers);
+
+impl Perform for Automatic {
+    fn takes(&self, effect: &Effect, _workflow: &Workflow) -> bool {
+        is_automatic(effect)
+    }
+
+    fn perform(&self, wanted: EffectRequest) -> EffectFuture {
+        self.0.perform(wanted)
+    }
+}
+
+/// An agent's run, wherever it lives.
+struct Led<'s> {
+    service: &'s Service,
+    held: &'s mut Held,
+    claimed: Option<&'s mut Claimed>,
+}
+
+impl Keep for Led<'_> {
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], _after: &'k Run) -> Keeping<'k> {
+        Box::pin(async move {
+            let so_far = so_far(&self.held.run, &event.what);
+            self.service.commit(self.held, event.clone(), changes.to_vec()).await?;
+            let Some(claimed) = &mut self.claimed else { return Ok(()) };
+            // Somebody may have got past the rule: then it is another verdict that counts.
+            let counts = changes.iter().find_map(|change| match change {
+                Change::Settled { check, verdict, .. } => Some((check.clone(), verdict.clone())),
+                _ => None,
+            });
+            if let Some(so_far) = so_far {
+                claimed.settled = so_far.into_iter().chain(counts).collect();
+            }
+            Ok(self.service.hooks().log_violations(self.held, &claimed.ground.violations())?)
+        })
+    }
+
+    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run> {
+        Box::pin(async move {
+            self.service.take_up(self.held).await?;
+            if let EventKind::Settled { effect, result: EffectResult::Verdict(verdict), .. } = next {
+                let engine = Caller { by: Actor::Engine, can_ask: false };
+                self.service.hooks().before_verdict(self.held, &effect.node, verdict, &engine).await?;
+            }
+            Ok(self.held.run.clone())
+        })
+    }
+
+    fn release(&mut self) -> bool {
+        self.held.release();
+        true
+    }
+}
+
+/// The verdicts that a claim has, where it waits for one that is about to count.
+fn so_far(run: &Run, next: &EventKind) -> Option<Vec<(CheckId, Verdict)>> {
+    let EventKind::Settled { effect, .. } = next else { return None };
+    let EffectId { frame, since, .. } = effect;
+    let frame = run.frame(frame).filter(|frame| frame.since == *since)?;
+    let Place::Checking { settled, .. } = &frame.place else { return None };
+    let open = settled.iter().all(|(check, _)| effect.check() != Some(check));
+    open.then(|| settled.clone())
+}
