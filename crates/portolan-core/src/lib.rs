@@ -11,78 +11,75 @@
 //! ```
 //!
 //! # Example
-//! A task that may be retried once, led through by hand:
+//! A task that is checked is read, opened and moved, and what is pending on the way performed:
 //!
 //! ```
-//! use portolan_core::dialect::{self, Strictness};
-//! use portolan_core::engine;
-//! use portolan_core::run::{Actor, EffectResult, Event, EventKind, FramePath, Opening, Run, moves};
-//! use portolan_core::source::Source;
-//! use portolan_core::validate;
-//! use portolan_core::value::{Outcome, Timestamp};
+//! use portolan_core::{Actor, Effect, EffectKind, EffectResult, Event, EventKind};
+//! use portolan_core::{Opening, Run, Timestamp, Verdict, Workflow};
 //!
-//! let source = Source::new("hello.json", r#"{
+//! let text = r#"{
 //!   "nodes": {
 //!     "start": {"type": "start"},
-//!     "greet": {"type": "task", "maxRetries": 1},
+//!     "greet": {"type": "task", "accept": [{"id": "polite", "run": ["./is-polite"]}]},
 //!     "done":  {"type": "end", "result": "success"}
 //!   },
 //!   "edges": [{"from": "start", "to": "greet"}, {"from": "greet", "to": "done"}]
-//! }"#);
-//! let (graph, _) = dialect::parse(&source, Strictness::Strict).first();
-//! let graph = graph.expect("it can be drawn");
-//! let (workflow, faults) = validate::validate(&graph, &|_| None, Strictness::Strict);
-//! assert!(faults.is_empty());
-//! let workflow = workflow.expect("it may be run");
+//! }"#;
+//! let me = || Actor::Agent("me".into());
+//! let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
+//! let perform = |effect: Effect| match effect.what {
+//!     EffectKind::Advance => Some(effect.id.settled(EffectResult::Due, 0)), // there is nothing to wait for
+//!     EffectKind::Check(_) => Some(effect.id.settled(Verdict::Held, 0)),    // what came of the program
+//!     _ => None, // such as an instruction: it is shown, and settled by what is reported
+//! };
 //!
-//! let opening = Opening::of("hello");
-//! let mut run = Run::fold(&engine::open(&workflow, &opening)?).expect("it is open");
-//!
-//! let mut happen = |what: EventKind| -> Result<(), engine::Rejection> {
-//!     let mut next = Some(what);
-//!     while let Some(what) = next {
-//!         let event = Event { at: Timestamp(0), by: Actor::Agent("me".into()), what };
-//!         for change in &engine::decide(&workflow, &run, &event)? {
-//!             run.apply(change);
-//!         }
-//!         // What needs nobody, such as the end, is executed with an event of its own.
-//!         next = run.passing().map(|effect| effect.settled(EffectResult::Due, 0));
+//! let workflow = Workflow::read("hello.json", text)?;
+//! let (mut run, _opened) = Run::open(&workflow, &Opening::of("hello"))?;
+//! for wanted in [EventKind::Begun { revision: None }, EventKind::reported("passed")] {
+//!     run.step(&workflow, &by(me(), wanted))?;
+//!     while let Some(came) = run.pending(&workflow).into_iter().find_map(perform) {
+//!         run.step(&workflow, &by(Actor::Engine, came))?;
 //!     }
-//!     Ok(())
-//! };
-//! let report = |outcome: &str| EventKind::Reported {
-//!     frame: FramePath::default(),
-//!     outcome: Outcome::from(outcome),
-//!     revision: None,
-//!     note: None,
-//!     outputs: None,
-//! };
-//!
-//! happen(EventKind::Begun { revision: None })?;
-//! happen(report("failed"))?; // the one retry
-//! assert!(happen(report("maybe")).is_err()); // no such outcome: refused, nothing changed
-//! happen(report("passed"))?;
+//! }
 //! assert!(run.is_over());
-//! assert!(moves(&workflow, &run.root).is_empty());
-//! # Ok::<(), engine::Rejection>(())
+//! // It is over: refused, and nothing has changed.
+//! assert!(run.step(&workflow, &by(me(), EventKind::reported("passed"))).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//! What is kept of a run is its journal: each event with the changes that [`Run::step`] returns, before anything is
+//! performed. [`Run::fold`] makes the run of them again.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod chat;
 pub mod diagnostic;
 pub mod dialect;
+mod embed;
 pub mod engine;
 pub mod expr;
+#[doc(hidden)]
 pub mod gates;
 pub mod graph;
 pub mod present;
+#[doc(hidden)]
 pub mod reply;
 pub mod run;
 pub mod schema;
+#[doc(hidden)]
 pub mod shell;
 pub mod source;
 pub mod validate;
 pub mod value;
+
+pub use diagnostic::Diagnostic;
+pub use embed::Faults;
+pub use engine::{AfterCrash, Effect, EffectKind, Rejection, decide};
+pub use graph::{Graph, Workflow};
+pub use present::{Situation, situation};
+pub use run::{
+    Actor, Change, EffectId, EffectResult, Event, EventKind, FramePath, Move, Opening, Reply, Run, Verdict, moves,
+};
+pub use source::Source;
+pub use value::{NodeId, Outcome, Timestamp, WorkflowId};
 
 /// Every code that a definition can be reported with, in alphabetical order; `docs/diagnostics.md` has a paragraph for each.
 pub fn codes() -> Vec<&'static diagnostic::Code> {

@@ -27,6 +27,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("reply", &["diagnostic"]),
     ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),
     ("shell", &[]),
+    ("embed", &["diagnostic", "dialect", "engine", "graph", "run", "source", "validate", "value"]),
 ];
 
 /// Words that would let the world in, wherever they stand in the crate.

@@ -4,7 +4,7 @@
 //! another. Rounds of all measurements follow one another, so that each is compared with the disk of the same moment.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
-#[path = "../src/store/sample.rs"]
+#[path = "../src/store/contract/sample.rs"]
 mod sample;
 
 use std::fs::File;

@@ -5,29 +5,26 @@
 //! serves no face.
 //!
 //! # Example
-//! A workflow of the catalogue, led through in memory:
+//! A workflow of the catalogue is read, opened, moved to its end, and what it asks for on the way performed:
 //!
 //! ```
-//! use portolan_runtime::service::{Act, Caller, Open, Options, Report, Request, Service, StoreAt};
+//! use portolan_runtime::{Act, Caller, Open, Options, Report, Request, Service, StoreAt};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! # let folder = tempfile::tempdir()?;
 //! # let (project, data) = (folder.path().join("project"), folder.path().join("data"));
 //! # std::fs::create_dir(&project)?;
-//! let options = Options { store: StoreAt::Memory, trust: Some(data), ..Options::of(project) };
-//! let service = Service::new(options)?;
 //! let me = Caller::agent("me");
-//!
 //! let wanted = Open { workflow: Some("execute".into()), ..Open::default() };
-//! let view = service.open(&wanted, &me).await?;
-//! let view = service.act(&Request::of(view.address), &Act::Begin, &me).await?;
-//! assert_eq!(view.current_step, "execute");
 //!
-//! let here = Request { revision: Some(view.situation.position.revision), ..Request::of(view.address) };
-//! let done = Act::Report(Report::of("passed"));
-//! assert_eq!(service.act(&here, &done, &me).await?.terminal, Some("success"));
+//! let service = Service::new(Options { store: StoreAt::Memory, trust: Some(data), ..Options::of(project) })?;
+//! let opened = service.open(&wanted, &me).await?;
+//! let at_work = service.act(&Request::at(&opened), &Act::Begin, &me).await?;
+//! let ended = service.act(&Request::at(&at_work), &Act::Report(Report::of("passed")), &me).await?;
+//! assert_eq!(ended.terminal, Some("success"));
 //! // The same call again is refused: somebody (we) moved on meanwhile.
-//! assert_eq!(service.act(&here, &done, &me).await.unwrap_err().code, "stale");
+//! let again = service.act(&Request::at(&at_work), &Act::Report(Report::of("passed")), &me).await;
+//! assert_eq!(again.unwrap_err().code, "stale");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,55 +34,92 @@
 pub use schemars;
 
 mod address;
+#[doc(hidden)]
 pub mod audit;
+#[doc(hidden)]
 pub mod author;
+#[doc(hidden)]
 pub mod autopilot;
+#[doc(hidden)]
 pub mod builtin;
 pub mod carrier;
 pub mod catalog;
 pub mod clock;
 mod conflict;
 mod control;
+#[doc(hidden)]
 pub mod copy;
 pub mod definition;
+#[doc(hidden)]
 pub mod digest;
 mod disk;
 pub mod drive;
+#[doc(hidden)]
 pub mod drivers;
 pub mod error;
+#[doc(hidden)]
 pub mod findings;
 pub mod gates;
 pub mod graphs;
+#[doc(hidden)]
 pub mod hook;
 mod http;
 mod installed;
 mod keys;
 pub mod library;
+mod logging;
+#[doc(hidden)]
 pub mod merge_gate;
 pub mod models;
 mod nested;
+#[doc(hidden)]
 pub mod notifiers;
 pub mod ooda;
+#[doc(hidden)]
 pub mod people;
+#[doc(hidden)]
 pub mod pins;
+#[doc(hidden)]
 pub mod plugins;
 mod process;
 mod program;
+#[doc(hidden)]
 pub mod project_folder;
+#[doc(hidden)]
 pub mod repository;
+#[doc(hidden)]
 pub mod rules;
+#[doc(hidden)]
 pub mod runner;
+#[doc(hidden)]
 pub mod scene;
+#[doc(hidden)]
 pub mod script;
 pub mod servers;
 pub mod service;
 pub mod states;
 pub mod store;
+#[doc(hidden)]
 pub mod supervisor;
+#[doc(hidden)]
 pub mod tasks;
 pub mod telemetry;
 pub mod tools;
 pub mod trace;
 pub mod trust;
+#[doc(hidden)]
 pub mod typecheck;
 mod view;
+
+pub use carrier::Address;
+pub use definition::Definition;
+pub use drive::{Control, Watch};
+pub use drive::{Drive, Keep, Perform, Performers};
+pub use error::{ErrorKind, ServiceError};
+pub use graphs::Graphs;
+pub use library::Library;
+pub use service::{Act, Caller, Finished, FunctionRun, How, Open, Options, Report, Request, Service, View};
+pub use states::{Assistant, Functions, Workers};
+pub use store::{Lease, MemoryStore, Record, RunId, SqliteStore, Store, StoreAt, StoreError};
+pub use tools::Tools;
+pub use trust::Trust;

@@ -13,6 +13,7 @@ const ROOMS: &[&str] = &[
     "view",
     "error",
     "conflict",
+    "logging",
     "clock",
     "digest",
     "nested",

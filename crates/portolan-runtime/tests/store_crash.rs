@@ -3,7 +3,7 @@
 //! The processes are this program again, as the test [`child`] with a role in its environment. What they did they tell
 //! on their standard output, a line for each acknowledged write; the parent acts on what it has read, never on time.
 
-#[path = "../src/store/sample.rs"]
+#[path = "../src/store/contract/sample.rs"]
 mod sample;
 
 use std::collections::{BTreeMap, BTreeSet};

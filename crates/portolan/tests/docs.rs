@@ -112,6 +112,7 @@ fn every_piece_of_rust_in_the_documents_is_compiled() {
         "portolan-runtime/src/drive/mod.rs",
         "portolan-runtime/src/graphs.rs",
         "portolan-runtime/src/states/assistant.rs",
+        "portolan-runtime/src/store/contract/mod.rs",
     ];
     let fronts: String = pages_in_code
         .iter()

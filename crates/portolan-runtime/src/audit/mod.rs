@@ -1,7 +1,7 @@
 //! The event log of a project: what was decided at its gates, by whom it was got past, and what came of it; one line of
 //! JSON each, only ever appended.
 //!
-//! Every line holds the digest of the line before, so that [`verify`] finds what was changed, left out or put in between.
+//! Every line holds the digest of the line before, so that `verify` finds what was changed, left out or put in between.
 //! That is no signature: whoever may write the file may write all of it anew, and a log that is cut at its end is whole
 //! as far as it goes. [`Verification::head`] is what to keep elsewhere against both.
 //!

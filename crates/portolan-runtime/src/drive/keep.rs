@@ -5,6 +5,7 @@ use std::pin::Pin;
 use portolan_core::run::{Change, Event, EventKind, Run};
 
 use crate::conflict::CommitError;
+use crate::logging;
 use crate::store::{Record, RunId, Store, StoreError, store_error};
 
 /// Something that a [`Keep`] does.
@@ -48,6 +49,7 @@ impl Keep for Stored<'_> {
                 Err(StoreError::Conflict { .. }) => return Err(CommitError::Conflict),
                 Err(error) => return Err(store_error(error).into()),
             }
+            logging::decided(Some(self.id.as_str()), Some(self.seq), logging::event_word(&event.what), changes.len());
             Ok(())
         })
     }

@@ -103,10 +103,12 @@ use portolan_core::run::{
 use portolan_core::value::{NodeId, Timestamp};
 use serde_json::{Map, Value};
 use tokio::task::{AbortHandle, JoinSet};
+use tracing::Instrument as _;
 
 use crate::clock::Clock;
 use crate::conflict::Retries;
 use crate::error::ServiceError;
+use crate::logging;
 
 pub use crate::conflict::CommitError;
 pub use crate::control::{Control, Phase};
@@ -296,7 +298,7 @@ impl<'d> Drive<'d> {
             return;
         }
         let id = effect.id.clone();
-        let name = id.clone();
+        let (name, word) = (id.clone(), logging::effect_word(&effect.what));
         let flight: Flight = match &effect.what {
             EffectKind::UseTool(used) if let Some(workflow) = nested::of(&self.workflow, used) => {
                 let seed = self.chance();
@@ -331,7 +333,13 @@ impl<'d> Drive<'d> {
                 })
             }
         };
-        let handle = self.flights.spawn(async move { (name, flight.await) });
+        let performed = async move {
+            let performing = logging::Performing::begin(&name, word);
+            let (result, waited) = flight.await;
+            performing.done(logging::result_word(&result));
+            (name, (result, waited))
+        };
+        let handle = self.flights.spawn(performed.in_current_span());
         self.flying.insert(id, handle);
     }
 
@@ -414,6 +422,7 @@ impl<'d> Drive<'d> {
         }
         let Some(keep) = &mut self.keep else {
             self.tell(&event, &changes);
+            logging::decided(None, None, logging::event_word(&event.what), changes.len());
             changes.iter().for_each(|change| self.run.apply(change));
             return Ok(());
         };

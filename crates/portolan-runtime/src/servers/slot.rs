@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use super::open::open;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
+use crate::logging;
 
 pub(super) struct Slot {
     pub(super) setup: Setup,
@@ -112,7 +113,9 @@ impl Slot {
         let slot = Arc::clone(self);
         // A task of its own: whoever called first may give up, and the others go on waiting.
         let start = tokio::spawn(async move {
+            let began = std::time::Instant::now();
             let opened = open(&slot.setup, &slot.options, &slot.grace).await.map(Arc::new);
+            logging::server_started(slot.name(), began, opened.as_ref().err().map(|error| error.code));
             slot.started(&opened);
             let _nobody_waits = tell.send(Some(opened));
         });

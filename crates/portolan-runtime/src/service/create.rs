@@ -9,6 +9,7 @@ use portolan_core::run::{Opening, Run};
 use super::Service;
 use crate::definition::Definition;
 use crate::error::ServiceError;
+use crate::logging;
 use crate::store::{NewRun, Record, RunId, StoreError, store_error};
 
 impl Service {
@@ -47,6 +48,7 @@ impl Service {
             records,
         };
         self.store().create(new).await?;
+        logging::opened(Some(id.as_str()), definition.workflow.id());
         self.pinned.remember(definition.clone());
         Ok(())
     }

@@ -7,6 +7,7 @@ use portolan_core::engine::{Effect, EffectKind};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Change, EffectId, EffectResult, Event, EventKind, Place, Run, Verdict};
 use portolan_core::value::CheckId;
+use tracing::Instrument as _;
 
 use super::hold::{Carrier, Held};
 use super::{Caller, How, Service, lifted_by};
@@ -16,7 +17,9 @@ use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, Keeping, Perform, P
 use crate::error::ServiceError;
 use crate::gates::Ground;
 use crate::graphs;
+use crate::logging;
 use crate::servers::{PoolOptions, Servers};
+use crate::store::RunId;
 use crate::tools::Tools;
 
 /// A claim while its checks are performed.
@@ -51,7 +54,7 @@ impl Service {
             Carrier::Task { .. } | Carrier::Token { .. } => None,
         };
         let lease = match &id {
-            Some(id) => match self.leases.take(id) {
+            Some(id) => match self.lease(id).await {
                 Ok(lease) => Some(lease),
                 Err(error) if error.code == "under_way" => {
                     return Ok(Some(format!("{}; {}", error.message, error.help)));
@@ -65,7 +68,11 @@ impl Service {
             *held = self.hold(&Address::Stored(id.clone())).await?;
         }
         let performers = Performers { tools: self.tools_of(&held.definition), ..Performers::default() };
-        self.drive_led(held, Arc::new(Automatic(performers)), None).await?;
+        let driven = self.drive_led(held, Arc::new(Automatic(performers)), None);
+        match lease {
+            Some(lease) => lease.during(driven).await?,
+            None => driven.await?,
+        }
         Ok(None)
     }
 
@@ -81,9 +88,11 @@ impl Service {
             Carrier::Stored(id) => Some(id.clone()),
             Carrier::Task { .. } | Carrier::Token { .. } => None,
         };
+        let definition = workflow.id();
         let (setup, tracing) = self.setup(&workflow, performers, How::default(), id.as_ref());
-        let mut drive = Drive::new(workflow, run, setup, Some(Box::new(Led { service: self, held, claimed })));
-        let outcome = drive.until_over().await;
+        let mut drive = Drive::new(workflow.clone(), run, setup, Some(Box::new(Led { service: self, held, claimed })));
+        let span = logging::of_run(id.as_ref().map(RunId::as_str), definition);
+        let outcome = drive.until_over().instrument(span).await;
         if let Some(tracing) = tracing {
             tracing.finish(&outcome, drive.run().executed);
         }

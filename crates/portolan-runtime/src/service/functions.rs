@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portolan_core::engine;
+use ::tracing::Instrument as _;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Event, EventKind, Opening, Run};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, Stored, Watch};
 use crate::error::ServiceError;
 use crate::graphs::Loaded;
+use crate::logging;
 use crate::states::Workers;
 use crate::store::{Record, RunId, store_error};
 use crate::telemetry::Tracing;
@@ -123,6 +124,7 @@ impl Service {
             FunctionRun::Called { definition, input, by } => {
                 let opening = Opening { input: Some(Arc::new(input)), ..Opening::of(definition.workflow.id().clone()) };
                 let (run, _) = self.called(&definition, by, opening)?;
+                logging::opened(None, definition.workflow.id());
                 self.drive_function(&definition, run, None, how).await
             }
             FunctionRun::Kept { run, interrupted, resumed } => self.drive_kept(&run, interrupted, resumed, how).await,
@@ -138,8 +140,7 @@ impl Service {
     ) -> Result<(Run, Record), ServiceError> {
         let now = self.options.clock.now();
         let opening = Opening { since: Some(now), ..opening };
-        let changes = self.pace.take(false, || engine::open(&definition.workflow, &opening))?;
-        let run = Run::fold(&changes).expect("what `open` decides begins a journal");
+        let (run, changes) = self.pace.take(false, || Run::open(&definition.workflow, &opening))?;
         let event = Event { at: now, by, what: EventKind::Opened(opening) };
         Ok((run, Record { seq: 1, event, changes }))
     }
@@ -156,9 +157,8 @@ impl Service {
         how: How,
     ) -> Result<Finished, ServiceError> {
         let address = Address::Stored(id.clone());
-        // Nothing is left behind for a run that is not known; and only who drives a run knows where it is.
-        self.peek(&address).await?;
-        let _lease = self.leases.take(id)?;
+        // Only who drives a run knows where it is.
+        let lease = self.lease(id).await?;
         let held = self.hold(&address).await?;
         let Held { definition, run, mut seq, carrier: Carrier::Stored(_) } = held else {
             unreachable!("the address is one of the store")
@@ -178,15 +178,18 @@ impl Service {
         };
         for (by, what) in told.chain(resumed) {
             let event = Event { at: self.options.clock.now(), by, what };
-            let changes = engine::decide(&definition.workflow, &run, &event)?;
-            for change in &changes {
-                run.apply(change);
-            }
+            let changes = run.step(&definition.workflow, &event)?;
             let record = Record { seq: seq + 1, event, changes };
             self.store().append(id, seq, &record, &run).await.map_err(store_error)?;
             seq += 1;
+            logging::decided(
+                Some(id.as_str()),
+                Some(seq),
+                logging::event_word(&record.event.what),
+                record.changes.len(),
+            );
         }
-        self.drive_function(&definition, run, Some((id.clone(), seq)), how).await
+        lease.during(self.drive_function(&definition, run, Some((id.clone(), seq)), how)).await
     }
 
     async fn drive_function(
@@ -207,7 +210,8 @@ impl Service {
         let stored = |(id, seq): &(RunId, u64)| Box::new(Stored::new(self.store(), id.clone(), *seq));
         let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
-        let outcome = drive.until_over().await;
+        let span = logging::of_run(kept.as_ref().map(|(id, _)| id.as_str()), definition.workflow.id());
+        let outcome = drive.until_over().instrument(span).await;
         if let Some(tracing) = tracing {
             tracing.finish(&outcome, drive.run().executed);
         }

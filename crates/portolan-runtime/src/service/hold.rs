@@ -13,6 +13,7 @@ use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, Tas
 use crate::conflict::CommitError;
 use crate::definition::Definition;
 use crate::error::ServiceError;
+use crate::logging;
 use crate::store::{Digest, Record, RunId, StoreError, store_error};
 use crate::tasks;
 use crate::trust::TrustError;
@@ -50,6 +51,14 @@ impl Held {
     fn lock_with(&mut self, taken: Locked) {
         if let Carrier::Task { lock, .. } = &mut self.carrier {
             *lock = Some(Box::new(taken));
+        }
+    }
+
+    /// What the run is called, where it has a name.
+    pub(super) fn name(&self) -> &str {
+        match &self.carrier {
+            Carrier::Stored(id) | Carrier::Token { id, .. } => id.as_str(),
+            Carrier::Task { id, .. } => id.as_deref().unwrap_or_default(),
         }
     }
 
@@ -101,7 +110,7 @@ impl Service {
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let lock = file.lock().await.map_err(task_error)?;
-                let mut held = self.held_task(path, file, lock.task())?;
+                let mut held = self.held_task(path, file, lock.task()).await?;
                 held.lock_with(lock);
                 Ok(held)
             }
@@ -116,7 +125,7 @@ impl Service {
             Address::Task(path) => {
                 let file = TaskFile::open(path).map_err(task_error)?;
                 let task = file.read().map_err(task_error)?;
-                self.held_task(path, file, task.as_ref())
+                self.held_task(path, file, task.as_ref()).await
             }
         }
     }
@@ -124,18 +133,13 @@ impl Service {
     async fn load(&self, id: &RunId) -> Result<Held, ServiceError> {
         let store = self.store();
         let stored = store.load(id).await.map_err(store_error)?;
-        let definition = match self.pinned.known(&stored.definition) {
-            Some(definition) => definition,
-            None => {
-                let text = store.definition(&stored.definition).await.map_err(store_error)?;
-                self.pinned.take_up(&stored.definition, &text)?
-            }
-        };
+        let no_definition = || store_error(StoreError::no_definition(&stored.definition));
+        let definition = self.pinned(&stored.definition).await?.ok_or_else(no_definition)?;
         check_fit(&definition, &stored.run)?;
         Ok(Held { definition, run: stored.run, seq: stored.seq, carrier: Carrier::Stored(id.clone()) })
     }
 
-    fn held_task(&self, path: &str, file: TaskFile, task: Option<&Task>) -> Result<Held, ServiceError> {
+    async fn held_task(&self, path: &str, file: TaskFile, task: Option<&Task>) -> Result<Held, ServiceError> {
         let Some(task) = task else {
             return Err(ServiceError::refused(
                 "task_not_found",
@@ -143,7 +147,7 @@ impl Service {
                 "call Init with this path and a `workflowType` first",
             ));
         };
-        self.taken_up(path, file, task)?.ok_or_else(|| {
+        self.taken_up(path, file, task).await?.ok_or_else(|| {
             ServiceError::refused(
                 "no_workflow",
                 format!("the task `{path}` has no workflow yet"),
@@ -153,12 +157,12 @@ impl Service {
     }
 
     /// The run of a task file, to be looked at; nothing when it has none.
-    pub(super) fn taken_up(&self, path: &str, file: TaskFile, task: &Task) -> Result<Option<Held>, ServiceError> {
+    pub(super) async fn taken_up(&self, path: &str, file: TaskFile, task: &Task) -> Result<Option<Held>, ServiceError> {
         let (definition, run, seq, id, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),
             Found::State(state) => {
                 let TaskState { seq, id, definition, parent, run, .. } = *state;
-                (self.task_definition(&definition, &run)?, run, seq, id, parent)
+                (self.task_definition(&definition, &run).await?, run, seq, id, parent)
             }
             Found::Legacy(legacy) => {
                 let definition = self.library.definition(&legacy.workflow)?;
@@ -173,8 +177,8 @@ impl Service {
 
     /// The definition that a task is held to. A task that was carried to another checkout finds it there when the
     /// same version is.
-    fn task_definition(&self, digest: &Digest, run: &Run) -> Result<Arc<Definition>, ServiceError> {
-        let kept = match self.pinned.read(digest) {
+    async fn task_definition(&self, digest: &Digest, run: &Run) -> Result<Arc<Definition>, ServiceError> {
+        let kept = match self.pinned(digest).await {
             Ok(Some(definition)) => return Ok(definition),
             Ok(None) => None,
             Err(error) => Some(error),
@@ -183,7 +187,7 @@ impl Service {
         match (self.library.definition(workflow), kept) {
             (Ok(definition), kept) if definition.digest == *digest => {
                 if kept.is_some() {
-                    self.pinned.replace(&definition)?;
+                    self.pin(&definition).await?;
                 }
                 Ok(definition)
             }
@@ -203,6 +207,7 @@ impl Service {
             run.apply(change);
         }
         self.hooks().before_commit(held, &event).await?;
+        let (kind, count) = (logging::event_word(&event.what), changes.len());
         let record = Record { seq: held.seq + 1, event, changes };
         match &mut held.carrier {
             Carrier::Stored(id) => {
@@ -213,6 +218,7 @@ impl Service {
                 })?;
                 let before = std::mem::replace(&mut held.run, run);
                 held.seq += 1;
+                logging::decided(Some(held.name()), Some(held.seq), kind, count);
                 return self.hooks().after_commit(held, &before, &record);
             }
             Carrier::Token { .. } => {}
@@ -226,23 +232,24 @@ impl Service {
                     parent: parent.as_ref(),
                     parent_id: None,
                 };
-                self.write_task(file, lock, written)?;
+                self.write_task(file, lock, written).await?;
             }
         }
         held.run = run;
         held.seq += 1;
+        logging::decided(Some(held.name()), Some(held.seq), kind, count);
         Ok(())
     }
 
     /// Writes a run through to its task file: definition, journal, file, in the order in which each needs the former.
-    pub(super) fn write_task(
+    pub(super) async fn write_task(
         &self,
         file: &TaskFile,
         lock: &mut Locked,
         written: Written<'_>,
     ) -> Result<(), CommitError> {
         let Written { definition, run, record, id, parent, parent_id } = written;
-        self.pinned.keep(definition)?;
+        self.pin(definition).await?;
         let state = TaskState {
             version: TASK_STATE_VERSION,
             seq: record.seq,

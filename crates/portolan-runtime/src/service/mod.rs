@@ -39,12 +39,13 @@ use crate::carrier::token::Tokens;
 use crate::clock::Clock;
 use crate::drive::Pace;
 use crate::library::Library;
-use crate::store::{Digest, Keyring, MemoryStore, RunId, SqliteStore, Store};
+use crate::store::{Digest, RunId, Store};
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use crate::error::{ErrorKind, ServiceError};
+pub use crate::store::StoreAt;
 pub use crate::view::{Checked, Claim, View};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
@@ -89,15 +90,6 @@ pub struct Options {
     pub telemetry: Option<Telemetry>,
 }
 
-/// Where runs are kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreAt {
-    /// Nowhere: they end with the process.
-    Memory,
-    /// In a SQLite file.
-    File(PathBuf),
-}
-
 impl Options {
     /// The usual setup of a project: strict, attested, runs in `.portolan/runs.db`.
     pub fn of(project: impl Into<PathBuf>) -> Options {
@@ -139,13 +131,12 @@ pub struct Service {
     options: Options,
     library: Library,
     trust: Trust,
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
     journal: TaskJournal,
     pinned: pinned::Pinned,
     tokens: Tokens,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
-    leases: lease::Leases,
     pace: Arc<Pace>,
 }
 
@@ -163,16 +154,12 @@ impl Service {
         let trust = Trust::open(&data, &options.project).map_err(hold::trust_error)?;
         let folder = options.project.join(".portolan");
         let journal = TaskJournal::new(&folder);
-        let pinned = pinned::Pinned::new(folder.join("definitions"));
-        let store: Box<dyn Store> = match &options.store {
-            StoreAt::Memory => Box::new(MemoryStore::default()),
-            StoreAt::File(path) => Box::new(SqliteStore::at(path, Keyring::in_folder(&data))),
-        };
+        let pinned = pinned::Pinned::default();
+        let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
-        let leases = lease::Leases::beside(&options.store);
         let (pools, live) = (Mutex::default(), Mutex::default());
         let pace = Arc::default();
-        Ok(Service { options, library, trust, store, journal, pinned, tokens, pools, live, leases, pace })
+        Ok(Service { options, library, trust, store, journal, pinned, tokens, pools, live, pace })
     }
 
     /// The definitions that can be run.

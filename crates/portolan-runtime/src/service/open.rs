@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::engine;
 use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, Human, Opening, Remembered, Rules, Run};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
@@ -18,6 +17,7 @@ use crate::carrier::{Parent, is_child};
 use crate::conflict::too_busy;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
+use crate::logging;
 use crate::store::{Record, RunId};
 use crate::tasks;
 use crate::view::View;
@@ -131,10 +131,12 @@ impl Service {
         let mut notes = Vec::new();
         let carrier = if self.options.states == States::Tokens {
             // Without a copy the run goes on for as long as the definition stays as it is.
-            if let Err(error) = self.pinned.keep(&definition) {
+            if let Err(error) = self.pin(&definition).await {
                 notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
             }
-            Carrier::Token { id: RunId::random(), workflow: name.to_owned(), behind: false }
+            let id = RunId::random();
+            logging::opened(Some(id.as_str()), definition.workflow.id());
+            Carrier::Token { id, workflow: name.to_owned(), behind: false }
         } else {
             Carrier::Stored(self.create(&definition, &run, Record { seq: 1, event, changes }).await?)
         };
@@ -169,7 +171,7 @@ impl Service {
         let file = TaskFile::open(path).map_err(task_error)?;
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
-        if let Some(held) = self.taken_up(path, file.clone(), &task)? {
+        if let Some(held) = self.taken_up(path, file.clone(), &task).await? {
             let notes = ignored(wanted, &held.run);
             let mut view = self.present(&Grip::of(held, None), None, caller)?;
             view.notes = notes;
@@ -179,7 +181,7 @@ impl Service {
         if let Some(parent) = &wanted.parent {
             name_parent(&mut task, parent);
         }
-        let Lineage { branch_of, note } = self.lineage(&file, &task, wanted)?;
+        let Lineage { branch_of, note } = self.lineage(&file, &task, wanted).await?;
         let (definition, parent) = match branch_of {
             Some((definition, visit)) => (definition, Some(visit)),
             None => (self.library.definition(name)?, None),
@@ -199,13 +201,14 @@ impl Service {
             parent: parent.as_ref(),
             parent_id: wanted.parent.as_deref(),
         };
-        self.write_task(&file, &mut lock, written).map_err(|refused| {
+        self.write_task(&file, &mut lock, written).await.map_err(|refused| {
             refused.error_or(|| {
                 ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
             })
         })?;
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
         let mut held = Held { definition, run, seq: 1, carrier };
+        logging::opened(Some(held.name()), held.definition.workflow.id());
         self.pass(&mut held).await?;
         let mut view = self.present(&Grip::of(held, None), None, caller)?;
         view.notes.extend(note);
@@ -213,7 +216,7 @@ impl Service {
     }
 
     /// What a new task is to the task that it names as its parent.
-    fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Open) -> Result<Lineage, ServiceError> {
+    async fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Open) -> Result<Lineage, ServiceError> {
         let id = match task.get("metadata").and_then(|metadata| metadata.get("parentTaskId")) {
             Some(Value::String(id)) if !id.is_empty() => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
@@ -233,7 +236,7 @@ impl Service {
                 "there is no task `{id}` beside this one, so that it is no branch of it"
             )));
         };
-        let Some(parent) = self.taken_up(&beside, beside_file, &parent)? else {
+        let Some(parent) = self.taken_up(&beside, beside_file, &parent).await? else {
             return Ok(Lineage::none(format!("task `{id}` has no workflow yet, so that this is no branch of it")));
         };
         let Room::Fork { node, branches, running, most } = self.room(&parent) else {
@@ -320,9 +323,7 @@ impl Service {
 
 /// The run that an opening comes to, and what it makes true.
 pub(super) fn opened(definition: &Definition, opening: &Opening) -> Result<(Run, Vec<Change>), ServiceError> {
-    let changes = engine::open(&definition.workflow, opening)?;
-    let run = Run::fold(&changes).expect("what `open` decides begins a journal");
-    Ok((run, changes))
+    Ok(Run::open(&definition.workflow, opening)?)
 }
 
 fn workflow_of(wanted: &Open) -> Result<&str, ServiceError> {

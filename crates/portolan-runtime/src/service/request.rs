@@ -12,6 +12,7 @@ use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::store::RunId;
+use crate::view::View;
 
 /// What a call is about: a run, and what its caller knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +99,13 @@ impl Request {
     pub fn of(address: Address) -> Request {
         let (branch, revision, workflow) = (None, None, None);
         Request { address, branch, asked: false, revision, workflow, effectivities: None, definition: None }
+    }
+
+    /// About the position that a view shows, as it shows it.
+    pub fn at(view: &View) -> Request {
+        let position = &view.situation.position;
+        let (branch, revision) = (position.branch.clone(), Some(position.revision));
+        Request { branch, revision, ..Request::of(view.address.clone()) }
     }
 
     /// About the run of an agent, by what it holds of it.

@@ -63,6 +63,7 @@ impl Service {
         at: Option<FramePath>,
         caller: &Caller,
     ) -> ServiceError {
+        crate::logging::refused(grip.held.name(), &error);
         match self.present(grip, at, caller) {
             Ok(view) => error.at(view),
             Err(_) => error,

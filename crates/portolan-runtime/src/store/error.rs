@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::{Digest, RunId};
 use crate::error::ServiceError;
 
 /// Why a store did not do what it was asked.
@@ -19,6 +20,13 @@ pub enum StoreError {
         /// The number of its last record.
         actual_seq: u64,
     },
+    /// Somebody else has the right to drive the run.
+    UnderWay {
+        /// The run.
+        run: RunId,
+        /// Who, such as "another process"; nothing where that is somebody of this process.
+        holder: Option<String>,
+    },
     /// The disk has no room left.
     Full,
     /// The place of the store may be read, but not written.
@@ -27,6 +35,15 @@ pub enum StoreError {
     Unavailable(String),
     /// What is stored cannot be understood. The message says what and where.
     Corrupt(String),
+    /// It failed in another way.
+    Failed {
+        /// What programs know it by.
+        code: &'static str,
+        /// What failed.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
 }
 
 impl fmt::Display for StoreError {
@@ -39,6 +56,9 @@ impl fmt::Display for StoreError {
             StoreError::Conflict { actual_seq } => {
                 write!(f, "the run has moved on to record {actual_seq}: load it and decide again")
             }
+            StoreError::UnderWay { run, holder } => {
+                write!(f, "{}: {}", under_way(run, holder.as_deref()), wait_for(run))
+            }
             StoreError::Full => {
                 f.write_str("the disk of the run store is full and nothing was written: free some space")
             }
@@ -46,18 +66,32 @@ impl fmt::Display for StoreError {
                 f.write_str("the run store may not be written: allow writing there, or keep runs in another place")
             }
             StoreError::Unavailable(message) | StoreError::Corrupt(message) => f.write_str(message),
+            StoreError::Failed { message, help, .. } => write!(f, "{message}: {help}"),
         }
     }
+}
+
+fn under_way(run: &RunId, holder: Option<&str>) -> String {
+    match holder {
+        None => format!("the run `{run}` is under way already"),
+        Some(holder) => format!("the run `{run}` is under way in {holder}"),
+    }
+}
+
+fn wait_for(run: &RunId) -> String {
+    format!("wait until it is done; `portolan runs cancel {run}` calls it off")
 }
 
 impl std::error::Error for StoreError {}
 
 impl StoreError {
-    pub(super) fn no_run(id: &super::RunId) -> StoreError {
+    /// There is no such run.
+    pub fn no_run(id: &RunId) -> StoreError {
         StoreError::NotFound { what: format!("run `{id}`") }
     }
 
-    pub(super) fn no_definition(digest: &super::Digest) -> StoreError {
+    /// There is no such definition.
+    pub fn no_definition(digest: &Digest) -> StoreError {
         StoreError::NotFound { what: format!("definition `{digest}`") }
     }
 }
@@ -70,6 +104,10 @@ pub(crate) fn store_error(error: StoreError) -> ServiceError {
         StoreError::NotFound { .. } => {
             return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the runs there are");
         }
+        StoreError::UnderWay { run, holder } => {
+            return ServiceError::refused("under_way", under_way(run, holder.as_deref()), wait_for(run));
+        }
+        StoreError::Failed { code, message, help } => return ServiceError::failed(code, message, help),
         StoreError::Taken => "handle_taken",
         StoreError::Conflict { .. } => "stale",
         StoreError::Full => "disk_full",

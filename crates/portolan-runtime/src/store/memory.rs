@@ -1,17 +1,22 @@
 //! Runs that end with the process: for tests, and the second implementation that keeps databases out of the trait.
 
 use std::collections::{BTreeMap, btree_map};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portolan_core::run::{Opening, Run};
 
-use super::summary::step;
-use super::{Digest, ListFilter, NewRun, Record, Reply, RunId, Status, Store, StoreError, StoredRun, Summary};
+use super::definitions::Definitions;
+use super::lease::Driven;
+use super::{Digest, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
 
 /// A store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     shelf: Mutex<Shelf>,
+    driven: Driven,
+    /// Where the definitions of runs are that live elsewhere and outlast this store.
+    outside: Option<Definitions>,
 }
 
 #[derive(Debug, Default)]
@@ -55,14 +60,54 @@ impl Store for MemoryStore {
     }
 
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
-        Box::pin(async move {
+        let kept = async move {
             let found = self.shelf().definitions.get(digest).cloned();
             found.ok_or_else(|| StoreError::no_definition(digest))
+        };
+        match &self.outside {
+            Some(outside) => Box::pin(outside.or_else(digest, kept)),
+            None => Box::pin(kept),
+        }
+    }
+
+    fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
+        Box::pin(async move {
+            let is_like = |digest: &&Digest| digest.as_str().starts_with(beginning);
+            Ok(match &self.outside {
+                Some(outside) => outside.beginning_with(beginning),
+                None => self.shelf().definitions.keys().find(is_like).cloned(),
+            })
+        })
+    }
+
+    fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()> {
+        Box::pin(async move {
+            match &self.outside {
+                Some(outside) => outside.keep(digest, text),
+                None => {
+                    self.shelf().definitions.entry(digest.clone()).or_insert_with(|| Arc::clone(text));
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
+        Box::pin(async move {
+            self.shelf().journal(id)?;
+            Ok(Box::new(self.driven.take(id)?) as Box<dyn Lease>)
         })
     }
 }
 
 impl MemoryStore {
+    /// The same, with the definitions of runs that live elsewhere in `folder`: such runs outlast the store.
+    #[must_use]
+    pub fn definitions_in(mut self, folder: PathBuf) -> MemoryStore {
+        self.outside = Some(Definitions::in_folder(folder));
+        self
+    }
+
     /// Each change of the shelf is made whole before anything in it can panic, so a poisoned lock holds a good shelf.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
@@ -130,26 +175,33 @@ impl Journal {
     }
 
     fn summary(&self, id: &RunId) -> Summary {
-        let opening = self.cover.as_ref().unwrap_or(&self.run.opening);
-        Summary {
-            id: id.clone(),
-            workflow: opening.workflow.clone(),
-            description: opening.description.clone(),
-            status: Status::of(&self.run),
-            step: step(&self.run),
-            updated_at: self.last().event.at,
-            seq: self.seq(),
-        }
+        let shown = self.cover.as_ref().unwrap_or(&self.run.opening);
+        Summary::of(id, shown, &self.run, (self.last().event.at, self.seq()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::contract;
+    use super::super::contract::{Subject, check};
     use super::*;
 
-    contract::suite!({
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-        contract::Shelf::new(move || Arc::clone(&store), ())
-    });
+    #[tokio::test(flavor = "multi_thread")]
+    async fn it_keeps_what_a_store_promises() {
+        check(async || {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+            Subject::new(move || Arc::clone(&store), ())
+        })
+        .await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn it_keeps_them_too_with_definitions_in_a_folder() {
+        check(async || {
+            let home = tempfile::tempdir().expect("there is room for a directory");
+            let definitions = home.path().join(".portolan/definitions");
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::default().definitions_in(definitions));
+            Subject::new(move || Arc::clone(&store), home)
+        })
+        .await;
+    }
 }

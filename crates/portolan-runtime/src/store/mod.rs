@@ -1,17 +1,17 @@
 //! Where runs outlive the process: the [`Store`] and what goes in and out of it.
 //!
 //! A store keeps, for each run, its journal (the events and what they made true) and a snapshot, the fold of that
-//! journal. It decides nothing about workflows: it knows neither the engine nor what a definition bundle says.
+//! journal. Besides it says who drives a run, and keeps definitions: what two machines need to work on one run. It decides nothing about workflows: it knows neither the engine nor what a definition bundle says.
 //!
 //! An append carries the sequence number that the caller decided on, and is refused when the run has moved on since:
 //! that is the whole of the concurrency control, between threads, processes and machines.
 
-#[cfg(test)]
-mod contract;
+mod at;
+pub mod contract;
+mod definitions;
 mod error;
+mod lease;
 mod memory;
-#[cfg(test)]
-mod sample;
 mod seal;
 mod sqlite;
 mod summary;
@@ -25,10 +25,12 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::address::RunId;
 pub use crate::digest::Digest;
+pub use at::StoreAt;
 pub use error::StoreError;
 pub(crate) use error::store_error;
+pub use lease::{Lease, Lost};
 pub use memory::MemoryStore;
-pub use seal::Keyring;
+pub use seal::{Keyring, Part, Sealer, Unopened};
 pub use sqlite::SqliteStore;
 pub use summary::{Status, Summary};
 
@@ -38,6 +40,8 @@ pub use summary::{Status, Summary};
 pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A keeper of runs.
+///
+/// [`contract::check`] holds a store to what is promised here.
 ///
 /// What was acknowledged is there afterwards, whatever happens to the process. A refusal ([`StoreError::NotFound`],
 /// [`StoreError::Taken`], [`StoreError::Conflict`]) has changed nothing; after any other error of a write, load the run
@@ -92,8 +96,20 @@ pub trait Store: Send + Sync {
     /// What there is, the run that moved last first.
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>>;
 
-    /// The text of a definition bundle.
+    /// Takes the right to drive a run: one caller has it at a time, on whichever machine, until the lease is dropped. It
+    /// ends also with a holder that dies: it is bound to that one's process, or it has an expiry and the store renews it.
+    ///
+    /// Refused with [`StoreError::UnderWay`] while somebody has it.
+    fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>>;
+
+    /// Keeps a definition bundle by itself, for a run that does not live in the store. One that is there already stays.
+    fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()>;
+
+    /// The text of a definition bundle, kept with a run or by itself.
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>>;
+
+    /// The digest of a definition bundle that is kept by itself and whose digest begins like this, where there is one.
+    fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>>;
 }
 
 /// A run to keep.
@@ -105,8 +121,8 @@ pub struct NewRun {
     pub definition: Digest,
     /// The definition bundle: the workflow and everything that its subflows name.
     pub definition_text: Arc<str>,
-    /// What of its opening may stand readable, where the run has secrets. All else of such a run is sealed on disk,
-    /// that which is appended later included.
+    /// What of its opening may stand readable, where the run has secrets. Nothing else of such a run can be read where it
+    /// is kept, that which is appended later included.
     pub cover: Option<Opening>,
     /// The run, as the last of `records` leaves it.
     pub run: Run,

@@ -1,6 +1,6 @@
 //! A run in one line, for lists. What it says is derived from the run alone, so that every store says the same.
 
-use portolan_core::run::{Frame, Place, Run};
+use portolan_core::run::{Frame, Opening, Place, Run};
 use portolan_core::value::{Timestamp, WorkflowId};
 use serde::Serialize;
 
@@ -23,6 +23,21 @@ pub struct Summary {
     pub updated_at: Timestamp,
     /// The number of its last record.
     pub seq: u64,
+}
+
+impl Summary {
+    /// The line of `run`. `shown` is what lists may show of its opening: the whole, or the cover that it has.
+    pub fn of(id: &RunId, shown: &Opening, run: &Run, (updated_at, seq): (Timestamp, u64)) -> Summary {
+        Summary {
+            id: id.clone(),
+            workflow: shown.workflow.clone(),
+            description: shown.description.clone(),
+            status: Status::of(run),
+            step: step(run),
+            updated_at,
+            seq,
+        }
+    }
 }
 
 /// How a run stands.

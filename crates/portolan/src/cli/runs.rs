@@ -146,7 +146,7 @@ fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     match store {
         StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to look at".into())),
         StoreAt::File(path) if !path.exists() => Err(refused(format!("there is no store at `{}`", path.display()))),
-        StoreAt::File(_) => Ok(()),
+        StoreAt::File(_) | StoreAt::Custom(_) => Ok(()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The rules that a project holds its agents to, as data. Every rule has a default; a project writes down only what
-//! differs, in a file that [`read`] reads and [`write()`] writes.
+//! differs, in a file that `read` reads and `write` writes.
 
 mod names;
 mod read;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::words::{LEVELS, WHO};
 use super::{Forge, Guidelines, IssueProvider};
 
-/// The text of guidelines, which [`super::read`] takes for the same.
+/// The text of guidelines, which `read` takes for the same.
 pub fn write(rules: &Guidelines) -> String {
     let usual = Guidelines::default();
     let mut text = Text::default();

@@ -21,7 +21,12 @@ impl Service {
     /// # Errors
     /// The definition that it began with is neither the present one nor kept; the run cannot be read; or it is to be
     /// carried over to the present definition by somebody who may not decide that, or past what was changed in it.
-    pub(super) fn carried(&self, claims: &Claims, request: &Request, caller: &Caller) -> Result<Held, ServiceError> {
+    pub(super) async fn carried(
+        &self,
+        claims: &Claims,
+        request: &Request,
+        caller: &Caller,
+    ) -> Result<Held, ServiceError> {
         let (now, changed) = match self.library.definition(&claims.workflow) {
             Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
                 Ok(()) => return held(claims, now, false, self.options.human),
@@ -30,7 +35,7 @@ impl Service {
             Err(error) if error.kind == ErrorKind::Failed => return Err(error),
             Err(error) => (Err(error.message.clone()), gone(&error)),
         };
-        let Some(then) = self.pinned.by_fingerprint(&claims.definition)? else { return Err(changed) };
+        let Some(then) = self.pinned_like(&claims.definition).await? else { return Err(changed) };
         let held = held(claims, then, true, self.options.human)?;
         if request.definition != Some(DefinitionChange::Migrate) {
             return Ok(held);

@@ -41,7 +41,7 @@ impl Service {
                 return self.of_workflow(grip, request, caller);
             }
             request.workflow.iter().try_for_each(|named| claims.check_workflow(named)).map_err(token_error)?;
-            let held = self.carried(&claims, request, caller)?;
+            let held = self.carried(&claims, request, caller).await?;
             return Ok(Grip::led(held, Some(claims.revision), true, request));
         }
         let (id, known) = handle(text)?;

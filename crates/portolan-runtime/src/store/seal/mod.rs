@@ -27,22 +27,39 @@ use keys::Keys;
 const PREFIX: &str = "sealed:";
 
 /// What seals and opens: the user's keys.
+///
+/// ```
+/// use portolan_runtime::store::{Keyring, Part, RunId};
+///
+/// # let data = tempfile::tempdir()?;
+/// # let data = data.path();
+/// let (keyring, run) = (Keyring::in_folder(data), RunId::random());
+/// let sealed = keyring.sealer(&run)?.seal(1, Part::Event, "the word is xyzzy")?;
+/// assert!(!sealed.contains("xyzzy"));
+/// assert_eq!(keyring.open(&run, 1, Part::Event, &sealed).unwrap(), "the word is xyzzy");
+/// assert!(keyring.open(&run, 2, Part::Event, &sealed).is_err(), "it opens only where it was");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Keyring {
     keys: Keys,
 }
 
 /// What a text is of a run, which it is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
+    /// The opening of the run, by the number of its first record.
     Opening,
+    /// The event of a record.
     Event,
+    /// The changes of a record.
     Changes,
+    /// The run, as a record left it.
     Snapshot,
 }
 
 /// Why a text did not open.
 #[derive(Debug)]
-pub(super) enum Unopened {
+pub enum Unopened {
     /// Its key is not there.
     NoKey(StoreError),
     /// It is not what was sealed there.
@@ -57,12 +74,18 @@ impl Keyring {
     }
 
     /// What seals the texts of a run, by the newest key.
-    pub(super) fn sealer<'r>(&self, run: &'r RunId) -> Result<Sealer<'r>, StoreError> {
+    ///
+    /// # Errors
+    /// The keys cannot be read or made.
+    pub fn sealer<'r>(&self, run: &'r RunId) -> Result<Sealer<'r>, StoreError> {
         Ok(Sealer { run, key: self.keys.newest()? })
     }
 
     /// The text as it was before it was sealed; one that never was stays what it is.
-    pub(super) fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, Unopened> {
+    ///
+    /// # Errors
+    /// Its key is not there, or it is not what was sealed there.
+    pub fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, Unopened> {
         let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(Cow::Borrowed(text)) };
         let damaged = |why: &str| Unopened::Damaged(why.to_owned());
         let (id, sealed) = rest.split_once(':').ok_or_else(|| damaged("the seal is cut off"))?;
@@ -81,13 +104,17 @@ impl Keyring {
 }
 
 /// What seals the texts of one run.
-pub(super) struct Sealer<'r> {
+pub struct Sealer<'r> {
     run: &'r RunId,
     key: Key,
 }
 
 impl Sealer<'_> {
-    pub(super) fn seal(&self, seq: u64, part: Part, text: &str) -> Result<String, StoreError> {
+    /// The text as it may lie where the run is kept.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn seal(&self, seq: u64, part: Part, text: &str) -> Result<String, StoreError> {
         let mut nonce = [0_u8; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(|_| keys::no_chance())?;
         let mut bytes = text.as_bytes().to_vec();

@@ -21,7 +21,9 @@ use portolan_core::run::Run;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{Digest, Keyring, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use super::definitions::Definitions;
+use super::lease::Driven;
+use super::{Digest, Keyring, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
 use connect::{Link, Place};
 use fault::Trouble;
 use lane::Lane;
@@ -34,6 +36,8 @@ use write::Write;
 pub struct SqliteStore {
     place: Arc<Place>,
     keyring: Arc<Keyring>,
+    definitions: Definitions,
+    driven: Driven,
     sizes: Sizes,
     writer: Lane<write::Request>,
     reader: Lane<ReadJob>,
@@ -54,6 +58,8 @@ impl SqliteStore {
         let (place, keyring) = (Arc::new(place), Arc::new(keyring));
         let (to_write, to_read, sealing) = (Arc::clone(&place), Arc::clone(&place), Arc::clone(&keyring));
         SqliteStore {
+            definitions: Definitions::in_folder(place.path.with_file_name("definitions")),
+            driven: Driven::default(),
             place,
             keyring,
             sizes: Sizes::default(),
@@ -65,6 +71,13 @@ impl SqliteStore {
                 jobs.iter().for_each(|job: ReadJob| job(&mut link));
             }),
         }
+    }
+
+    /// The same, with the definitions of runs that live elsewhere in `folder`, and not in `definitions` beside the file.
+    #[must_use]
+    pub fn definitions_in(mut self, folder: PathBuf) -> SqliteStore {
+        self.definitions = Definitions::in_folder(folder);
+        self
     }
 
     /// The file.
@@ -127,7 +140,26 @@ impl Store for SqliteStore {
     }
 
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
-        let digest = digest.clone();
-        Box::pin(self.read(move |db| read::definition(db, &digest)))
+        let wanted = digest.clone();
+        Box::pin(self.definitions.or_else(digest, self.read(move |db| read::definition(db, &wanted))))
+    }
+
+    fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
+        Box::pin(async move { Ok(self.definitions.beginning_with(beginning)) })
+    }
+
+    fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()> {
+        Box::pin(async move { self.definitions.keep(digest, text) })
+    }
+
+    /// Between processes it is a lock on a file of the folder beside the store that is called like it and `.driven`.
+    fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
+        Box::pin(async move {
+            let wanted = id.clone();
+            self.read(move |db| read::number_of(db, &wanted).map(drop)).await?;
+            let mut folder = self.path().file_name().unwrap_or_default().to_owned();
+            folder.push(".driven");
+            Ok(Box::new(self.driven.take_among(&self.path().with_file_name(folder), id)?) as Box<dyn Lease>)
+        })
     }
 }

@@ -98,6 +98,15 @@ impl Sealed<'_> {
     }
 }
 
+/// What the file knows a run by.
+pub(super) fn number_of<'d>(db: Option<&'d Connection>, id: &RunId) -> Result<(&'d Connection, i64), Trouble> {
+    let unknown = || Trouble::Refused(StoreError::no_run(id));
+    let db = db.ok_or_else(unknown)?;
+    let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
+    let number = statement.query_one([id.as_str()], |row| row.get(0)).optional()?.ok_or_else(unknown)?;
+    Ok((db, number))
+}
+
 pub(super) fn records(
     db: Option<&Connection>,
     keyring: &Keyring,
@@ -105,10 +114,7 @@ pub(super) fn records(
     after: u64,
     limit: usize,
 ) -> Result<Vec<Record>, Trouble> {
-    let unknown = || Trouble::Refused(StoreError::no_run(id));
-    let db = db.ok_or_else(unknown)?;
-    let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
-    let number: i64 = statement.query_one([id.as_str()], |row| row.get(0)).optional()?.ok_or_else(unknown)?;
+    let (db, number) = number_of(db, id)?;
     let mut statement = db.prepare_cached(RECORDS)?;
     let mut rows = statement.query(params![number, bounded(after), bounded(limit)])?;
     let mut found = Vec::new();

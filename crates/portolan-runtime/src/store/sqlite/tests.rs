@@ -11,14 +11,30 @@ use tempfile::TempDir;
 use portolan_core::run::{Change, FramePath, Opening};
 
 use super::*;
-use crate::store::contract::{self, wait};
-use crate::store::sample::Sample;
+use crate::store::contract::{self, sample::Sample};
 
-contract::suite!({
-    let home = TempDir::new().expect("there is room for a directory");
-    let path = home.path().join(".portolan/runs.db");
-    contract::Shelf::new(move || Arc::new(SqliteStore::at(&path, keyring_beside(&path))), home)
-});
+#[tokio::test(flavor = "multi_thread")]
+async fn it_keeps_what_a_store_promises() {
+    contract::check(async || {
+        let home = TempDir::new().expect("there is room for a directory");
+        let path = home.path().join(".portolan/runs.db");
+        contract::Subject::new(move || Arc::new(SqliteStore::at(&path, keyring_beside(&path))), home)
+    })
+    .await;
+}
+
+fn wait<T>(answer: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime needs nothing");
+    runtime.block_on(answer)
+}
+
+fn create(store: &SqliteStore, sample: &Sample) -> RunId {
+    wait(contract::create(store, sample))
+}
+
+fn append(store: &SqliteStore, id: &RunId, expected_seq: u64, sample: &Sample) -> Result<(), StoreError> {
+    wait(contract::append(store, id, expected_seq, sample))
+}
 
 /// The keys of a user whose data folder lies around the store's.
 fn keyring_beside(path: &Path) -> Keyring {
@@ -79,14 +95,14 @@ fn looking_leaves_no_trace() {
     let home = Home::new();
     assert_eq!(wait(home.store().list(ListFilter::default())), Ok(vec![]));
     let moved = Sample::opened("mend the door").moved("agent", "a");
-    contract::append(&home.store(), &RunId::random(), 1, &moved).expect_err("there is no such run");
+    append(&home.store(), &RunId::random(), 1, &moved).expect_err("there is no such run");
     assert_eq!(files(home.0.path()), Vec::<String>::new());
 }
 
 #[test]
 fn the_directory_is_private_and_ignored_and_one_file_is_left_in_it() {
     let home = Home::new();
-    contract::create(&home.store(), &Sample::opened("mend the door"));
+    create(&home.store(), &Sample::opened("mend the door"));
     let directory = home.path().parent().expect("it has one").to_owned();
     assert_eq!(files(&directory), [".gitignore", "runs.db"]);
     let ignored = fs::read_to_string(directory.join(".gitignore")).expect("it is there");
@@ -105,7 +121,7 @@ fn the_file_and_its_logs_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::with(|_| {});
     let store = home.store();
-    contract::create(&store, &Sample::opened("mend the door"));
+    create(&store, &Sample::opened("mend the door"));
     let directory = home.path().parent().expect("it has one").to_owned();
     let names = files(&directory);
     assert_eq!(names, ["runs.db", "runs.db-shm", "runs.db-wal"]);
@@ -124,12 +140,12 @@ fn stores_of_earlier_versions_are_taken_over() {
     for back in [second, &first] {
         let home = Home::new();
         let sample = Sample::opened("mend the door");
-        let id = contract::create(&home.store(), &sample);
+        let id = create(&home.store(), &sample);
         home.database().execute_batch(back).expect("it is ours");
         let stored = wait(home.store().load(&id)).expect("it was created");
         assert_eq!((stored.seq, stored.run), (1, sample.run.clone()));
         let next = sample.moved("agent", "a");
-        contract::append(&home.store(), &id, 1, &next).expect("it is the next one");
+        append(&home.store(), &id, 1, &next).expect("it is the next one");
         assert_eq!(wait(home.store().load(&id)).expect("it was created").run, next.run);
         assert_eq!(wait(home.store().list(ListFilter::default())).expect("it lists").len(), 1);
     }
@@ -138,7 +154,7 @@ fn stores_of_earlier_versions_are_taken_over() {
 #[test]
 fn a_directory_that_was_there_is_left_as_it_is() {
     let home = Home::with(|_| {});
-    contract::create(&home.store(), &Sample::opened("mend the door"));
+    create(&home.store(), &Sample::opened("mend the door"));
     assert_eq!(files(home.path().parent().expect("it has one")), ["runs.db"]);
 }
 
@@ -146,7 +162,7 @@ fn a_directory_that_was_there_is_left_as_it_is() {
 fn an_empty_file_becomes_a_store() {
     let home = Home::with(|path| fs::write(path, "").expect("it can be written"));
     assert_eq!(wait(home.store().list(ListFilter::default())), Ok(vec![]));
-    contract::create(&home.store(), &Sample::opened("mend the door"));
+    create(&home.store(), &Sample::opened("mend the door"));
 }
 
 #[test]
@@ -176,7 +192,7 @@ fn the_database_of_another_program_is_refused_and_untouched() {
 fn a_store_of_a_newer_release_is_refused() {
     let home = Home::new();
     let store = home.store();
-    let id = contract::create(&store, &Sample::opened("mend the door"));
+    let id = create(&store, &Sample::opened("mend the door"));
     home.database().pragma_update(None, "user_version", 7).expect("it is ours");
     let error = home.refusal();
     expect![
@@ -185,7 +201,7 @@ fn a_store_of_a_newer_release_is_refused() {
     .assert_eq(&message(&error, &home));
     // Whoever had it open before it was migrated writes nothing into it either.
     let moved = Sample::opened("mend the door").moved("agent", "a");
-    assert_eq!(contract::append(&store, &id, 1, &moved), Err(error));
+    assert_eq!(append(&store, &id, 1, &moved), Err(error));
 }
 
 #[test]
@@ -196,14 +212,14 @@ fn a_run_that_remembers_much_is_not_written_whole_with_each_record() {
     sample.changes.push(Change::Given { frame: FramePath::default(), data: Box::default() });
     sample.run.revision += 1;
     let store = home.store();
-    let id = contract::create(&store, &sample);
+    let id = create(&store, &sample);
     let mut written = 0;
     let last = |db: &Connection| db.query_row("SELECT seq FROM snapshots", [], |row| row.get::<_, i64>(0));
     for seq in 1..300 {
         let set = Change::Set { frame: FramePath::default(), name: format!("n{seq}"), value: "x".repeat(99).into() };
         sample.run.apply(&set);
         sample.changes = vec![set];
-        contract::append(&store, &id, seq, &sample).expect("it is next");
+        append(&store, &id, seq, &sample).expect("it is next");
         written += usize::from(last(&home.database()).expect("it is there").unsigned_abs() == seq + 1);
         // Another process knows nothing of this one, and finds the same run.
         assert_eq!(wait(home.store().load(&id)).expect("it is there").run, sample.run);
@@ -238,7 +254,7 @@ fn damage_is_told_with_its_place() {
         let store = home.store();
         let new = contract::new_run(&RunId::random(), &Sample::opened("mend the door"));
         wait(store.create(new.clone())).expect("a new run is kept");
-        contract::append(&store, &new.id, 1, &Sample::opened("mend the door").moved("agent", "a")).expect("it is next");
+        append(&store, &new.id, 1, &Sample::opened("mend the door").moved("agent", "a")).expect("it is next");
         home.database().execute_batch(damage).expect("it can be done by hand");
         let answers = [
             wait(store.load(&new.id)).map(drop),
@@ -255,7 +271,7 @@ fn damage_is_told_with_its_place() {
 #[test]
 fn pages_of_noise_are_damage_and_no_panic() {
     let home = Home::new();
-    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    let id = create(&home.store(), &Sample::opened("mend the door"));
     let mut bytes = fs::read(home.path()).expect("it is there");
     bytes[4096..].fill(0xa5);
     fs::write(home.path(), &bytes).expect("it can be written");
@@ -269,13 +285,13 @@ fn a_store_that_is_deleted_while_it_is_open_is_missed() {
     let home = Home::new();
     let store = home.store();
     let sample = Sample::opened("mend the door");
-    let id = contract::create(&store, &sample);
+    let id = create(&store, &sample);
     wait(store.load(&id)).expect("it was created");
     fs::remove_dir_all(home.path().parent().expect("it has one")).expect("it is ours");
     let gone = StoreError::NotFound { what: format!("run `{id}`") };
-    assert_eq!(contract::append(&store, &id, 1, &sample.moved("agent", "a")), Err(gone.clone()));
+    assert_eq!(append(&store, &id, 1, &sample.moved("agent", "a")), Err(gone.clone()));
     assert_eq!(wait(store.load(&id)), Err(gone));
-    let next = contract::create(&store, &Sample::opened("mend the door"));
+    let next = create(&store, &Sample::opened("mend the door"));
     assert_eq!(wait(home.store().load(&next)).expect("it is in the new file").seq, 1);
 }
 
@@ -289,7 +305,7 @@ fn stores_that_open_at_the_same_time_make_one_file() {
                 scope.spawn(|| {
                     let store = home.store();
                     line.wait();
-                    contract::create(&store, &Sample::opened("mend the door"))
+                    create(&store, &Sample::opened("mend the door"))
                 })
             };
             let all: Vec<_> = (0..8).map(open).collect();
@@ -304,7 +320,7 @@ fn stores_that_open_at_the_same_time_make_one_file() {
 #[test]
 fn a_lock_that_is_never_let_go_is_told() {
     let home = Home::new();
-    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    let id = create(&home.store(), &Sample::opened("mend the door"));
     let blocker = home.database();
     blocker.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
     let mut place = Place::new(home.path());
@@ -312,11 +328,11 @@ fn a_lock_that_is_never_let_go_is_told() {
     let store = SqliteStore::in_place(place, keyring_beside(&home.path()));
     assert_eq!(wait(store.load(&id)).expect("reading does not wait").seq, 1);
     let moved = Sample::opened("mend the door").moved("agent", "a");
-    let error = contract::append(&store, &id, 1, &moved).expect_err("it is locked");
+    let error = append(&store, &id, 1, &moved).expect_err("it is locked");
     expect!["another process has kept `runs.db` locked for 0 seconds: end it, or try again"]
         .assert_eq(&message(&error, &home));
     blocker.execute_batch("ROLLBACK").expect("it was begun");
-    contract::append(&store, &id, 1, &moved).expect("it is free again");
+    append(&store, &id, 1, &moved).expect("it is free again");
 }
 
 #[test]
@@ -324,7 +340,7 @@ fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
     let home = Home::new();
     let store = home.store();
     let mut sample = Sample::opened("mend the door");
-    let id = contract::create(&store, &sample);
+    let id = create(&store, &sample);
     drop(store);
     let pages: u32 = home.database().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("it is ours");
     let place = Place::new(home.path());
@@ -333,7 +349,7 @@ fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
     let mut seq = 1;
     let full = loop {
         let next = sample.clone().moved("agent", &"long ".repeat(2000));
-        match contract::append(&store, &id, seq, &next) {
+        match append(&store, &id, seq, &next) {
             Ok(()) => (sample, seq) = (next, seq + 1),
             Err(error) => break error,
         }
@@ -349,7 +365,7 @@ fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
     assert!(matches!(wait(store.load(&another.id)), Err(StoreError::NotFound { .. })));
     store.place.pages.store(pages + 2000, Ordering::SeqCst);
     wait(store.create(another)).expect("there is room again");
-    contract::append(&store, &id, seq, &sample.moved("agent", "b")).expect("there is room again");
+    append(&store, &id, seq, &sample.moved("agent", "b")).expect("there is room again");
     let whole: String =
         home.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("it can be checked");
     assert_eq!(whole, "ok");
@@ -360,14 +376,14 @@ fn a_full_disk_loses_nothing_and_leaves_nothing_half_written() {
 fn a_file_that_may_not_be_written_is_read_all_the_same() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
-    let id = contract::create(&home.store(), &Sample::opened("mend the door"));
+    let id = create(&home.store(), &Sample::opened("mend the door"));
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o400)).expect("it is ours");
     if fs::OpenOptions::new().append(true).open(home.path()).is_ok() {
         return; // Whoever may write everything cannot be refused.
     }
     assert_eq!(wait(home.store().load(&id)).expect("it may be read").seq, 1);
     let moved = Sample::opened("mend the door").moved("agent", "a");
-    assert_eq!(contract::append(&home.store(), &id, 1, &moved), Err(StoreError::ReadOnly));
+    assert_eq!(append(&home.store(), &id, 1, &moved), Err(StoreError::ReadOnly));
 }
 
 #[cfg(unix)]
@@ -387,7 +403,7 @@ fn a_place_that_may_not_be_written_is_told() {
 #[test]
 fn lists_are_read_from_an_index() {
     let home = Home::new();
-    contract::create(&home.store(), &Sample::opened("mend the door"));
+    create(&home.store(), &Sample::opened("mend the door"));
     let plan = |filter| {
         let sql = format!("EXPLAIN QUERY PLAN {}", read::list_sql(filter));
         let db = home.database();
@@ -408,7 +424,7 @@ fn sealed(home: &Home) -> [RunId; 2] {
         let cover = Opening { description: None, ..sample.run.opening.clone() };
         let new = NewRun { cover: Some(cover), ..contract::new_run(&RunId::random(), &sample) };
         wait(store.create(new.clone())).expect("a new run is kept");
-        contract::append(&store, &new.id, 1, &sample.moved("agent", "xyzzy")).expect("it is the next one");
+        append(&store, &new.id, 1, &sample.moved("agent", "xyzzy")).expect("it is the next one");
         new.id
     })
 }

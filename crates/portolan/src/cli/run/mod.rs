@@ -188,7 +188,7 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
     let mut options = common.options()?;
     if args.dry_run || args.mock.is_some() {
         options.store = StoreAt::Memory;
-    } else if args.durable && options.store == StoreAt::Memory {
+    } else if args.durable && matches!(options.store, StoreAt::Memory) {
         return Err(ServiceError::refused(
             "no_store",
             "a store in memory keeps nothing beyond this process",
@@ -202,7 +202,7 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
 /// Whether the run is kept: where it is asked for, and where models work in it. What they have said has cost something, and
 /// a state may wait for a person at any time.
 fn keeps(args: &Run, options: &Options, definition: &Definition) -> bool {
-    args.durable || (has_states(definition) && options.store != StoreAt::Memory)
+    args.durable || (has_states(definition) && !matches!(options.store, StoreAt::Memory))
 }
 
 /// Whether a definition has states, which models work on.

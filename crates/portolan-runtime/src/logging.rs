@@ -1,0 +1,132 @@
+//! What happens to runs, told as `tracing` events to whoever has a subscriber. They hold identifiers, names, codes and
+//! numbers: nothing that a definition, a person, a model or a server says, and no value of a run.
+
+use std::time::Instant;
+
+use portolan_core::engine::EffectKind;
+use portolan_core::run::{Completion, Done, EffectId, EffectResult, EventKind, Reply, Verdict};
+use portolan_core::value::WorkflowId;
+use tracing::{Span, debug, info, info_span, warn};
+
+use crate::error::ServiceError;
+
+/// What surrounds the events of one run. A run that is not kept has no name.
+pub(crate) fn of_run(run: Option<&str>, workflow: &WorkflowId) -> Span {
+    info_span!(target: "portolan::run", "run", run, %workflow)
+}
+
+/// A run was opened.
+pub(crate) fn opened(run: Option<&str>, workflow: &WorkflowId) {
+    info!(target: "portolan::run", run, %workflow, "run opened");
+}
+
+/// An event was decided that came to so many changes, and kept as record `seq` where the run is kept.
+pub(crate) fn decided(run: Option<&str>, seq: Option<u64>, event: &'static str, changes: usize) {
+    debug!(target: "portolan::run", run, seq, event, changes, "event decided");
+}
+
+/// What a caller wanted was refused, or failed.
+pub(crate) fn refused(run: &str, error: &ServiceError) {
+    info!(target: "portolan::run", run, code = error.code, "call refused");
+}
+
+/// Somebody has the right to drive a run.
+pub(crate) fn leased(run: &str) {
+    debug!(target: "portolan::lease", run, "lease taken");
+}
+
+/// The right to drive a run was lost while it was held.
+pub(crate) fn lease_lost(run: &str) {
+    warn!(target: "portolan::lease", run, "lease lost");
+}
+
+/// A server was started, or could not be: then there is a code.
+pub(crate) fn server_started(server: &str, began: Instant, code: Option<&str>) {
+    let took_ms = millis(began);
+    match code {
+        None => info!(target: "portolan::server", server, took_ms, "server started"),
+        Some(code) => warn!(target: "portolan::server", server, took_ms, code, "server not started"),
+    }
+}
+
+/// An effect that is being performed.
+pub(crate) struct Performing {
+    id: EffectId,
+    kind: &'static str,
+    began: Instant,
+}
+
+impl Performing {
+    pub(crate) fn begin(id: &EffectId, kind: &'static str) -> Performing {
+        Performing { id: id.clone(), kind, began: Instant::now() }
+    }
+
+    pub(crate) fn done(self, result: &str) {
+        let (kind, node, frame, took_ms) = (self.kind, &self.id.node, self.id.frame.text(), millis(self.began));
+        debug!(target: "portolan::effect", kind, %node, frame, took_ms, result, "effect performed");
+    }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The name of an event.
+pub(crate) fn event_word(event: &EventKind) -> &'static str {
+    match event {
+        EventKind::Opened(_) => "opened",
+        EventKind::Begun { .. } => "begun",
+        EventKind::Reported { .. } => "reported",
+        EventKind::Settled { .. } => "settled",
+        EventKind::Gathered { .. } => "gathered",
+        EventKind::Resumed { .. } => "resumed",
+        EventKind::Raised { .. } => "raised",
+        EventKind::Noted { .. } => "noted",
+        EventKind::Bypassed { .. } => "bypassed",
+        EventKind::Used { .. } => "used",
+        EventKind::Cancelled { .. } => "cancelled",
+    }
+}
+
+/// The name of what an effect does.
+pub(crate) fn effect_word(what: &EffectKind) -> &'static str {
+    match what {
+        EffectKind::Instruct => "instruct",
+        EffectKind::Ask => "ask",
+        EffectKind::TimeOut => "time_out",
+        EffectKind::Advance => "advance",
+        EffectKind::Check(_) => "check",
+        EffectKind::Call(_) => "call",
+        EffectKind::Complete(_) => "complete",
+        EffectKind::UseTool(_) => "use_tool",
+        EffectKind::Work(_) => "work",
+    }
+}
+
+/// The name of what an effect came to, or the code that it failed with.
+pub(crate) fn result_word(result: &EffectResult) -> &str {
+    match result {
+        EffectResult::Due => "due",
+        EffectResult::Verdict(verdict) => verdict_word(verdict),
+        EffectResult::Reply(Reply::Output(_)) | EffectResult::Completion(Completion::Output { .. }) => "output",
+        EffectResult::Reply(Reply::Failed(fault)) => &fault.code,
+        EffectResult::Completion(Completion::Answer(_)) => "answer",
+        EffectResult::Completion(Completion::Unanswered(_)) => "unanswered",
+        EffectResult::Tool { done, .. } => match done {
+            Done::Output(_) => "output",
+            Done::Failed(_) => "failed",
+            Done::Breaks(_) => "breaks",
+            Done::Waits(_) => "waits",
+        },
+    }
+}
+
+/// The name of a verdict.
+pub(crate) fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held | Verdict::Shown { .. } => "held",
+        Verdict::Excused { .. } => "excused",
+        Verdict::Broken { .. } => "broken",
+        Verdict::Unknown { .. } => "unknown",
+    }
+}

@@ -1,0 +1,42 @@
+//! Where the runs of a project are kept: one of the stores of this crate, or any other.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Keyring, MemoryStore, SqliteStore, Store};
+
+/// Where runs are kept.
+#[derive(Clone)]
+pub enum StoreAt {
+    /// Nowhere: they end with the process.
+    Memory,
+    /// In a SQLite file.
+    File(PathBuf),
+    /// In any other store.
+    Custom(Arc<dyn Store>),
+}
+
+impl StoreAt {
+    /// The store. `data` is the folder of the keys that runs with secrets are sealed with, `definitions` the one that has
+    /// the definitions of runs which live elsewhere.
+    pub(crate) fn open(&self, data: &Path, definitions: PathBuf) -> Arc<dyn Store> {
+        match self {
+            StoreAt::Memory => Arc::new(MemoryStore::default().definitions_in(definitions)),
+            StoreAt::File(path) => {
+                Arc::new(SqliteStore::at(path, Keyring::in_folder(data)).definitions_in(definitions))
+            }
+            StoreAt::Custom(store) => Arc::clone(store),
+        }
+    }
+}
+
+impl fmt::Debug for StoreAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreAt::Memory => f.write_str("Memory"),
+            StoreAt::File(path) => f.debug_tuple("File").field(path).finish(),
+            StoreAt::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
