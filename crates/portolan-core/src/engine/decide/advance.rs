@@ -21,7 +21,9 @@ const MAX_FAULTS_TOLD: usize = 5;
 /// Executes the node at which a frame is passing.
 pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     let Place::Passing { node, passed } = &frame.place else { return };
-    draft.passed = passed + 1;
+    // A run that is called is bounded by its limits.
+    let is_bounded = draft.workflow.root().interface.is_some();
+    draft.passed = if is_bounded { 0 } else { passed + 1 };
     let at = At::of(draft, path, frame, node);
     if let Some(fault) = over_limit(draft, node) {
         return match &at.step.node.kind {
@@ -33,7 +35,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
         };
     }
     let feedback = frame.feedback.clone();
-    if *passed >= MAX_AUTOMATIC_MOVES && draft.workflow.root().interface.is_none() {
+    if *passed >= MAX_AUTOMATIC_MOVES && !is_bounded {
         let place = Place::Waiting { node: node.clone(), on: WaitingFor::Progress, due: None };
         return draft.moved(path, place, feedback);
     }
