@@ -26,11 +26,21 @@ impl Run {
     /// The first node that is to be executed by the engine alone: with its time come, by an event that needs no more than
     /// the time and a seed. Nothing where somebody, or something outside, is waited for.
     pub fn passing(&self) -> Option<EffectId> {
-        let passing = |(path, frame): (FramePath, &Frame)| {
-            let Place::Passing { node, .. } = &frame.place else { return None };
-            Some(EffectId { frame: path, node: node.clone(), since: frame.since, part: EffectPart::Node })
-        };
-        self.positions().into_iter().find_map(passing)
+        // It is asked after every event: nothing is collected for that.
+        fn find(frame: &Frame, path: &mut Vec<NodeId>) -> Option<EffectId> {
+            if let Place::Passing { node, .. } = &frame.place {
+                let frame_path = FramePath(path.clone());
+                let (node, since, part) = (node.clone(), frame.since, EffectPart::Node);
+                return Some(EffectId { frame: frame_path, node, since, part });
+            }
+            frame.inner().find_map(|(name, inner)| {
+                path.push(name.clone());
+                let found = find(inner, path);
+                path.pop();
+                found
+            })
+        }
+        find(&self.root, &mut Vec::new())
     }
 
     /// When the next effect that waits for its time may be performed; nothing where none waits for that.
