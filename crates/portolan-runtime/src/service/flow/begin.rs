@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
-use portolan_core::engine;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Branches, EffectResult, Event, EventKind, FramePath, Opening, Rules, Run};
 use portolan_core::value::{NodeId, Outcome};
@@ -80,8 +79,7 @@ impl Flow<'_> {
             let mut next = Some((caller.by.clone(), what));
             while let Some((by, what)) = next {
                 let event = Event { at: options.clock.now(), by, what };
-                let changes = engine::decide(&definition.workflow, &draft.run, &event)?;
-                changes.iter().for_each(|change| draft.run.apply(change));
+                let changes = draft.run.step(&definition.workflow, &event)?;
                 let seq = draft.records.len() as u64 + 1;
                 draft.records.push(Record { seq, event, changes });
                 next = draft.run.passing().map(|effect| (Actor::Engine, effect.settled(EffectResult::Due, 0)));
