@@ -16,7 +16,10 @@ impl Run {
     /// The effects to perform or present, in order of the definition.
     pub fn pending(&self, workflow: &Workflow) -> Vec<Effect> {
         let mut effects = Vec::new();
-        for (path, frame) in self.positions() {
+        // A state that waits for workflows may have asked for other tools besides.
+        let has_effects =
+            |frame: &Frame| matches!(frame.place, Place::Conversing { .. }) || frame.inner().next().is_none();
+        for (path, frame) in self.frames(&has_effects) {
             let node = frame.place.node();
             At { run: self, workflow, path: &path, frame, node }.add_to(&mut effects);
         }
@@ -157,10 +160,12 @@ impl At<'_> {
     fn talking(&self, state: &State, talk: &Talk, effects: &mut Vec<Effect>) {
         match &talk.doing {
             Doing::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
-            Doing::Using { settled } => {
-                let open = asked_for(talk).iter().filter(|call| !settled.iter().any(|(id, _)| *id == call.id));
+            Doing::Using { settled, open } => {
+                let is_settled = |call: &str| settled.iter().any(|(id, _)| *id == call);
+                let is_under_way = |call: &str| open.iter().any(|item| item.name.as_str() == call);
+                let asked = asked_for(talk).iter().filter(|call| !is_settled(&call.id) && !is_under_way(&call.id));
                 let names = shown(state.tools.iter().map(|tool| tool.value.as_str()));
-                effects.extend(open.filter_map(|call| {
+                effects.extend(asked.filter_map(|call| {
                     let at = names.iter().position(|name| *name == call.name)?;
                     let Arguments::Json(arguments) = &call.arguments else { return None };
                     let (tool, arguments) = (state.tools[at].value.clone(), arguments.clone());

@@ -240,36 +240,6 @@ impl State {
 }
 
 impl Bounds {
-    /// Each bound that there is, made another by its name.
-    #[must_use]
-    pub fn map(&self, change: impl Fn(&'static str, u64) -> u64) -> Bounds {
-        let of = |name, bound: Option<u64>| bound.map(|bound| change(name, bound));
-        Bounds {
-            attempts: of("attempts", self.attempts),
-            visits: of("visits", self.visits),
-            model_calls: of("model_calls", self.model_calls),
-            tool_calls: of("tool_calls", self.tool_calls),
-            tokens: of("tokens", self.tokens),
-            microdollars: of("microdollars", self.microdollars),
-            ms: of("ms", self.ms),
-        }
-    }
-
-    /// Of each two bounds the lower one.
-    #[must_use]
-    pub fn least(&self, other: Bounds) -> Bounds {
-        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
-        Bounds {
-            attempts: least(self.attempts, other.attempts),
-            visits: least(self.visits, other.visits),
-            model_calls: least(self.model_calls, other.model_calls),
-            tool_calls: least(self.tool_calls, other.tool_calls),
-            tokens: least(self.tokens, other.tokens),
-            microdollars: least(self.microdollars, other.microdollars),
-            ms: least(self.ms, other.ms),
-        }
-    }
-
     /// What is bounded, as definitions write it, and how far.
     pub fn each(&self) -> [(&'static str, Option<u64>); 7] {
         [

@@ -31,13 +31,6 @@ impl Workflow {
         Workflow { root, flows: Arc::new(flows), has_activities }
     }
 
-    /// The same definition with another of its flows as the root; nothing where there is none of that name.
-    #[must_use]
-    pub fn rooted(&self, root: &str) -> Option<Workflow> {
-        let (root, _) = self.flows.get_key_value(root)?;
-        Some(Workflow { root: root.clone(), ..self.clone() })
-    }
-
     /// Whether a flow has activities, and with them perhaps loops.
     pub(crate) fn has_activities(&self) -> bool {
         self.has_activities
@@ -59,6 +52,11 @@ impl Workflow {
     /// When there is none of that name. A run that passed `engine::fits` names only flows that exist.
     pub fn flow(&self, id: &WorkflowId) -> &Flow {
         &self.flows[id]
+    }
+
+    /// The flow of a name, where there is one.
+    pub fn find(&self, name: &str) -> Option<&Flow> {
+        self.flows.get(name)
     }
 
     /// All flows, the root first.

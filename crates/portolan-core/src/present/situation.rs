@@ -295,7 +295,7 @@ fn point(here: &Here<'_>) -> Point {
         Place::Waiting { .. } => Point::Question,
         Place::Forked { .. } => Point::Forked,
         Place::Gathering { .. } => Point::Gathering,
-        Place::Each { open, .. } if open.iter().any(|item| is_led(here.workflow, &item.frame)) => Point::Items,
+        _ if here.frame.items().iter().any(|item| is_led(here.workflow, &item.frame)) => Point::Items,
         place @ Place::Conversing { talk, .. } => match place.held() {
             Some(_) => Point::Held { told: talk::sentence(talk) },
             None => Point::Modelled,
@@ -316,11 +316,12 @@ fn point(here: &Here<'_>) -> Point {
 /// How a call names a position: not at all where the run neither has forked nor goes through items.
 pub(super) fn branch_name(run: &Run, path: &FramePath) -> Option<String> {
     let mut frame = &run.root;
-    let parts = |place: &Place| matches!(place, Place::Forked { .. } | Place::Each { .. });
-    let mut parted = parts(&frame.place);
+    let parts =
+        |frame: &Frame| matches!(frame.place, Place::Forked { .. } | Place::Each { .. }) || !frame.items().is_empty();
+    let mut parted = parts(frame);
     for name in &path.0 {
         frame = frame.inner().find(|(inner, _)| *inner == name)?.1;
-        parted |= parts(&frame.place);
+        parted |= parts(frame);
     }
     (parted && !path.0.is_empty()).then(|| path.text())
 }
@@ -402,7 +403,8 @@ fn branches(path: &FramePath, frame: &Frame, viewer: &Viewer) -> Vec<BranchView>
             })
             .collect(),
         // Those under way: of the others, how many there are is all that is to be said.
-        Place::Each { open, .. } => open
+        Place::Each { .. } | Place::Conversing { .. } => frame
+            .items()
             .iter()
             .map(|item| BranchView {
                 branch: path.join(&item.name).text(),

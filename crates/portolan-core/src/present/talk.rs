@@ -15,7 +15,7 @@ pub fn sentence(talk: &Talk) -> String {
             format!("{attempt}: the model does not answer, and is asked again ({})", patience.failures)
         }
         Doing::Asking(_) => format!("{attempt}: asking"),
-        Doing::Using { settled } => {
+        Doing::Using { settled, .. } => {
             let asked = talk.messages.last().map_or(0, |message| message.tool_calls.len());
             format!("{attempt}: {} of {asked} tools are done", settled.len())
         }
@@ -94,10 +94,10 @@ pub(super) fn said(said: &Said) -> Option<String> {
         Said::Doing(Doing::Held { why, .. }) => format!("waits: {}", why.text()),
         Said::Doing(Doing::Judging { votes, .. }) => format!("{} to judge", votes.len()),
         Said::Doing(_) | Said::Message(_) | Said::Asked { .. } | Said::ToolDone { .. } => return None,
+        Said::WorkflowBegun { frame, .. } => format!("`{}` began, as a tool", frame.flow),
         Said::Settled { .. } | Said::Voted { .. } | Said::Spent(_) => return None,
         Said::Allowed { attempts } => format!("{attempts} attempts are allowed"),
-        Said::Granted { of, of_run: true } => format!("the run may use more `{of}`"),
-        Said::Granted { of, .. } => format!("the state may use more `{of}`"),
+        Said::Granted { of, .. } => format!("more `{of}` may be used"),
         Said::Undone => "what it wrote is undone".to_owned(),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::talk::Said;
-use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spent, Tallies, Verdict};
+use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spend, Spent, Tallies, Tally, Verdict};
 use crate::value::{CheckId, NodeId};
 
 impl Run {
@@ -88,11 +88,12 @@ impl Run {
             }
             Change::Raised { frame, question } => self.at(frame, |frame| frame.raised.clone_from(question)),
             Change::Led { .. } | Change::Looped { .. } => {}
-            Change::Visited { flow, node } => {
+            Change::Visited { frame, flow, node } => {
                 let tallies = self.tallies.get_or_insert_default();
                 tallies.run.visits = tallies.run.visits.saturating_add(1);
                 let tally = tallies.states.entry(Tallies::key(flow, node)).or_default();
                 tally.visits = tally.visits.saturating_add(1);
+                self.budgets(frame, |tally| tally.visits = tally.visits.saturating_add(1));
             }
             Change::Talked { frame, said } => self.talk(frame, said),
             Change::Given { frame, data } => self.at(frame, |frame| frame.data = Some(data.clone())),
@@ -111,27 +112,19 @@ impl Run {
     }
 
     fn talk(&mut self, path: &FramePath, said: &Said) {
-        let key = self.frame(path).map(|frame| Tallies::key(&frame.flow, frame.place.node()));
-        match (said, key) {
-            (Said::Spent(spend), Some(key)) => {
-                let tallies = self.tallies.get_or_insert_default();
-                tallies.run.spend = tallies.run.spend.and(*spend);
-                let tally = tallies.states.entry(key).or_default();
-                tally.spend = tally.spend.and(*spend);
-            }
-            (Said::Granted { of, of_run }, Some(key)) => {
-                let tallies = self.tallies.get_or_insert_default();
-                let tally = if *of_run { &mut tallies.run } else { tallies.states.entry(key).or_default() };
-                let granted = tally.granted.entry(of.clone()).or_default();
-                *granted = granted.saturating_add(1);
-            }
+        match said {
+            Said::Spent(spend) => self.spend(path, *spend),
+            Said::Granted { of, of_run } => self.grant(path, of, *of_run),
             _ => {}
         }
-        let mut before = None;
+        let (revision, mut before) = (self.revision, None);
         self.at(path, |frame| {
             let Place::Conversing { talk, .. } = &mut frame.place else { return };
             before = (*said == Said::Undone).then(|| talk.variables_before());
             talk.apply(said);
+            if let (Said::WorkflowBegun { .. }, Some(item)) = (said, talk.open_mut().last_mut()) {
+                stamp(&mut item.frame, revision);
+            }
         });
         if let Some(before) = before {
             let owner = self.owner(path);
@@ -213,6 +206,48 @@ fn finish_item(frame: &mut Frame, index: u32, output: Option<&Arc<Value>>) {
         open.retain(|item| item.index != index);
         if let Some(place) = Arc::make_mut(done).get_mut(index as usize) {
             *place = output.cloned();
+        }
+    }
+}
+
+impl Run {
+    /// What a state has used up counts for the run, for the state, and for all that it works for: workflows with limits of
+    /// their own, and states whose models use these as tools.
+    fn spend(&mut self, path: &FramePath, spend: Spend) {
+        let is_state = |frame: &&Frame| matches!(frame.place, Place::Conversing { .. });
+        let key = |frame: &Frame| Tallies::key(&frame.flow, frame.place.node());
+        let keys: Vec<String> = self.way(path).filter(is_state).map(key).collect();
+        let tallies = self.tallies.get_or_insert_default();
+        tallies.run.spend = tallies.run.spend.and(spend);
+        for key in keys {
+            let tally = tallies.states.entry(key).or_default();
+            tally.spend = tally.spend.and(spend);
+        }
+        self.budgets(path, |tally| tally.spend = tally.spend.and(spend));
+    }
+
+    fn grant(&mut self, path: &FramePath, of: &str, of_run: bool) {
+        let Some(frame) = self.frame_mut(path) else { return };
+        let key = Tallies::key(&frame.flow, frame.place.node());
+        let budget = frame.data.as_mut().and_then(|data| data.budget.as_mut()).filter(|_| of_run);
+        let tally = match budget {
+            Some(budget) => &mut budget.tally,
+            None if of_run => &mut self.tallies.get_or_insert_default().run,
+            None => self.tallies.get_or_insert_default().states.entry(key).or_default(),
+        };
+        let granted = tally.granted.entry(of.to_owned()).or_default();
+        *granted = granted.saturating_add(1);
+    }
+
+    /// Counts something for all workflows around a position that count for themselves.
+    fn budgets(&mut self, path: &FramePath, count: impl Fn(&mut Tally)) {
+        let mut frame = &mut self.root;
+        for name in &path.0 {
+            let Some(inner) = frame.inner_mut(name) else { return };
+            frame = inner;
+            if let Some(budget) = frame.data.as_mut().and_then(|data| data.budget.as_mut()) {
+                count(&mut budget.tally);
+            }
         }
     }
 }

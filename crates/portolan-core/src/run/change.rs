@@ -180,6 +180,9 @@ pub enum Change {
     },
     /// A state is entered.
     Visited {
+        /// In which frame.
+        #[serde(default, skip_serializing_if = "FramePath::is_root")]
+        frame: FramePath,
         /// Its flow.
         flow: WorkflowId,
         /// The state.

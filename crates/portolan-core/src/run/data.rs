@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bypass, Frame};
+use super::{Budget, Bypass, Frame};
 use crate::expr::Outputs;
 use crate::value::NodeId;
 
@@ -28,6 +28,9 @@ pub struct Data {
     /// What somebody has got past by name, the latest last. Those of a run are with its root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bypasses: Vec<Bypass>,
+    /// What it has used up, where another workflow runs it and it has limits of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Box<Budget>>,
     /// What it came to, when it is over and came to something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<Value>>,
@@ -64,12 +67,12 @@ impl Fault {
     }
 }
 
-/// One item of a `forEach` under way.
+/// One item of a `forEach` under way, or one workflow that a model uses as a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Its number as the name of its frame: `0`, `1` …
+    /// The name of its frame: the item's number (`0`, `1` …), or the call's name.
     pub name: NodeId,
-    /// Its number, from 0.
+    /// Its number among the items or calls, from 0.
     pub index: u32,
     /// How far it is.
     pub frame: Frame,

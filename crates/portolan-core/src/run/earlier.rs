@@ -7,7 +7,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, Vari
 use serde::{Deserialize, forward_to_deserialize_any};
 
 use super::effect::{EffectId, EffectPart, EffectResult};
-use super::{Completion, Done, EventKind, FramePath, Reply, Spend, Verdict};
+use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// Reads an event of this format or of an earlier one. By the first key, so that nothing is read twice.
@@ -61,8 +61,6 @@ struct ToolDone {
     at: At,
     call: String,
     done: Done,
-    #[serde(default)]
-    spent: Spend,
 }
 
 impl At {
@@ -97,8 +95,8 @@ impl From<Completed> for EventKind {
 }
 
 impl From<ToolDone> for EventKind {
-    fn from(ToolDone { at, call, done, spent }: ToolDone) -> EventKind {
-        at.settled(EffectPart::Tool(call), EffectResult::Tool { done, spent })
+    fn from(ToolDone { at, call, done }: ToolDone) -> EventKind {
+        at.settled(EffectPart::Tool(call), EffectResult::Tool { done })
     }
 }
 

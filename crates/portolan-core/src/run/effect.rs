@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Completion, Done, EventKind, FramePath, Reply, Spend, Verdict};
+use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// The name of an effect. The same visit of the same node gives the same name, so that an effect is settled once,
@@ -74,9 +74,6 @@ pub enum EffectResult {
     Tool {
         /// What it came to.
         done: Done,
-        /// What it used up, where it is a workflow on which models work.
-        #[serde(default, skip_serializing_if = "Spend::is_nothing")]
-        spent: Spend,
     },
 }
 

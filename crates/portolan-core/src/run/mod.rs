@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::graph::{Bounds, EndResult};
+use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
 pub use bypass::Bypass;
@@ -31,7 +31,7 @@ pub use event::{Actor, Channel, Completion, Event, EventKind, Reply, Resume, Ver
 pub use moves::{Move, moves};
 pub use remembered::{Came, Remembered};
 pub(crate) use talk::TURNS;
-pub use talk::{Attempt, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
+pub use talk::{Attempt, Budget, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
 
 /// A run of a workflow. It holds no history: the journal does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,9 +95,6 @@ pub struct Opening {
     /// What the agent says that it is able to do; nothing when it has said nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effectivities: Option<Vec<String>>,
-    /// What it may use up at most, where another run uses it: what that one has left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bounds: Option<Bounds>,
     /// The variables and the history with which it begins, where those of another run were saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Arc<Remembered>>,
@@ -117,7 +114,6 @@ impl Opening {
             since: None,
             folder: None,
             effectivities: None,
-            bounds: None,
             remembered: None,
         }
     }
@@ -410,6 +406,11 @@ impl FramePath {
         Some((FramePath(rest.to_vec()), last))
     }
 
+    /// Whether it leads to the root.
+    pub(crate) fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How an agent writes it: `reproduce`, or `audit/reproduce` in a subflow. Empty for the root.
     pub fn text(&self) -> String {
         self.0.iter().map(NodeId::as_str).collect::<Vec<_>>().join("/")
@@ -466,17 +467,25 @@ impl Frame {
 
     /// The frames directly inside this one that are under way, with their names.
     pub fn inner(&self) -> impl Iterator<Item = (&NodeId, &Frame)> {
-        let (branches, items, within): (&[Branch], &[Item], _) = match &self.place {
-            Place::Forked { branches, .. } => (branches, &[], None),
-            Place::Each { open, .. } => (&[], open, None),
-            Place::Within { node, frame } | Place::Looping { node, frame, .. } => (&[], &[], Some((node, &**frame))),
-            _ => (&[], &[], None),
+        let (branches, within): (&[Branch], _) = match &self.place {
+            Place::Forked { branches, .. } => (branches, None),
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } => (&[], Some((node, &**frame))),
+            _ => (&[], None),
         };
         let open = branches.iter().filter_map(|branch| match &branch.state {
             BranchState::Open(frame) => Some((&branch.name, frame)),
             _ => None,
         });
-        open.chain(items.iter().map(|item| (&item.name, &item.frame))).chain(within)
+        open.chain(self.items().iter().map(|item| (&item.name, &item.frame))).chain(within)
+    }
+
+    /// The items of a `forEach` that are under way here, or the workflows that a model uses as tools.
+    pub(crate) fn items(&self) -> &[Item] {
+        match &self.place {
+            Place::Each { open, .. } => open,
+            Place::Conversing { talk, .. } => talk.open(),
+            _ => &[],
+        }
     }
 
     /// The same, to be changed.
@@ -491,6 +500,7 @@ impl Frame {
                 })
                 .collect(),
             Place::Each { open, .. } => open.iter_mut().map(|item| &mut item.frame).collect(),
+            Place::Conversing { talk, .. } => talk.open_mut().iter_mut().map(|item| &mut item.frame).collect(),
             _ => Vec::new(),
         }
     }
@@ -505,13 +515,15 @@ impl Frame {
                     _ => None,
                 }
             }
-            Place::Each { open, .. } => {
-                let item = open.iter_mut().find(|item| item.name == *name)?;
-                Some(&mut item.frame)
-            }
+            Place::Each { open, .. } => item_mut(open, name),
+            Place::Conversing { talk, .. } => item_mut(talk.open_mut(), name),
             _ => None,
         }
     }
+}
+
+fn item_mut<'i>(items: &'i mut [Item], name: &NodeId) -> Option<&'i mut Frame> {
+    items.iter_mut().find(|item| item.name == *name).map(|item| &mut item.frame)
 }
 
 impl Run {
@@ -545,17 +557,22 @@ impl Run {
 
     /// The innermost frames under way: each is a position at which something can happen. In order of the definition.
     pub fn positions(&self) -> Vec<(FramePath, &Frame)> {
-        fn collect<'r>(path: FramePath, frame: &'r Frame, found: &mut Vec<(FramePath, &'r Frame)>) {
-            let before = found.len();
+        self.frames(&|frame| frame.inner().next().is_none())
+    }
+
+    /// The frames under way that are such, those inside of one before it.
+    pub(crate) fn frames(&self, are: &dyn Fn(&Frame) -> bool) -> Vec<(FramePath, &Frame)> {
+        type Found<'r> = Vec<(FramePath, &'r Frame)>;
+        fn collect<'r>(path: FramePath, frame: &'r Frame, are: &dyn Fn(&Frame) -> bool, found: &mut Found<'r>) {
             for (name, inner) in frame.inner() {
-                collect(path.join(name), inner, found);
+                collect(path.join(name), inner, are, found);
             }
-            if found.len() == before {
+            if are(frame) {
                 found.push((path, frame));
             }
         }
         let mut found = Vec::new();
-        collect(FramePath::default(), &self.root, &mut found);
+        collect(FramePath::default(), &self.root, are, &mut found);
         found
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Place, Verdict};
+use super::{Frame, FramePath, Item, Place, Verdict};
 use crate::chat::{Answer, Message, Unanswered};
-use crate::value::{CheckId, Timestamp};
+use crate::value::{CheckId, NodeId, Timestamp};
 
 /// The limit of how often a model is asked in one attempt.
 pub(crate) const TURNS: &str = "turns";
@@ -54,6 +54,9 @@ pub enum Doing {
     Using {
         /// What those that are done came to, by the name of the call.
         settled: Vec<(String, Done)>,
+        /// The workflows among them that are under way, each named as its call is.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        open: Vec<Item>,
     },
     /// What must be looked at outside is looked at.
     Checking {
@@ -140,8 +143,12 @@ pub enum Hold {
         used: u64,
         /// How much may be.
         limit: u64,
-        /// Whether it is the limit of the whole run.
+        /// Whether it is the limit of the whole run, or of a workflow that it runs.
         of_run: bool,
+        /// Whose limit it is, where that is neither the run's nor the state's own: the frame of a workflow that the state
+        /// stands in, or of a state that uses it as a tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<FramePath>,
     },
     /// A model does not answer, and asking again by itself does not help.
     Unanswered {
@@ -158,8 +165,13 @@ impl Hold {
         match self {
             Hold::Break { .. } => "a tool has stopped the run".to_owned(),
             Hold::Answer { .. } => "a tool waits for an answer".to_owned(),
-            Hold::Limit { of, used, limit, of_run } => {
-                let whose = if *of_run { "the run" } else { "the state" };
+            Hold::Limit { of, used, limit, of_run, at } => {
+                let whose = match (of_run, at) {
+                    (true, None) => "the run",
+                    (true, Some(_)) => "the workflow",
+                    (false, None) => "the state",
+                    (false, Some(_)) => "the state around it",
+                };
                 format!("{whose} has used {used} of {limit} `{of}`")
             }
             Hold::Unanswered { why } => why.message.clone(),
@@ -267,6 +279,15 @@ pub struct Tally {
     pub granted: std::collections::BTreeMap<String, u64>,
 }
 
+/// What a workflow that counts for itself has used up since it began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// When it began.
+    pub since: Timestamp,
+    /// What was used up.
+    pub tally: Tally,
+}
+
 /// Something that became true of a state at work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -290,6 +311,15 @@ pub enum Said {
     Asked {
         /// Whether it is the model that works, and not a judge.
         works: bool,
+    },
+    /// A workflow begins that is used as a tool.
+    WorkflowBegun {
+        /// The name of its call.
+        call: String,
+        /// The call's number in the message that asks for it, from 0.
+        index: u32,
+        /// Its frame.
+        frame: Box<Frame>,
     },
     /// A tool is done.
     ToolDone {
@@ -327,7 +357,7 @@ pub enum Said {
     Granted {
         /// Its name.
         of: String,
-        /// Whether it is that of the whole run.
+        /// Whether it is that of a workflow: of the frame's own where that counts for itself, else of the whole run.
         of_run: bool,
     },
     /// The variables are what they were before the attempt.
@@ -351,6 +381,22 @@ impl Talk {
         self.before.as_deref().cloned().unwrap_or_default()
     }
 
+    /// The workflows under way that its model uses as tools.
+    pub(crate) fn open(&self) -> &[Item] {
+        match &self.doing {
+            Doing::Using { open, .. } => open,
+            _ => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn open_mut(&mut self) -> &mut [Item] {
+        match &mut self.doing {
+            Doing::Using { open, .. } => open,
+            _ => &mut [],
+        }
+    }
+
     /// Makes one thing true. Total: what does not fit changes nothing.
     pub(crate) fn apply(&mut self, said: &Said) {
         match said {
@@ -369,9 +415,16 @@ impl Talk {
                 self.turn += 1;
                 self.asked += u32::from(*works);
             }
+            Said::WorkflowBegun { call, index, frame } => {
+                if let Doing::Using { open, .. } = &mut self.doing {
+                    let (name, frame) = (NodeId::from(call.as_str()), (**frame).clone());
+                    open.push(Item { name, index: *index, frame });
+                }
+            }
             Said::ToolDone { call, done } => {
-                if let Doing::Using { settled } = &mut self.doing {
+                if let Doing::Using { settled, open } = &mut self.doing {
                     settled.push((call.clone(), done.clone()));
+                    open.retain(|item| item.name.as_str() != call);
                 }
             }
             Said::Settled { check, verdict } => {

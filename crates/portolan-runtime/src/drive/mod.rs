@@ -83,14 +83,12 @@
 //! ```
 
 mod keep;
-mod nested;
 mod pace;
 mod perform;
 mod spans;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -152,9 +150,6 @@ impl Setup {
         Setup { performers, clock, seed, watch: None, control: None, trace, pace }
     }
 }
-
-/// An effect while it is performed: its result, and how long it was held back before.
-type Flight = Pin<Box<dyn Future<Output = (EffectResult, Duration)> + Send>>;
 
 /// What a run has come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,43 +294,27 @@ impl<'d> Drive<'d> {
         }
         let id = effect.id.clone();
         let (name, word) = (id.clone(), logging::effect_word(&effect.what));
-        let flight: Flight = match &effect.what {
-            EffectKind::UseTool(used) if let Some(workflow) = nested::of(&self.workflow, used) => {
-                let seed = self.chance();
-                let left = engine::left(&self.workflow, &self.run, &id.frame, self.setup.clock.now());
-                let run = nested::run(workflow, used.clone(), left, Setup { seed, ..self.setup.clone() });
-                Box::pin(async move {
-                    let (done, spent) = run.await;
-                    (EffectResult::Tool { done, spent }, Duration::ZERO)
-                })
+        let meta = match &effect.what {
+            EffectKind::Call(call) => {
+                let meta = self.spans.meta(&id.frame, call);
+                self.told_of_call(&effect, call);
+                meta
             }
-            what => {
-                let meta = match what {
-                    EffectKind::Call(call) => {
-                        let meta = self.spans.meta(&id.frame, call);
-                        self.told_of_call(&effect, call);
-                        meta
-                    }
-                    _ => Map::new(),
-                };
-                let due = due(&effect);
-                let (workflow, clock) = (self.workflow.clone(), self.setup.clock.clone());
-                let wanted = EffectRequest { effect, workflow, clock: clock.clone(), meta };
-                let performing = self.setup.performers.perform(wanted);
-                Box::pin(async move {
-                    let mut waited = Duration::ZERO;
-                    if let Some(wait) = due.filter(|_| performing.waits).and_then(|due| until(due, &clock)) {
-                        let began = tokio::time::Instant::now();
-                        tokio::time::sleep(wait).await;
-                        waited = began.elapsed();
-                    }
-                    (performing.result().await, waited)
-                })
-            }
+            _ => Map::new(),
         };
+        let due = due(&effect);
+        let (workflow, clock) = (self.workflow.clone(), self.setup.clock.clone());
+        let wanted = EffectRequest { effect, workflow, clock: clock.clone(), meta };
+        let flight = self.setup.performers.perform(wanted);
         let performed = async move {
             let performing = logging::Performing::begin(&name, word);
-            let (result, waited) = flight.await;
+            let mut waited = Duration::ZERO;
+            if let Some(wait) = due.filter(|_| flight.waits).and_then(|due| until(due, &clock)) {
+                let began = tokio::time::Instant::now();
+                tokio::time::sleep(wait).await;
+                waited = began.elapsed();
+            }
+            let result = flight.result().await;
             performing.done(logging::result_word(&result));
             (name, (result, waited))
         };

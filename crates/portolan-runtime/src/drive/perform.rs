@@ -110,7 +110,7 @@ impl Perform for Performers {
             EffectKind::Check(request) => EffectFuture::when_due(async move { workers.check(&request).await.into() }),
             EffectKind::UseTool(used) => EffectFuture::when_due(async move {
                 let done = workers.use_tool((&effect, &used), &tools, &clock).await;
-                EffectResult::Tool { done, spent: Default::default() }
+                EffectResult::Tool { done }
             }),
             EffectKind::Advance | EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => {
                 EffectFuture::at_once(async { EffectResult::Due })

@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, EffectKind};
-use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run, Spend};
+use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run};
 
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
@@ -86,7 +86,7 @@ pub(super) fn told(
             EffectKind::UseTool(used) => {
                 let done =
                     Done::Failed("the call was interrupted, and whether it was performed is not known".to_owned());
-                let failed = EffectResult::Tool { done, spent: Spend::default() };
+                let failed = EffectResult::Tool { done };
                 (used.tool.clone(), failed, "the model is told of a call that failed")
             }
             _ => continue,

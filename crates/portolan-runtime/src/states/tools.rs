@@ -46,8 +46,7 @@ impl Offered<'_> {
     }
 
     fn of_workflow(&self, name: &str) -> Option<ToolSpec> {
-        let workflow = self.workflow?.rooted(State::workflow_of(name)?)?;
-        let flow = workflow.root();
+        let flow = self.workflow?.find(State::workflow_of(name)?)?;
         let description = if flow.description.is_empty() { &flow.name } else { &flow.description };
         let input = flow.interface.as_ref().and_then(|interface| interface.input.as_ref());
         let parameters = input.map(|schema| schema.value.value().clone()).filter(|schema| schema["type"] == "object");

@@ -155,7 +155,7 @@ states:
 }
 
 #[test]
-fn what_a_workflow_uses_up_as_a_tool_counts_and_it_has_what_is_left() {
+fn what_a_workflow_uses_up_as_a_tool_counts_and_at_the_limit_it_waits_for_a_person() {
     let project = Project::new();
     let file = |limit: u32| {
         format!(
@@ -173,10 +173,14 @@ fn what_a_workflow_uses_up_as_a_tool_counts_and_it_has_what_is_left() {
     assert!(said.starts_with("\"It is b\"\n") && said.contains("4 model calls, 1 tool call"), "{said}");
     project.write("w.yaml", file(2));
     let said = project.says("run w.yaml --model scripted:answers.yaml");
-    let stops = "✗ run_two  `two` stopped at `two`: the run has used 1 of 1 `model_calls`";
+    let stops = "‖ call-0-0/two  waits: the run has used 2 of 2 `model_calls`";
     assert!(said.contains(stops) && said.ends_with("exit: 4\n"), "{said}");
     let run = newest(&project);
     assert!(told(&project, &run, "runs show RUN").contains("the run has used 2 of 2 `model_calls`"));
+    // Another process goes on inside of the tool: what the model has asked for is not asked for again.
+    project.write("answers.yaml", "- {for: two, text: b}\n- {for: ask, text: It is b}\n");
+    let said = told(&project, &run, "runs resume RUN --go-on --model scripted:answers.yaml");
+    assert!(said.starts_with("\"It is b\"\n") && said.ends_with("exit: 0\n"), "{said}");
 }
 
 const CYCLE: &str = "

@@ -31,7 +31,7 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
                 let (used, limit) = (draft.before.executed, max_nodes(draft));
                 super::states::wait_for_steps(draft, &at, (used, limit));
             }
-            _ => draft.abort(fault),
+            _ => draft.abort(path, fault),
         };
     }
     let feedback = frame.feedback.clone();
@@ -94,7 +94,7 @@ pub(super) fn returned(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame
         }
         Reply::Failed(fault) => {
             if let Some(over) = time_is_up(draft, node) {
-                return draft.abort(over);
+                return draft.abort(path, over);
             }
             if *retries < call.retry.max {
                 let place = Place::Calling {
@@ -213,10 +213,13 @@ fn limits(draft: &Draft<'_>) -> Limits {
 }
 
 impl Draft<'_> {
-    /// The run cannot go on, whatever its error edges say.
-    fn abort(&mut self, fault: Fault) {
-        let root = FramePath::default();
-        let node = self.before.root.place.node().clone();
-        self.finish(&root, &node, EndResult::Failure, Some(Err(fault)));
+    /// The run cannot go on, whatever its error edges say. Of a workflow that a model uses as a tool, the model is told: the
+    /// state that it works on has limits of its own.
+    fn abort(&mut self, path: &FramePath, fault: Fault) {
+        let is_used = |frame: &Frame| matches!(frame.place, Place::Conversing { .. });
+        let outer = self.before.way(path).take(path.0.len()).position(is_used);
+        let of = FramePath(path.0[..outer.map_or(0, |depth| depth + 1)].to_vec());
+        let Some(frame) = self.before.frame(&of) else { return };
+        self.finish(&of, frame.place.node(), EndResult::Failure, Some(Err(fault)));
     }
 }

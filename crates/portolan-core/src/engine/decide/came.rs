@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::scope::{Evaluated, fault};
+use super::states;
 use super::walk::Draft;
 use crate::graph::{EndResult, Failing};
 use crate::run::{Change, Fault, Feedback, Frame, FramePath, Place, WaitingFor};
@@ -106,7 +107,9 @@ impl Draft<'_> {
         };
         // Whoever runs a workflow did so before this decision: it begins with an event of its own.
         match self.before.frame(&parent) {
-            Some(outer) if matches!(outer.place, Place::Within { .. } | Place::Each { .. }) => {
+            Some(outer)
+                if matches!(outer.place, Place::Within { .. } | Place::Each { .. } | Place::Conversing { .. }) =>
+            {
                 let came = came.unwrap_or_else(|| self.led_to(outer, node, result));
                 self.inner_done((&parent, outer), (path, name), came, result);
             }
@@ -122,7 +125,7 @@ impl Draft<'_> {
             return Ok(self.workflow.flow(&outer.flow).records.then(value));
         }
         // An item says itself that it was in it: what is left to say is where that ended.
-        let at = if matches!(outer.place, Place::Each { .. }) { end } else { node };
+        let at = if matches!(outer.place, Place::Within { .. }) { node } else { end };
         Err(fault(at, WORKFLOW_FAILED, format!("the workflow that `{node}` runs ended as {word}"), ""))
     }
 
@@ -136,6 +139,9 @@ impl Draft<'_> {
         let node = outer.place.node();
         match came {
             came if matches!(outer.place, Place::Each { .. }) => self.item_done(parent, outer, name, came),
+            came if matches!(outer.place, Place::Conversing { .. }) => {
+                states::workflow_done(self, (parent, outer), name, came);
+            }
             Ok(output) => {
                 self.take_back(parent, path, node);
                 self.executed(parent, node, Ok(output));

@@ -26,9 +26,7 @@ pub(super) fn settled(draft: &mut Draft<'_>, effect: &EffectId, result: &EffectR
         (EffectPart::Vote { turn, judge }, EffectResult::Completion(reply)) => {
             states::completed(draft, path, (*turn, Some(*judge)), reply);
         }
-        (EffectPart::Tool(call), EffectResult::Tool { done, spent }) => {
-            states::tool_done(draft, path, call, (done, *spent));
-        }
+        (EffectPart::Tool(call), EffectResult::Tool { done }) => states::tool_done(draft, path, call, done),
         _ => {}
     }
 }

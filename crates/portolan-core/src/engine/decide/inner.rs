@@ -10,8 +10,8 @@ use super::scope::{At, Evaluated, fault};
 use super::walk::Draft;
 use crate::diagnostic::list;
 use crate::expr::Outputs;
-use crate::graph::{Flow, Kind, Variable};
-use crate::run::{Data, Fault, Feedback, Frame, FramePath, Place};
+use crate::graph::{Bounds, Flow, Kind, Variable};
+use crate::run::{Budget, Data, Fault, Feedback, Frame, FramePath, Place, Tally};
 use crate::value::{NodeId, WorkflowId};
 
 /// What a flow begins with that says what it takes.
@@ -54,6 +54,9 @@ impl Draft<'_> {
         let place = Place::Passing { node: flow.start.clone(), passed: self.passed };
         if flow.interface.is_some() {
             let data = given(flow, Arc::new(input.unwrap_or_else(|| Value::Object(Map::new()))))?;
+            let counts = flow.interface.as_ref().is_some_and(|interface| interface.bounds != Bounds::default());
+            let budget = counts.then(|| Box::new(Budget { since: self.now.at, tally: Tally::default() }));
+            let data = Data { budget, ..data };
             return Ok(Frame { data: Some(Box::new(data)), ..Frame::at(workflow.clone(), place) });
         }
         let given = |variable: &Variable| {

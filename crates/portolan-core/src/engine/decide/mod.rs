@@ -26,7 +26,6 @@ use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
 pub use open::open;
-pub use states::left;
 pub(super) use states::{asked_for, outside, text_of};
 
 /// Decides what an event makes true in a run.

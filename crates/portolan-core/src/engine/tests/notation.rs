@@ -12,8 +12,8 @@
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
 //! where that is counted. `checks named/I-4` keeps a rule. `var n number at a,b` may be given a value there only.
-//! What the engine executes: `call` (of the tool that the node is named after), `computes` (its own name), `state`, `each other`
-//! (over two items). `takes input` makes a flow one that is called with an input and comes to an output.
+//! What the engine executes: `call` (of the tool that the node is named after), `computes` (its own name), `state`, `state uses other`
+//! (whose model is given that and `web/search` as tools), `each other` (over two items). `takes input` makes a flow one that is called with an input and comes to an output.
 //! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
 
 use std::num::NonZeroU32;
@@ -240,7 +240,11 @@ fn executed<'t>(id: &str, has: &dyn Fn(&str) -> bool, after: &dyn Fn(&str) -> Op
         return Some(Kind::Compute(Expr::Literal(Arc::new(json!(id)))));
     }
     if has("state") {
-        return Some(Kind::State(Box::new(super::states::plain(Worker::Model(Box::default())))));
+        let mut state = super::states::plain(Worker::Model(Box::default()));
+        if let Some(used) = after("uses") {
+            state.tools = [format!("run:{used}"), "web/search".to_owned()].map(spanned).to_vec();
+        }
+        return Some(Kind::State(Box::new(state)));
     }
     after("each").map(|other| {
         Kind::Each(Box::new(Each {

@@ -50,10 +50,13 @@ impl<'g> Levels<'g> {
         deepest
     }
 
-    /// The levels inside of a node that runs another workflow.
+    /// The levels inside of a node that runs other workflows.
     fn inside(&mut self, node: &'g Node) -> usize {
-        let Some(workflow) = node.kind.runs() else { return 0 };
-        let Some(graph) = (self.library)(&workflow.value) else { return 0 };
+        node.kind.workflows().map(|(workflow, _)| self.levels(workflow)).max().unwrap_or(0)
+    }
+
+    fn levels(&mut self, workflow: &str) -> usize {
+        let Some(graph) = (self.library)(workflow) else { return 0 };
         let id = graph.id.value.as_str();
         if let Some(levels) = self.known.get(id) {
             return 1 + levels;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place, Raised,
-    Rules, Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Budget, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place,
+    Raised, Rules, Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use serde_json::{Map, Value};
@@ -55,18 +55,8 @@ impl<'w> Reader<'w> {
             false => None,
         };
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
-        let opening = Opening {
-            workflow,
-            description,
-            at,
-            rules,
-            input,
-            since,
-            folder,
-            effectivities,
-            bounds: None,
-            remembered: None,
-        };
+        let opening =
+            Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: None };
         Some(Run { revision: self.revision, opening, executed, tallies, root })
     }
 
@@ -154,7 +144,8 @@ impl<'w> Reader<'w> {
 
     fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Box<Data>> {
         let head: u64 = self.from.number()?;
-        let [is_skipped, has_input, has_outputs, has_output, has_fault, has_bypasses] = flags(head >> CHANGE_BITS)?;
+        let [is_skipped, has_input, has_outputs, has_output, has_fault, has_bypasses, has_budget] =
+            flags(head >> CHANGE_BITS)?;
         let input = self.when(has_input, In::value)?.unwrap_or_default();
         let changes = head & ((1 << CHANGE_BITS) - 1);
         let mut variables = match changes {
@@ -173,8 +164,9 @@ impl<'w> Reader<'w> {
         let output = self.when(has_output, In::value)?.map(Arc::new);
         let fault = self.when(has_fault, fault)?;
         let bypasses = self.when(has_bypasses, bypasses)?.unwrap_or_default();
-        let skipped = skipped.into_iter().collect();
-        Some(Box::new(Data { input: Arc::new(input), outputs, variables, skipped, bypasses, output, fault }))
+        let budget = self.when(has_budget, budget)?;
+        let (input, skipped) = (Arc::new(input), skipped.into_iter().collect());
+        Some(Box::new(Data { input, outputs, variables, skipped, bypasses, budget, output, fault }))
     }
 
     fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {
@@ -281,6 +273,10 @@ fn outputs(from: &mut In<'_>) -> Option<Outputs> {
 }
 
 fn bypasses(from: &mut In<'_>) -> Option<Vec<Bypass>> {
+    serde_json::from_value(from.value()?).ok()
+}
+
+fn budget(from: &mut In<'_>) -> Option<Box<Budget>> {
     serde_json::from_value(from.value()?).ok()
 }
 

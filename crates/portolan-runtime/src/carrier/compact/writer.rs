@@ -37,9 +37,8 @@ struct Writer<'w> {
 impl Writer<'_> {
     fn run(&mut self, run: &Run) {
         let Run { revision: _, opening, executed, tallies, root } = run;
-        // Only a run that another one uses has bounds, and only a function remembers: neither is carried.
-        let Opening { workflow, description, at, rules, input, since, folder, effectivities, bounds: _, remembered: _ } =
-            opening;
+        // Only a function remembers: that is not carried.
+        let Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: _ } = opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
             false,
@@ -196,7 +195,7 @@ impl Writer<'_> {
     }
 
     fn data(&mut self, data: &Data, flow: &WorkflowId, origin: Origin<'_>) {
-        let Data { input, outputs, variables, skipped, bypasses, output, fault } = data;
+        let Data { input, outputs, variables, skipped, bypasses, budget, output, fault } = data;
         let first = origin.variables(self.workflow, flow, input);
         let changes = Changes::of(&first, variables, &expected::declared(self.workflow, flow));
         let has_outputs = *outputs != Outputs::default();
@@ -207,6 +206,7 @@ impl Writer<'_> {
             output.is_some(),
             fault.is_some(),
             !bypasses.is_empty(),
+            budget.is_some(),
         ];
         self.out.number(bits(flags) << CHANGE_BITS | changes.number());
         if !input.is_null() {
@@ -233,6 +233,7 @@ impl Writer<'_> {
         if !bypasses.is_empty() {
             self.out.value(&serde_json::to_value(bypasses).expect("bypasses are JSON"));
         }
+        budget.iter().for_each(|budget| self.out.value(&as_value(budget)));
     }
 }
 

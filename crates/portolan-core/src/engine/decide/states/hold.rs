@@ -63,8 +63,8 @@ impl Working<'_, '_> {
             }
             Hold::Break { call, output } => self.tool_goes_on(then, &call, output),
             Hold::Exhausted => self.allow_more(None),
-            Hold::Limit { of, of_run, .. } => {
-                self.say(Said::Granted { of: of.clone(), of_run });
+            Hold::Limit { of, of_run, at, .. } => {
+                self.grant(&of, of_run, at);
                 self.after_limit(&of, then);
             }
             Hold::Unanswered { .. } => self.say(Said::Doing(patient(then))),
@@ -96,7 +96,7 @@ impl Working<'_, '_> {
             Doing::Asking(_) => self.ask(),
             Doing::Using { .. } => {
                 self.say(Said::Doing(then));
-                self.after_tools();
+                self.begin_tools();
             }
             then => match self.over_models() {
                 Some(over) => self.hold(over, then),
@@ -107,13 +107,13 @@ impl Working<'_, '_> {
 
     /// A tool that stopped the run has its answer now: the model is told, with what the other tools came to.
     fn tool_goes_on(&mut self, then: Doing, call: &str, answer: Arc<Value>) {
-        let Doing::Using { mut settled } = then else { return };
+        let Doing::Using { mut settled, open } = then else { return };
         for (id, done) in &mut settled {
             if id == call {
                 *done = Done::Output(answer.clone());
             }
         }
-        self.say(Said::Doing(Doing::Using { settled }));
+        self.say(Said::Doing(Doing::Using { settled, open }));
         self.after_tools();
     }
 

@@ -1,9 +1,20 @@
-//! What may be used up in a run and in a state. Whoever reaches a limit waits; nothing is lost.
+//! What may be used up in a run, in a state, and in what these stand in. Whoever reaches a limit waits; nothing is lost.
 
 use super::Working;
-use crate::graph::{Bounds, Kind, Workflow};
-use crate::run::{Change, Doing, FramePath, Hold, Place, Run, Said, Tallies, Tally};
+use crate::graph::{Bounds, Kind};
+use crate::run::{Change, Data, Doing, Frame, FramePath, Hold, Place, Said, Tallies, Tally};
 use crate::value::Timestamp;
+
+/// Something that is limited, and what it has used up.
+struct Limited {
+    /// Whether it is the run, or a workflow that counts for itself.
+    of_run: bool,
+    /// Its frame, where it is neither the run nor the state itself.
+    at: Option<FramePath>,
+    bounds: Bounds,
+    tally: Tally,
+    since: Timestamp,
+}
 
 impl Working<'_, '_> {
     /// Waits for somebody, and goes on with `then`.
@@ -31,67 +42,80 @@ impl Working<'_, '_> {
         self.over(&["visits", "attempts", "ms"])
     }
 
+    /// As much again may be used up of what has a limit.
+    pub(super) fn grant(&mut self, of: &str, of_run: bool, at: Option<FramePath>) {
+        let said = Said::Granted { of: of.to_owned(), of_run };
+        match at.or_else(|| of_run.then(FramePath::default)) {
+            Some(frame) => self.draft.emit(Change::Talked { frame, said }),
+            None => self.say(said),
+        }
+    }
+
     fn over(&self, of: &[&str]) -> Option<Hold> {
-        let of_run = of_run(self.draft.workflow, self.draft.before);
-        let since = self.draft.before.opening.since.unwrap_or(self.talk.since);
-        let elapsed = |since: Timestamp| u64::try_from(self.now.at.0.saturating_sub(since.0)).unwrap_or(0);
-        let (run, state) = self.tallies();
-        let looks = [(of_run, run, elapsed(since), true), (self.state.limits, state, elapsed(self.talk.since), false)];
-        looks.into_iter().find_map(|(bounds, tally, elapsed, of_run)| {
-            let (name, used, limit) = reached(&bounds, &tally, elapsed, of)?;
-            Some(Hold::Limit { of: name.to_owned(), used, limit, of_run })
+        self.limited().into_iter().find_map(|limited| {
+            let elapsed = u64::try_from(self.now.at.0.saturating_sub(limited.since.0)).unwrap_or(0);
+            let (name, used, limit) = reached(&limited.bounds, &limited.tally, elapsed, of)?;
+            let Limited { of_run, at, .. } = limited;
+            Some(Hold::Limit { of: name.to_owned(), used, limit, of_run, at })
         })
     }
 
-    /// What was used up before this decision and in it.
-    fn tallies(&self) -> (Tally, Tally) {
-        let known = self.draft.before.tallies.as_deref();
-        let key = Tallies::key(&self.frame.flow, self.node());
-        let mut run = known.map(|known| known.run.clone()).unwrap_or_default();
-        let mut state = known.and_then(|known| known.states.get(&key)).cloned().unwrap_or_default();
+    /// The run, the state, and from here outwards what the state stands in.
+    fn limited(&self) -> Vec<Limited> {
+        let (workflow, run) = (self.draft.workflow, self.draft.before);
+        let bounds = |interface: &crate::graph::Interface| interface.bounds;
+        let known = run.tallies.as_deref();
+        let mut limited = vec![Limited {
+            of_run: true,
+            at: None,
+            bounds: workflow.root().interface.as_deref().map(bounds).unwrap_or_default(),
+            tally: self.counted(known.map(|known| known.run.clone()), (true, &FramePath::default())),
+            since: run.opening.since.unwrap_or(self.talk.since),
+        }];
+        let frames: Vec<&Frame> = run.way(&self.path).collect();
+        for (depth, frame) in frames.iter().enumerate().rev() {
+            let is_own = depth == self.path.0.len();
+            let path = FramePath(self.path.0[..depth].to_vec());
+            let flow = workflow.flow(&frame.flow);
+            let since = match &frame.place {
+                _ if is_own => Some(self.talk.since),
+                Place::Conversing { talk, .. } => Some(talk.since),
+                _ => None,
+            };
+            if let (Some(since), Kind::State(state)) = (since, &flow.step(frame.place.node()).node.kind) {
+                let key = Tallies::key(&frame.flow, frame.place.node());
+                let tally = known.and_then(|known| known.states.get(&key)).cloned();
+                let tally = self.counted(tally, (false, &path));
+                let at = (!is_own).then(|| path.clone());
+                limited.push(Limited { of_run: false, at, bounds: state.limits, tally, since });
+            }
+            if let Some(Data { budget: Some(budget), .. }) = frame.data.as_deref() {
+                let tally = self.counted(Some(budget.tally.clone()), (true, &path));
+                let bounds = flow.interface.as_deref().map(bounds).unwrap_or_default();
+                limited.push(Limited { of_run: true, at: Some(path), bounds, tally, since: budget.since });
+            }
+        }
+        limited
+    }
+
+    /// What was used up before this decision, and in it: all that it uses up is used up here.
+    fn counted(&self, known: Option<Tally>, (of_run, at): (bool, &FramePath)) -> Tally {
+        let mut tally = known.unwrap_or_default();
         for change in self.draft.changes() {
             match change {
-                Change::Visited { .. } => {
-                    run.visits = run.visits.saturating_add(1);
-                    state.visits = state.visits.saturating_add(1);
-                }
-                Change::Talked { said: Said::Spent(spend), .. } => {
-                    run.spend = run.spend.and(*spend);
-                    state.spend = state.spend.and(*spend);
-                }
-                Change::Talked { said: Said::Granted { of, of_run }, .. } => {
-                    let tally = if *of_run { &mut run } else { &mut state };
+                Change::Visited { .. } => tally.visits = tally.visits.saturating_add(1),
+                Change::Talked { said: Said::Spent(spend), .. } => tally.spend = tally.spend.and(*spend),
+                Change::Talked { frame, said: Said::Granted { of, of_run: is_of_run } }
+                    if *is_of_run == of_run && frame == at =>
+                {
                     let granted = tally.granted.entry(of.clone()).or_default();
                     *granted = granted.saturating_add(1);
                 }
                 _ => {}
             }
         }
-        (run, state)
+        tally
     }
-}
-
-/// What a state of a run may still use up, and with it whatever it uses: of its own limits and those of the run the least.
-pub fn left(workflow: &Workflow, run: &Run, path: &FramePath, now: Timestamp) -> Bounds {
-    let since = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
-    let tallies = run.tallies.as_deref();
-    let tally = tallies.map(|tallies| tallies.run.clone()).unwrap_or_default();
-    let left = of_what_is_left(&of_run(workflow, run), &tally, run.opening.since.map_or(0, since));
-    let Some(frame) = run.frame(path) else { return left };
-    let (Place::Conversing { node, talk }, flow) = (&frame.place, workflow.flow(&frame.flow)) else { return left };
-    let Kind::State(state) = &flow.step(node).node.kind else { return left };
-    let tally = tallies.and_then(|known| known.states.get(&Tallies::key(&frame.flow, node))).cloned();
-    left.least(of_what_is_left(&state.limits, &tally.unwrap_or_default(), since(talk.since)))
-}
-
-/// What the run may use up: as its definition says, and no more than it was lent. Only the former is ever granted again.
-fn of_run(workflow: &Workflow, run: &Run) -> Bounds {
-    let own = workflow.root().interface.as_deref().map(|interface| interface.bounds).unwrap_or_default();
-    own.least(run.opening.bounds.unwrap_or_default())
-}
-
-fn of_what_is_left(bounds: &Bounds, tally: &Tally, elapsed: u64) -> Bounds {
-    bounds.map(|name, limit| granted(name, limit, tally).saturating_sub(used(name, tally, elapsed)))
 }
 
 /// A limit with what a person has granted.

@@ -26,11 +26,10 @@ use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, 
 use crate::value::{NodeId, Timestamp};
 
 pub(super) use hold::resume;
-pub use limits::left;
 pub(in crate::engine) use output::outside;
 pub(super) use output::settled;
 pub(in crate::engine) use tools::asked_for;
-pub(super) use tools::tool_done;
+pub(super) use tools::{tool_done, workflow_done};
 pub(super) use turn::completed;
 pub(in crate::engine) use words::text_of;
 
@@ -61,7 +60,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
         }
         return;
     }
-    draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
+    draft.emit(Change::Visited { frame: at.path.clone(), flow: at.frame.flow.clone(), node: at.node().clone() });
     let talk = entered(now, input);
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk.clone()) }, None);
     if let Some(mut working) = Working::new(draft, at.path, talk) {
@@ -75,9 +74,9 @@ pub(super) const STEPS: &str = "steps";
 /// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
 pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, (used, limit): (u64, u64)) {
     let mut talk = entered(draft.now, input(draft.before, at.path));
-    let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true };
+    let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true, at: None };
     talk.doing = Doing::Held { why, then: Box::new(Doing::Asking(Patience::default())) };
-    draft.emit(Change::Visited { flow: at.frame.flow.clone(), node: at.node().clone() });
+    draft.emit(Change::Visited { frame: at.path.clone(), flow: at.frame.flow.clone(), node: at.node().clone() });
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk) }, None);
 }
 

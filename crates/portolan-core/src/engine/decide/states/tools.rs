@@ -7,32 +7,42 @@ use serde_json::{Value, json};
 use super::{Working, words};
 use crate::chat::{Arguments, Message, ToolUse, shown};
 use crate::diagnostic::{clip, list};
-use crate::engine::decide::walk::Draft;
+use crate::engine::decide::came::Came;
+use crate::engine::decide::walk::{Draft, too_deep};
 use crate::engine::shared::{SHARED_GET, SHARED_SET};
-use crate::run::{Doing, Done, FramePath, Hold, Said, Spend, Talk};
+use crate::graph::{MAX_DEPTH, State};
+use crate::run::{Doing, Done, Frame, FramePath, Hold, Said, Spend, Talk};
+use crate::value::{NodeId, WorkflowId};
 
 /// How many tools a model may ask for at once.
 const MAX_AT_ONCE: usize = 128;
 
 /// A tool is done. One that is done already, or that nobody has asked for, changes nothing.
-pub(in crate::engine::decide) fn tool_done(
-    draft: &mut Draft<'_>,
-    path: &FramePath,
-    call: &str,
-    (done, spent): (&Done, Spend),
-) {
+pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &Done) {
     let Some(mut working) = Working::at(draft, path) else { return };
-    let Doing::Using { settled } = &working.talk.doing else { return };
+    let Doing::Using { settled, .. } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {
         return;
     }
     let done = working.stopping(call, done.clone());
     working.say(Said::ToolDone { call: call.to_owned(), done });
-    if !spent.is_nothing() {
-        working.spend(spent);
-    }
     working.after_tools();
+}
+
+/// A workflow that is used as a tool has come to an end.
+pub(in crate::engine::decide) fn workflow_done(
+    draft: &mut Draft<'_>,
+    (path, outer): (&FramePath, &Frame),
+    call: &NodeId,
+    came: Came,
+) {
+    let Some(item) = outer.items().iter().find(|item| item.name == *call) else { return };
+    let done = match came {
+        Ok(output) => Done::Output(output.unwrap_or_default()),
+        Err(fault) => Done::Failed(format!("`{}` failed at `{}`: {}", item.frame.flow, fault.node, fault.message)),
+    };
+    tool_done(draft, path, call.as_str(), &done);
 }
 
 /// The tools that the last message asks for.
@@ -57,23 +67,21 @@ pub(super) fn calls(talk: &Talk) -> Value {
     used.map(call).collect()
 }
 
-impl Working<'_, '_> {
+impl<'w> Working<'_, 'w> {
     /// What a tool came to, where the definition has the run stop after it.
     fn stopping(&self, call: &str, done: Done) -> Done {
-        let tools = self.state.tools.iter().map(|tool| tool.value.as_str());
         let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);
-        let at = asked.and_then(|asked| shown(tools).iter().position(|name| *name == asked.name));
-        let Some(tool) = at.map(|at| &self.state.tools[at].value) else { return done };
+        let Some(tool) = asked.and_then(|asked| self.tool_of(asked)) else { return done };
         match done {
-            Done::Output(output) if self.state.breaking.iter().any(|name| name.value == *tool) => Done::Breaks(output),
-            Done::Output(output) if self.state.waiting.iter().any(|name| name.value == *tool) => Done::Waits(output),
+            Done::Output(output) if self.state.breaking.iter().any(|name| name.value == tool) => Done::Breaks(output),
+            Done::Output(output) if self.state.waiting.iter().any(|name| name.value == tool) => Done::Waits(output),
             done => done,
         }
     }
 
     /// The model asks for tools. All that can be used are, at once; of the others it is told why not.
     pub(super) fn use_tools(&mut self, calls: &[ToolUse]) {
-        self.say(Said::Doing(Doing::Using { settled: Vec::new() }));
+        self.say(Said::Doing(Doing::Using { settled: Vec::new(), open: Vec::new() }));
         for (nth, call) in calls.iter().enumerate() {
             let settled = if nth >= MAX_AT_ONCE {
                 Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were asked for at once")))
@@ -84,18 +92,52 @@ impl Working<'_, '_> {
                 self.say(Said::ToolDone { call: call.id.clone(), done });
             }
         }
+        self.begin_tools();
+    }
+
+    /// What is asked for and not settled is used now, as far as as much may be.
+    pub(super) fn begin_tools(&mut self) {
         if let Some(over) = self.over_tools().filter(|_| !self.is_all_settled()) {
             let then = self.talk.doing.clone();
             return self.hold(over, then);
         }
-        let Doing::Using { settled } = &self.talk.doing else { return };
-        let used = calls.len().saturating_sub(settled.len());
-        self.spend(Spend { tool_calls: used as u64, ..Spend::default() });
+        let Doing::Using { settled, .. } = &self.talk.doing else { return };
+        let is_open = |call: &ToolUse| !settled.iter().any(|(id, _)| *id == call.id);
+        let asked = (0..).zip(asked_for(&self.talk)).filter(|(_, call)| is_open(call));
+        let open: Vec<(u32, ToolUse)> = asked.map(|(nth, call)| (nth, call.clone())).collect();
+        self.spend(Spend { tool_calls: open.len() as u64, ..Spend::default() });
+        for (nth, call) in open {
+            self.begin_workflow(nth, &call);
+        }
         self.after_tools();
     }
 
+    /// Begins what a call asks for, where that is a workflow: its frame stands in this one until it is done.
+    fn begin_workflow(&mut self, nth: u32, call: &ToolUse) {
+        let Some(workflow) = self.tool_of(call).and_then(State::workflow_of).map(WorkflowId::from) else { return };
+        let Arguments::Json(arguments) = &call.arguments else { return };
+        let begun = if self.path.0.len() >= MAX_DEPTH {
+            Err(too_deep())
+        } else {
+            self.draft.inner_frame(&workflow, Some((**arguments).clone())).map_err(|fault| fault.message)
+        };
+        match begun {
+            Ok(frame) => {
+                self.say(Said::WorkflowBegun { call: call.id.clone(), index: nth, frame: Box::new(frame) });
+            }
+            Err(why) => self.say(Said::ToolDone { call: call.id.clone(), done: Done::Failed(why) }),
+        }
+    }
+
+    /// The tool that a call means, as the definition writes it.
+    fn tool_of(&self, call: &ToolUse) -> Option<&'w str> {
+        let tools = self.state.tools.iter().map(|tool| tool.value.as_str());
+        let at = shown(tools).iter().position(|name| *name == call.name)?;
+        Some(self.state.tools[at].value.as_str())
+    }
+
     fn is_all_settled(&self) -> bool {
-        let Doing::Using { settled } = &self.talk.doing else { return false };
+        let Doing::Using { settled, .. } = &self.talk.doing else { return false };
         asked_for(&self.talk).iter().all(|call| settled.iter().any(|(id, _)| *id == call.id))
     }
 
@@ -145,7 +187,7 @@ impl Working<'_, '_> {
         if !self.is_all_settled() {
             return;
         }
-        let Doing::Using { settled } = &self.talk.doing else { return };
+        let Doing::Using { settled, .. } = &self.talk.doing else { return };
         let (settled, calls) = (settled.clone(), asked_for(&self.talk).to_vec());
         let done = |call: &ToolUse| settled.iter().find(|(id, _)| *id == call.id).map(|(_, done)| done.clone());
         let stops = calls.iter().find_map(|call| match done(call)? {

@@ -75,7 +75,7 @@ impl Working<'_, '_> {
         let (used, limit) = (self.talk.asked, self.state.max_turns());
         if used >= limit {
             let (used, limit) = (u64::from(used), u64::from(limit));
-            return self.hold(Hold::Limit { of: TURNS.to_owned(), used, limit, of_run: false }, then);
+            return self.hold(Hold::Limit { of: TURNS.to_owned(), used, limit, of_run: false, at: None }, then);
         }
         match self.over_models() {
             Some(over) => self.hold(over, then),

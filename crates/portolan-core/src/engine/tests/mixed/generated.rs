@@ -17,6 +17,7 @@ fn leaf() -> BoxedStrategy<Block> {
         Just(Block::Compute),
         Just(Block::Switch),
         Just(Block::State),
+        (0..2_usize).prop_map(Block::Tools),
         (0..2_usize).prop_map(Block::Each),
         (0..2_usize).prop_map(Block::Run),
     ]

@@ -6,16 +6,18 @@ mod pairs;
 mod reference;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::states::answer;
 use super::{json as reread, step};
-use crate::chat::Finish;
+use crate::chat::{Arguments, Finish, ToolUse};
 use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
 use crate::run::{
-    Actor, Change, Channel, EffectResult, Event, EventKind, Fault, FramePath, Opening, Place, Reply, Run, WaitingFor,
+    Actor, Change, Channel, Done, EffectResult, Event, EventKind, Fault, FramePath, Opening, Place, Reply, Run,
+    WaitingFor,
 };
 use crate::value::{NodeId, Outcome, Timestamp};
 
@@ -101,8 +103,20 @@ impl World<'_> {
                 };
                 (settled(reply.into()), Some(format!("call {node}")))
             }
-            EffectKind::Complete(_) => {
-                (settled(answer(&node, Vec::new(), Finish::Stop).into()), Some(format!("ask model for {node}")))
+            EffectKind::Complete(asked) => {
+                // Where it has tools, it uses all of them at once.
+                let uses = asked.request.messages.len() == 2;
+                let (arguments, tools) =
+                    (Arguments::Json(Arc::new(json!({}))), asked.request.tools.iter().filter(|_| uses));
+                let name = |tool: &String| tool.replace([':', '/'], "_");
+                let call =
+                    |tool| ToolUse { id: "x".to_owned(), name: name(tool), arguments: arguments.clone(), extra: None };
+                let answered = answer(&node, tools.map(call).collect(), Finish::Stop);
+                (settled(answered.into()), Some(format!("ask model for {node}")))
+            }
+            EffectKind::UseTool(used) => {
+                let done = Done::Output(Arc::new(json!("found")));
+                (settled(EffectResult::Tool { done }), Some(format!("use {} for {node}", used.tool)))
             }
             other => panic!("nobody performs {other:?}"),
         }

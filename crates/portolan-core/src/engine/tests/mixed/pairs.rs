@@ -16,6 +16,7 @@ const KINDS: &[(&str, &str)] = &[
     ("transform", "X(computes) > Y"),
     ("switch", "X(switch) > Y"),
     ("state", "X(state) > Y"),
+    ("tools", "X(state uses inner) > Y"),
     ("items", "X(each inner) > Y"),
     ("loop", "var Xs array = [1,2]; X(forEach Xs as one) > Y; X -pass-> Xw; Xw > Xr(repeat X) > X"),
     ("fork", "X => Xa | Xb => Xj; Xa > Xj; Xb(call) > Xj; Xj > Y"),

@@ -19,6 +19,8 @@ pub(super) enum Block {
     Compute,
     Switch,
     State,
+    /// A state that uses one of the other workflows and a tool, both at once.
+    Tools(usize),
     /// One of the other workflows, for two items at once.
     Each(usize),
     /// One of the other workflows.
@@ -72,6 +74,7 @@ impl Drawing {
             Block::Compute => edge("computes"),
             Block::Switch => edge("switch"),
             Block::State => edge("state"),
+            Block::Tools(inner) => edge(&format!("state uses inner{inner}")),
             Block::Each(inner) => edge(&format!("each inner{inner}")),
             Block::Run(inner) => edge(&format!("runs inner{inner}")),
             Block::Ask => {
@@ -213,6 +216,13 @@ impl Model<'_> {
                     self.does(path, format!("again {name}"));
                     self.does(path, format!("call {name}"));
                 }
+                *last = json!(name);
+            }
+            Block::Tools(inner) => {
+                self.does(path, format!("ask model for {name}"));
+                self.does(path, format!("use web/search for {name}"));
+                self.inner(*inner, &inside("call-0-0"), json!({}));
+                self.does(path, format!("ask model for {name}"));
                 *last = json!(name);
             }
             Block::Each(inner) => {

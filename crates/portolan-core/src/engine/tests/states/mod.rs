@@ -5,6 +5,7 @@ mod branches;
 mod judges;
 mod notation;
 mod pauses;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -142,7 +143,7 @@ fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
     };
     let tool = |done: Done| {
         let used = first(&|what| matches!(what, EffectKind::UseTool(_)))?;
-        Some(used.id.clone().settled(EffectResult::Tool { done, spent: Default::default() }, 0))
+        Some(used.id.clone().settled(EffectResult::Tool { done }, 0))
     };
     let settled = |verdict: Verdict| {
         let check = first(&|what| matches!(what, EffectKind::Check(_)))?;

@@ -2,7 +2,9 @@
 //!
 //! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `breaking A`, `waiting B`, `retries N`,
 //! `votes N`, `turns N`, `calls N` (model calls), `visits N`, `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`,
-//! `restart`, `best`, `ask`; or nothing but `fork JOIN`, `join FORK`, `any FORK`. A line `# few steps` allows four nodes to be executed.
+//! `restart`, `best`, `ask`; or nothing but `fork JOIN`, `join FORK`, `any FORK`. A line `# few steps` allows four nodes
+//! to be executed, `# calls N` as many model calls. A line `== NAME` begins another
+//! workflow, which `tools run:NAME` names.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -28,6 +30,20 @@ fn jsonata(text: &str) -> Expr {
 }
 
 pub(super) fn workflow(text: &str) -> Workflow {
+    let mut parts = text.split("==");
+    let root = graph("w", parts.next().unwrap_or_default());
+    let others: Vec<Graph> = parts
+        .map(|part| {
+            let (name, text) = part.split_once('\n').expect("its states stand below");
+            graph(name.trim(), text)
+        })
+        .collect();
+    let library = |name: &str| others.iter().find(|graph| graph.id.value == name);
+    let (workflow, faults) = validate::validate(&root, &library, Strictness::Strict);
+    workflow.unwrap_or_else(|| panic!("{faults:?}"))
+}
+
+fn graph(id: &str, text: &str) -> Graph {
     let mut nodes = vec![node("start", Kind::Start)];
     let mut edges = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -52,15 +68,16 @@ pub(super) fn workflow(text: &str) -> Workflow {
     }
     nodes.push(node("end", Kind::End { result: EndResult::Success, escalation: None }));
     let max_nodes = if text.contains("# few steps") { 4 } else { 1_000 };
+    let calls = text.split_once("# calls ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let model_calls = calls.map(|calls| calls.parse().expect("a number"));
     let interface = Interface {
         limits: Limits { max_nodes, max_ms: u64::MAX >> 1 },
+        bounds: Bounds { model_calls, ..Bounds::default() },
         waits_at_limits: true,
         ..Interface::default()
     };
     let interface = Some(Arc::new(interface));
-    let graph = Graph { nodes, edges, interface, ..Graph::new(spanned("w".to_owned())) };
-    let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
-    workflow.unwrap_or_else(|| panic!("{faults:?}"))
+    Graph { nodes, edges, interface, ..Graph::new(spanned(id.to_owned())) }
 }
 
 fn edge(from: &str, to: &str, on: Trigger) -> Edge {

@@ -124,18 +124,18 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: tools t | calls 1\na -> end",
         "asks t {}\ndone 1\ngo\nsays ok",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out), who asks for `t`
-            use t {} (call-0-0)
-        portolan used the tool of `call-0-0` → waits: the state has used 1 of 1 `model_calls`
-        portolan let it go on → the state may use more `model_calls`
-            ask model in 4 messages: 1
-        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "ok" (1 attempts, 2 model calls, 1 tools)
-    "#]],
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out), who asks for `t`
+                use t {} (call-0-0)
+            portolan used the tool of `call-0-0` → waits: the state has used 1 of 1 `model_calls`
+            portolan let it go on → more `model_calls` may be used
+                ask model in 4 messages: 1
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "ok" (1 attempts, 2 model calls, 1 tools)
+        "#]],
     );
     story(
         "a: tools t | turns 1 \na -> end",
@@ -155,16 +155,16 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: nobody | visits 2\na -> a\na -x-> end",
         "go\ngive-up",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
-        portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
-        portolan went on → work on `a`, waits: the state has used 2 of 2 `visits`
-        portolan let it go on → the state may use more `visits`, attempt 1, accepted, executed `a`, `a`
-        portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
-        portolan went on → work on `a`, waits: the state has used 4 of 4 `visits`
-        portolan gave it up → `a` failed: `a` was given up: the state has used 4 of 4 `visits`, ended at `a`: failure
-        failure: `a` was given up: the state has used 4 of 4 `visits` (4 attempts, 0 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
+            portolan went on → work on `a`, waits: the state has used 2 of 2 `visits`
+            portolan let it go on → more `visits` may be used, attempt 1, accepted, executed `a`, `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
+            portolan went on → work on `a`, waits: the state has used 4 of 4 `visits`
+            portolan gave it up → `a` failed: `a` was given up: the state has used 4 of 4 `visits`, ended at `a`: failure
+            failure: `a` was given up: the state has used 4 of 4 `visits` (4 attempts, 0 model calls, 0 tools)
+        "#]],
     );
 }
 
@@ -179,7 +179,7 @@ fn a_circle_of_states_waits_after_as_many_steps_as_it_may_make() {
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → `a` waits: the run has used 4 of 4 `steps`
-            portolan let it go on → the run may use more `steps`, attempt 1, accepted, executed `a`, `a`
+            portolan let it go on → more `steps` may be used, attempt 1, accepted, executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`

@@ -5,8 +5,8 @@ use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Attempt, Branch, BranchState, Branches, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Found, Frame, Hold,
-    Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
+    Attempt, Branch, BranchState, Branches, Budget, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Found, Frame,
+    Hold, Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -41,7 +41,6 @@ impl<'r> Maker<'r> {
             since: self.maybe(Maker::time),
             folder: self.maybe(Maker::word),
             effectivities: self.maybe(|maker| maker.some(Maker::word)),
-            bounds: None,
             remembered: None,
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
@@ -67,7 +66,14 @@ impl<'r> Maker<'r> {
         let output = Arc::new(self.value(2));
         let doing = match self.random.u8(..3) {
             0 => Doing::Asking(patience),
-            1 => Doing::Using { settled: self.some(|maker| (maker.word(), Done::Failed(maker.word()))) },
+            1 => Doing::Using {
+                settled: self.some(|maker| (maker.word(), Done::Failed(maker.word()))),
+                open: self.some(|maker| Item {
+                    name: maker.node(),
+                    index: maker.count(),
+                    frame: Frame::at(maker.word().as_str().into(), Place::Ready { node: maker.node() }),
+                }),
+            },
             _ => Doing::Judging { output, found: self.some(found), votes: vec![None], patience },
         };
         let doing = match self.chance() {
@@ -260,6 +266,7 @@ impl<'r> Maker<'r> {
             variables: self.object(2),
             skipped: self.some(Maker::node).into_iter().collect(),
             bypasses: self.some(Maker::bypass),
+            budget: self.maybe(|maker| Box::new(Budget { since: maker.time(), tally: maker.tallies().run })),
             output: self.maybe(|maker| Arc::new(maker.value(2))),
             fault: self.maybe(fault),
         })
