@@ -3,6 +3,8 @@
 //! A run is pinned to this bundle. Whatever becomes of the files afterwards, the run goes on as it began.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
@@ -12,6 +14,8 @@ use portolan_core::source::{Piece, Source};
 use portolan_core::validate;
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
+use crate::error::{ErrorKind, ServiceError};
 use crate::store::Digest;
 use crate::trust;
 
@@ -40,10 +44,52 @@ pub struct Definition {
     pub workflow: Arc<Workflow>,
     /// The digest of the commands that it may run; nothing when it runs none.
     pub commands: Option<trust::Digest>,
+    /// The file that it was read from, as that was named; nothing for one that was stored.
+    pub file: Option<Arc<str>>,
 }
 
 /// What came of reading definitions: everything that was found, by the source it was found in.
 pub type Findings = Vec<(Source, Diagnostic)>;
+
+/// Why definitions cannot be used, or a request about them was not done.
+#[derive(Debug)]
+pub struct DefinitionError {
+    /// Why, and what to do.
+    pub error: Box<ServiceError>,
+    /// What is wrong with them, by the source it stands in; nothing where that is not why.
+    pub findings: Findings,
+}
+
+impl DefinitionError {
+    /// Definitions with faults.
+    pub(crate) fn faulty(message: impl Into<String>, help: &str, findings: Findings) -> DefinitionError {
+        let error = ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help);
+        DefinitionError { error: Box::new(error), findings }
+    }
+}
+
+impl From<ServiceError> for DefinitionError {
+    fn from(error: ServiceError) -> DefinitionError {
+        DefinitionError { error: Box::new(error), findings: Vec::new() }
+    }
+}
+
+impl fmt::Display for DefinitionError {
+    /// Each fault in a line of its own, with its place; the error where there are none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults = self.findings.iter().filter(|(_, fault)| fault.is_error());
+        let lines: Vec<String> = faults.map(|(source, fault)| placed(source, fault)).collect();
+        if lines.is_empty() { write!(f, "{}", self.error) } else { f.write_str(&lines.join("\n")) }
+    }
+}
+
+impl std::error::Error for DefinitionError {}
+
+/// A finding in one line: its place, what it says, and its code.
+pub fn placed(source: &Source, fault: &Diagnostic) -> String {
+    let place = source.place(fault.span.map_or(0, |span| span.start));
+    format!("{place}: {} ({})", fault.message, fault.code)
+}
 
 impl Bundle {
     /// The bundle of `root` with what it runs, as far as `find` knows it.
@@ -63,15 +109,6 @@ impl Bundle {
             waiting.extend(run.filter(|(id, _)| !workflows.contains_key(*id)).filter_map(|(id, _)| find(id)));
         }
         Bundle { root: root.graph.id.value.clone(), workflows, activities }
-    }
-
-    /// Whether a source is what the bundle has as the text of `id`, down to the files of its activities.
-    pub(crate) fn holds(&self, id: &str, text: &str, source: &Source) -> bool {
-        let activities = self.activities.get(id).map(Vec::as_slice);
-        let is_same = |texts: &[String]| source.is_joined() && source.others() == texts;
-        *source.main().text == *text
-            && activities.map_or(!source.is_joined(), is_same)
-            && !source.faults().iter().any(Diagnostic::is_error)
     }
 
     /// The text of a workflow with those of its activities.
@@ -107,34 +144,25 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Reads a text.
-    ///
-    /// # Errors
-    /// The findings, when it cannot even be drawn.
-    pub fn read(source: Source, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
-        let (graph, faults) = dialect::parse(&source, strictness).first();
-        match graph {
-            Some(graph) => Ok(Parsed { source, graph, faults }),
-            None => Err(faults),
-        }
+    /// Reads every workflow of a text, in the order written, and what was found meanwhile.
+    pub fn all(source: &Source, strictness: Strictness) -> (Vec<Parsed>, Vec<Diagnostic>) {
+        let dialect::File { graphs, faults } = dialect::parse(source, strictness);
+        let parsed = |graph| Parsed { source: source.clone(), graph, faults: faults.clone() };
+        (graphs.into_iter().map(parsed).collect(), faults)
     }
 
     /// Reads the workflow called `id` out of a text that may hold several; the first, where none is called so.
     ///
     /// # Errors
     /// The findings, when none of it can even be drawn.
-    pub fn read_one(source: Source, id: &str, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
-        let dialect::File { mut graphs, faults } = dialect::parse(&source, strictness);
-        let at = graphs.iter().position(|graph| graph.id.value == id).unwrap_or(0);
-        if graphs.is_empty() { Err(faults) } else { Ok(Parsed { source, graph: graphs.swap_remove(at), faults }) }
+    pub fn read(source: &Source, id: &str, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
+        let (file, faults) = Parsed::all(source, strictness);
+        Parsed::called(&file, id).cloned().ok_or(faults)
     }
 
-    /// Another function of the same file, called `id`: what a function calls stands beside it first.
-    pub fn beside(&self, id: &str, strictness: Strictness) -> Option<Parsed> {
-        self.graph.interface.as_ref()?;
-        let dialect::File { graphs, faults } = dialect::parse(&self.source, strictness);
-        let graph = graphs.into_iter().find(|graph| graph.id.value == id && graph.interface.is_some())?;
-        Some(Parsed { source: self.source.clone(), graph, faults })
+    /// The one called `id` among those of a file; the first, where none is called so.
+    pub(crate) fn called<'f>(file: &'f [Parsed], id: &str) -> Option<&'f Parsed> {
+        file.iter().find(|one| one.graph.id.value == id).or(file.first())
     }
 
     /// Everything found in it, and the workflow if it may be run.
@@ -158,9 +186,24 @@ impl Definition {
         Definition::checked(bundle, text, workflow)
     }
 
+    /// A workflow that was read with what it runs, as far as `find` knows that.
+    pub(crate) fn read<'a>(
+        root: &'a Parsed,
+        find: &dyn Fn(&str) -> Option<&'a Parsed>,
+        workflow: Workflow,
+    ) -> Arc<Definition> {
+        let file = Some(root.source.name.clone());
+        Arc::new(Definition { file, ..Definition::new(Bundle::of(root, find), workflow) })
+    }
+
+    /// The folder of its file, from which the paths of its servers start.
+    pub fn folder(&self) -> &Path {
+        self.file.as_deref().map_or(Path::new("."), |file| disk::folder_of(Path::new(file)))
+    }
+
     fn checked(bundle: Bundle, text: Arc<str>, workflow: Workflow) -> Definition {
         let commands = trust::commands_digest(&workflow);
-        Definition { digest: Digest::of(&*text), bundle, text, workflow: Arc::new(workflow), commands }
+        Definition { digest: Digest::of(&*text), bundle, text, workflow: Arc::new(workflow), commands, file: None }
     }
 
     /// Takes up a stored bundle.
@@ -175,7 +218,7 @@ impl Definition {
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
         let mut parsed = BTreeMap::new();
         for (id, text) in &bundle.workflows {
-            if let Ok(mut read) = Parsed::read_one(bundle.source(id, text), id, Strictness::Lenient) {
+            if let Ok(mut read) = Parsed::read(&bundle.source(id, text), id, Strictness::Lenient) {
                 // What it went by, whatever it calls itself.
                 read.graph.id.value.clone_from(id);
                 parsed.insert(id.as_str(), read);

@@ -5,8 +5,12 @@
 //! begun is held to its bundle. What does not look changed is not read again.
 
 mod activities;
-mod catalogue;
+mod family;
 mod folder;
+mod functions;
+mod list;
+mod seen;
+mod servers;
 mod sources;
 mod stamp;
 
@@ -21,12 +25,18 @@ use portolan_core::graph::Workflow;
 use portolan_core::source::Source;
 
 use crate::catalog;
-use crate::definition::{Bundle, Definition, Parsed};
+use crate::definition::{Definition, Parsed};
 use crate::error::{ErrorKind, ServiceError};
 
-pub use catalogue::{catalogue, shown};
+use family::Family;
+pub(crate) use family::bare;
 use folder::places;
 pub use folder::{Found, read_definition, workflow_files};
+pub use functions::{FunctionFiles, Functions, run_as};
+pub use list::{Listed, Overview, catalogue, shown};
+use seen::Lookup;
+pub(crate) use seen::Seen;
+pub use servers::{Setup, servers_of};
 use sources::Sources;
 
 /// Where a workflow comes from.
@@ -49,54 +59,6 @@ impl Origin {
             Origin::Catalog => "catalog",
         }
     }
-}
-
-/// One line of a list of workflows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// What `Init` calls it.
-    pub id: String,
-    /// Its name for people.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// How many nodes it has.
-    pub steps: usize,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-impl Listed {
-    /// The line of a workflow that could be read.
-    pub fn of(id: &str, parsed: &Parsed, origin: Origin) -> Listed {
-        let graph = &parsed.graph;
-        Listed {
-            id: id.to_owned(),
-            name: graph.name.clone(),
-            description: graph.description.clone(),
-            steps: graph.nodes.len(),
-            origin,
-        }
-    }
-}
-
-/// What is known of a workflow that an agent can be led through, or could be if it had no faults.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overview {
-    /// What begins it.
-    pub id: String,
-    /// Its name for people.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// Its version, where it names one.
-    pub version: Option<String>,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// The variables without which it cannot begin, each with what it holds.
-    pub required: Vec<(String, &'static str)>,
-    /// Why it cannot be run.
-    pub fault: Option<String>,
 }
 
 /// What came of loading a folder.
@@ -123,7 +85,7 @@ pub struct Library {
     given: BTreeMap<String, PathBuf>,
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
-    checked: Mutex<BTreeMap<String, Arc<Definition>>>,
+    checked: Mutex<BTreeMap<String, Checked>>,
     sources: Sources,
 }
 
@@ -173,69 +135,50 @@ impl Library {
     /// It is not known, cannot be read, or has faults; the message says which, all at once.
     pub fn definition(&self, id: &str) -> Result<Arc<Definition>, ServiceError> {
         let known = lock(&self.checked).get(id).cloned();
-        if let Some(definition) = known.filter(|definition| self.is_current(id, definition)) {
+        if let Some((definition, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
             return Ok(definition);
         }
-        let Family { members, broken } = self.family(id)?;
-        if let Some(error) = broken.into_iter().next() {
+        let Examined { source, workflow, faults, family, .. } = self.examine(id, self.strictness)?;
+        let ambiguous = |message: &String| {
+            ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "rename one of them")
+        };
+        if let Some(error) = family.broken.first().cloned().or(family.ambiguous.first().map(ambiguous)) {
             return Err(error);
         }
-        let find = |name: &str| members.get(name);
-        let root = find(id).ok_or_else(|| self.unknown(id))?;
-        let (workflow, faults) = root.check(&find, self.strictness);
-        let Some(workflow) = workflow else { return Err(faulty(id, &root.source, &faults)) };
-        let definition = Arc::new(Definition::new(Bundle::of(root, &find), workflow));
-        lock(&self.checked).insert(id.to_owned(), definition.clone());
+        let find = |name: &str| family.members.get(name);
+        let (Some(workflow), Some(root)) = (workflow, find(id)) else { return Err(faulty(id, &source, &faults)) };
+        let definition = Definition::read(root, &find, workflow);
+        lock(&self.checked).insert(id.to_owned(), (definition.clone(), Arc::new(family.seen)));
         Ok(definition)
     }
 
-    /// Whether every text of a bundle is still what its file says.
-    fn is_current(&self, id: &str, definition: &Definition) -> bool {
-        let bundle = &definition.bundle;
-        let texts = &bundle.workflows;
-        let is_there = |member: &str, text: &str| {
-            self.member(id, member).is_ok_and(|(source, _)| bundle.holds(member, text, &source))
-        };
-        // A function that stands beside another one has no file of its own name.
-        texts.iter().all(|(member, text)| {
-            is_there(member, text)
-                || texts.iter().any(|(other, its)| other != member && its == text && is_there(other, its))
-        })
-    }
-
-    /// The workflow called `id` and everything it runs, as far as it can be read.
-    fn family(&self, id: &str) -> Result<Family, ServiceError> {
+    /// Reads the workflow called `id` and what it runs, and checks it.
+    fn examine(&self, id: &str, strictness: Strictness) -> Result<Examined, ServiceError> {
         let mut family = Family::default();
-        let mut waiting = vec![id.to_owned()];
-        while let Some(name) = waiting.pop() {
-            if family.members.contains_key(&name) {
-                continue;
-            }
-            let source = match self.member(id, &name) {
-                Ok((source, _)) => source,
-                Err(error) if name == id => return Err(error),
-                // That it is not known is said where it is named.
-                Err(error) if ["unknown_workflow", "bad_id"].contains(&error.code) => continue,
-                Err(error) => {
-                    family.broken.push(error);
-                    continue;
-                }
-            };
-            match Parsed::read_one(source.clone(), bare(&name), self.strictness) {
-                Ok(parsed) => waiting.extend(family.add(name, parsed, self.strictness)),
-                Err(faults) if name == id => return Err(faulty(id, &source, &faults)),
-                Err(faults) => family.broken.push(faulty(&name, &source, &faults)),
-            }
-        }
-        Ok(family)
+        let (source, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
+        let (file, faults) = Parsed::all(&source, self.strictness);
+        let run = family.add(id, &file);
+        self.complete(&mut family, id, run);
+        let find = |name: &str| family.members.get(name);
+        let (workflow, faults) = find(id).map_or((None, faults), |root| root.check(&find, strictness));
+        Ok(Examined { source, origin, workflow, faults, family })
     }
 
-    /// The text of a workflow that the one called `id` runs, or of that one itself. One from another folder runs what
-    /// lies beside it first.
-    fn member(&self, id: &str, name: &str) -> Result<(Source, Origin), ServiceError> {
-        match if name == id { None } else { self.beside(id, name) } {
-            Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
-            None => self.text(name),
+    /// What is looked for, taking note of it.
+    fn note(&self, seen: &mut Seen, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
+        let found = self.look_up(&lookup);
+        seen.note(lookup, found.as_ref().ok().map(|(source, _)| source.clone()));
+        found
+    }
+
+    /// The text that is looked for. A workflow from another folder runs what lies beside it first.
+    fn look_up(&self, lookup: &Lookup) -> Result<(Source, Origin), ServiceError> {
+        match lookup {
+            Lookup::File(path) => Ok((self.sources.read(path)?, Origin::Project)),
+            Lookup::Name { by, name } => match if by == name { None } else { self.beside(by, name) } {
+                Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
+                None => self.text(name),
+            },
         }
     }
 
@@ -291,12 +234,6 @@ impl Library {
             .map(|(source, _)| PathBuf::from(&*source.name))
     }
 
-    /// The files of a workflow's activities, where they have files of their own.
-    pub(crate) fn activity_files(&self, id: &str) -> Vec<PathBuf> {
-        let source = self.text(id).map(|(source, _)| source);
-        source.map(|source| source.names().skip(1).map(PathBuf::from).collect()).unwrap_or_default()
-    }
-
     fn unknown(&self, id: &str) -> ServiceError {
         // Names alone: to look at what they name could come back here.
         let mut ids = self.project_ids();
@@ -308,64 +245,6 @@ impl Library {
         };
         let id = portolan_core::diagnostic::clip(id);
         ServiceError::refused("unknown_workflow", format!("workflow `{id}` is not known"), help)
-    }
-
-    /// Every workflow that can be run, the project's first; a project's own hides the catalogue's of the same id.
-    pub fn list(&self) -> Vec<Listed> {
-        let mut listed: Vec<Listed> = Vec::new();
-        for id in self.project_ids() {
-            listed.extend(self.listed(&id, Origin::Project));
-        }
-        let external: Vec<String> = lock(&self.external).keys().cloned().collect();
-        for id in external {
-            listed.extend(self.listed(&id, Origin::External));
-        }
-        for known in catalogue() {
-            // A file of the project hides the catalogue's of the same id, also when it cannot be read.
-            if self.text(&known.id).is_ok_and(|(_, origin)| origin == Origin::Catalog) {
-                listed.push(known.clone());
-            }
-        }
-        listed
-    }
-
-    fn listed(&self, id: &str, origin: Origin) -> Option<Listed> {
-        let (source, found) = self.text(id).ok().filter(|(_, found)| *found == origin)?;
-        let parsed = Parsed::read_one(source, bare(id), Strictness::Lenient).ok()?;
-        Some(Listed::of(id, &parsed, found))
-    }
-
-    /// Every workflow that an agent can be led through, and those that have faults with the reason: what is broken does
-    /// not vanish.
-    pub fn overview(&self) -> Vec<Overview> {
-        let mut ids: Vec<(String, Origin)> = self.project_ids().into_iter().map(|id| (id, Origin::Project)).collect();
-        ids.extend(lock(&self.external).keys().map(|id| (id.clone(), Origin::External)));
-        let is_ours = |id: &str| self.text(id).is_ok_and(|(_, origin)| origin == Origin::Catalog);
-        let catalogue = catalogue().iter().filter(|known| is_ours(&known.id));
-        ids.extend(catalogue.map(|known| (known.id.clone(), Origin::Catalog)));
-        ids.into_iter().filter_map(|(id, origin)| self.overlooked(id, origin)).collect()
-    }
-
-    /// Nothing for functions: nobody is led through them.
-    fn overlooked(&self, id: String, origin: Origin) -> Option<Overview> {
-        let definition = match self.definition(&id) {
-            Ok(definition) => definition,
-            Err(error) => {
-                let listed = self.listed(&id, origin);
-                let (name, description) = listed.map_or_else(Default::default, |it| (it.name, it.description));
-                let name = if name.is_empty() { id.clone() } else { name };
-                let fault = Some(format!("{}; {}", error.message, error.help));
-                return Some(Overview { id, name, description, version: None, origin, required: Vec::new(), fault });
-            }
-        };
-        let flow = definition.workflow.root();
-        if flow.interface.is_some() {
-            return None;
-        }
-        let lacks = flow.variables.iter().filter(|variable| variable.required && variable.default.is_none());
-        let required = lacks.map(|variable| (variable.name.value.clone(), variable.kind.word())).collect();
-        let (name, description, version) = (flow.name.clone(), flow.description.clone(), flow.version.clone());
-        Some(Overview { id, name, description, version, origin, required, fault: None })
     }
 
     /// The ids of the project's own workflows.
@@ -421,14 +300,7 @@ impl Library {
     /// # Errors
     /// It is not known, or its file cannot be read.
     pub fn review(&self, id: &str) -> Result<Reviewed, ServiceError> {
-        let (source, _) = self.text(id)?;
-        let parsed = match Parsed::read_one(source.clone(), bare(id), self.strictness) {
-            Ok(parsed) => parsed,
-            Err(faults) => return Ok(Reviewed { source, faults }),
-        };
-        let family = self.family(id)?.members;
-        let find = |name: &str| family.get(name);
-        let (_, faults) = parsed.check(&find, self.strictness);
+        let Examined { source, faults, .. } = self.examine(id, self.strictness)?;
         Ok(Reviewed { source, faults })
     }
 
@@ -437,63 +309,21 @@ impl Library {
     /// # Errors
     /// It is not known, or cannot even be drawn.
     pub fn drawable(&self, id: &str) -> Result<(Workflow, Origin), ServiceError> {
-        let (source, origin) = self.text(id)?;
-        let family = self.family(id)?.members;
-        let find = |name: &str| family.get(name);
-        let root = find(id).ok_or_else(|| self.unknown(id))?;
-        let (workflow, faults) = root.check(&find, Strictness::Lenient);
+        let Examined { source, origin, workflow, faults, .. } = self.examine(id, Strictness::Lenient)?;
         workflow.map(|workflow| (workflow, origin)).ok_or_else(|| faulty(id, &source, &faults))
     }
 }
 
-/// A workflow and what it runs.
-#[derive(Default)]
-pub(crate) struct Family {
-    /// Those that could be read, by the name that they are run by.
-    pub(crate) members: BTreeMap<String, Parsed>,
-    /// Why others could not be. They are there, so that nothing else may take their place.
-    pub(crate) broken: Vec<ServiceError>,
-}
+/// A definition that is sound, and what was looked up for it.
+type Checked = (Arc<Definition>, Arc<Seen>);
 
-impl Family {
-    /// Takes in a workflow with the functions of its file that it calls; the names of what else they run.
-    pub(crate) fn add(&mut self, name: String, parsed: Parsed, strictness: Strictness) -> Vec<String> {
-        let (mut elsewhere, mut waiting) = (Vec::new(), vec![(name, parsed)]);
-        while let Some((name, mut parsed)) = waiting.pop() {
-            for other in subflows(&parsed) {
-                match (parsed.beside(&other, strictness), self.members.get(&other)) {
-                    (Some(beside), Some(known)) if known.source.text != beside.source.text => {
-                        self.broken.push(ambiguous(&other, &known.source, &beside.source));
-                    }
-                    (Some(_), Some(_)) => {}
-                    (Some(beside), None) => waiting.push((other, beside)),
-                    (None, _) => elsewhere.push(other),
-                }
-            }
-            parsed.graph.id.value.clone_from(&name);
-            self.members.insert(name, parsed);
-        }
-        elsewhere
-    }
-
-    /// Sees that none of it goes by the name of one that comes before it.
-    pub(crate) fn meets(&mut self, first: &Parsed) {
-        let known = self.members.get(&first.graph.id.value).filter(|known| known.source.text != first.source.text);
-        if let Some(known) = known {
-            self.broken.push(ambiguous(&first.graph.id.value, &first.source, &known.source));
-        }
-    }
-}
-
-/// A name that means one function here and another there, in workflows that run together.
-fn ambiguous(name: &str, one: &Source, other: &Source) -> ServiceError {
-    let message = format!("`{}` and `{}` both define the tool `{name}`", one.name, other.name);
-    ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "rename one of them")
-}
-
-/// What a workflow is called in its own file.
-pub(crate) fn bare(id: &str) -> &str {
-    id.rsplit_once(':').map_or(id, |(_, name)| name)
+/// What came of reading and checking a workflow.
+struct Examined {
+    source: Source,
+    origin: Origin,
+    workflow: Option<Workflow>,
+    faults: Vec<Diagnostic>,
+    family: Family,
 }
 
 /// Whether there is something that is meant to be a file. What cannot be looked at is: reading it says why.
@@ -504,11 +334,6 @@ fn stands(path: &Path) -> bool {
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.symlink_metadata().is_ok(),
         Err(error) => !matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename),
     }
-}
-
-pub(crate) fn subflows(parsed: &Parsed) -> Vec<String> {
-    let named = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
-    named.map(|(workflow, _)| workflow.to_owned()).collect()
 }
 
 /// Whether an id can be part of a path without leaving the folder it is looked for in.

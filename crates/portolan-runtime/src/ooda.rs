@@ -43,8 +43,8 @@ impl Ooda {
     /// # Errors
     /// A tool has a name that none can have.
     pub fn definition(&self) -> Result<Arc<Definition>, ServiceError> {
-        let parsed =
-            Parsed::read(source(&self.tools), Strictness::Strict).map_err(|faults| faulty(&faults[0].message))?;
+        let parsed = Parsed::read(&source(&self.tools), ID, Strictness::Strict);
+        let parsed = parsed.map_err(|faults| faulty(&faults[0].message))?;
         let (workflow, faults) = parsed.check(&|_| None, Strictness::Strict);
         let first = || faults.iter().find(|fault| fault.is_error()).map_or("it cannot be read", |fault| &fault.message);
         let workflow = workflow.ok_or_else(|| faulty(first()))?;

@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Change, EffectResult, EventKind};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Phase, Watch};
-use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{Finished, How, Interrupted, Options, Service, StoreAt};
 use portolan_runtime::store::{NewRun, Record, RunId};
@@ -70,13 +69,10 @@ impl World {
     fn definition(&self, text: &str, tool: &str) -> Arc<Definition> {
         let file = self.project().join("graph.yaml");
         std::fs::write(&file, text).expect("a graph");
-        let opened = Graphs::open(vec![file], None, self.service.library(), Strictness::Strict, PoolOptions::default());
-        let graphs = opened.unwrap_or_else(|error| match error {
-            OpenError::Faulty(faulty) => panic!("{:#?}", faulty.findings),
-            OpenError::Failed(error) => panic!("{error}"),
-        });
+        let opened = Graphs::open(vec![file], None, self.service.library(), PoolOptions::default());
+        let graphs = opened.unwrap_or_else(|error| panic!("{:#?}", error));
         let loaded = graphs.current(self.service.library());
-        loaded.function(Some(tool)).expect("it is there").clone()
+        loaded.functions.called(Some(tool)).expect("it is there").clone()
     }
 
     async fn call(&self, definition: &Arc<Definition>, input: Value, how: How, kept: bool) -> Finished {
@@ -254,10 +250,10 @@ async fn a_changed_file_is_taken_and_a_faulty_one_is_not() {
     let file = world.project().join("graph.yaml");
     std::fs::write(&file, GRAPH).expect("a graph");
     let library = world.service.library();
-    let Ok(graphs) = Graphs::open(vec![file.clone()], None, library, Strictness::Strict, PoolOptions::default()) else {
+    let Ok(graphs) = Graphs::open(vec![file.clone()], None, library, PoolOptions::default()) else {
         panic!("it is sound")
     };
-    assert_eq!(graphs.current(library).functions.len(), 2);
+    assert_eq!(graphs.current(library).functions.definitions.len(), 2);
     std::fs::write(
         &file,
         GRAPH.replace(
@@ -266,12 +262,64 @@ async fn a_changed_file_is_taken_and_a_faulty_one_is_not() {
         ),
     )
     .expect("written");
-    assert_eq!(graphs.current(library).functions.len(), 2);
+    assert_eq!(graphs.current(library).functions.definitions.len(), 2);
     let faulty = graphs.faulty().expect("it is faulty");
     assert!(faulty.findings.iter().any(|(_, fault)| fault.message.contains("`nowhere`")), "{:#?}", faulty.findings);
     let renamed = GRAPH.replace("name: outer", "name: renamed");
     std::fs::write(&file, renamed).expect("written");
-    assert!(graphs.current(library).functions.contains_key("renamed"));
+    assert!(graphs.current(library).functions.definitions.contains_key("renamed"));
     assert!(graphs.faulty().is_none());
+    drop(world.folder);
+}
+
+#[tokio::test]
+async fn a_change_shows_in_what_is_served_whatever_it_looks_like_and_wherever_it_is() {
+    let world = world(StoreAt::Memory);
+    let (file, inner) = (world.project().join("graph.yaml"), world.project().join(".flow/workflows/inner.yaml"));
+    let graph = |name: &str, node: &str| {
+        format!(
+            r#"
+version: "1.0"
+server: {{name: numbers, version: "1"}}
+tools:
+  - name: {name}
+    description: d
+    inputSchema: {{type: object}}
+    outputSchema: {{type: object}}
+    nodes:
+      - {{id: entry, type: entry, next: work}}
+      - {{id: work, next: exit, {node}}}
+      - {{id: exit, type: exit}}
+"#
+        )
+    };
+    let says = |text: &str| format!(r#"type: transform, transform: {{expr: '{{"says": "{text}"}}'}}"#);
+    std::fs::write(&file, graph("outer", &says("000"))).expect("a graph");
+    let library = world.service.library();
+    let opened = Graphs::open(vec![file.clone()], None, library, PoolOptions::default());
+    let graphs = opened.unwrap_or_else(|error| panic!("{error}"));
+    let digest = || graphs.current(library).functions.called(Some("outer")).expect("it is there").digest.clone();
+    let (mut before, time) = (digest(), file.metadata().and_then(|metadata| metadata.modified()).expect("a time"));
+    for nth in 1..20 {
+        std::fs::write(&file, graph("outer", &says(&format!("{nth:03}")))).expect("written");
+        let opened = std::fs::File::options().write(true).open(&file).expect("it opens");
+        opened.set_modified(time).expect("it is set");
+        let now = digest();
+        assert_ne!(now, before, "a text of the same size with the same time: {nth}");
+        before = now;
+    }
+    std::fs::write(&file, graph("outer", "type: call, workflow: inner")).expect("written");
+    assert_eq!(digest(), before, "`inner` is not known");
+    assert!(graphs.faulty().expect("it is faulty").to_string().contains("unknown-subflow"));
+    std::fs::create_dir_all(inner.parent().expect("a folder")).expect("a folder");
+    for text in ["first", "other"] {
+        std::fs::write(&inner, graph("inner", &says(text))).expect("written");
+        let now = digest();
+        assert_ne!(now, before, "what it runs came, or changed: {text}");
+        assert!(graphs.faulty().is_none());
+        before = now;
+    }
+    let served = graphs.loaded();
+    assert!(Arc::ptr_eq(&served, &graphs.current(library)), "what has not changed is not read again");
     drop(world.folder);
 }

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use common::words::tasks::instructions;
 use common::{World, agent, told, wait};
 use expect_test::{Expect, expect};
-use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{How, Interrupted};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
@@ -45,9 +44,9 @@ fn tools() -> Arc<Tools> {
 fn definition(world: &World, text: &str) -> Arc<Definition> {
     world.write("graph.yaml", text);
     let service = world.service();
-    let loaded = Graphs::unserved(&world.path("graph.yaml"), service.library(), Strictness::Strict);
+    let loaded = service.library().functions(FunctionFiles::unserved(&[world.path("graph.yaml")]));
     let loaded = loaded.unwrap_or_else(|error| panic!("{error:#?}"));
-    loaded.function(Some("outer")).expect("it is there").clone()
+    loaded.called(Some("outer")).expect("it is there").clone()
 }
 
 /// Calls the function; its run is kept.
@@ -390,8 +389,8 @@ fn functions_of_one_name_in_two_files_are_not_mistaken_for_each_other() {
     expect!["`project/.flow/workflows/second.json` and `project/.flow/workflows/third.json` both define the tool `first`; rename one of them"].assert_eq(&shown);
     let own = graph("type: call, workflow: third").replace("name: outer", "name: first");
     world.write("graph.yaml", own);
-    let opened = Graphs::unserved(&world.path("graph.yaml"), world.service().library(), Strictness::Strict);
-    let Err(OpenError::Faulty(faulty)) = opened else { panic!("`first` is both") };
+    let opened = world.service().library().functions(FunctionFiles::unserved(&[world.path("graph.yaml")]));
+    let Err(faulty) = opened else { panic!("`first` is both") };
     let told: Vec<&str> = faulty.findings.iter().map(|(_, fault)| fault.message.as_str()).collect();
     let told = told.join("\n").replace(&world.project().display().to_string(), "project");
     expect![[r#"

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use common::calls::{Calls, FunctionCall, Move};
 use common::{World, refusal, step, wait};
 use expect_test::expect;
-use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_runtime::drive::{Control, Phase};
-use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{How, Interrupted, Open};
 use portolan_runtime::tools::Tools;
@@ -83,13 +82,10 @@ fn a_function_and_its_servers() {
     let service = world.service();
     let file = world.path("graph.yaml");
     std::fs::write(&file, GRAPH).expect("there is room");
-    let opened = Graphs::open(vec![file], None, service.library(), Strictness::Strict, PoolOptions::default());
-    let graphs = opened.unwrap_or_else(|error| match error {
-        OpenError::Faulty(faulty) => panic!("{:#?}", faulty.findings),
-        OpenError::Failed(error) => panic!("{error}"),
-    });
+    let opened = Graphs::open(vec![file], None, service.library(), PoolOptions::default());
+    let graphs = opened.unwrap_or_else(|error| panic!("{:#?}", error));
     let loaded = graphs.current(service.library());
-    let definition = loaded.function(Some("twice")).expect("it is there").clone();
+    let definition = loaded.functions.called(Some("twice")).expect("it is there").clone();
     let control = Control::new(true, []);
     let tools = Arc::new(Tools::of(loaded.servers.clone()));
     let how = How { control: Some(control.clone()), ..How::with(tools) };

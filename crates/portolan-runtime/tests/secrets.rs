@@ -15,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Outcome, Watch};
-use portolan_runtime::graphs::Graphs;
+use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{Caller, Finished, How, Interrupted, Open, Options, Service};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Answer, Tools, Written};
@@ -124,9 +123,9 @@ fn service(project: &Path) -> Service {
 }
 
 fn definition(service: &Service, tool: &str) -> Arc<Definition> {
-    let loaded = Graphs::unserved(&service.project().join("graph.yaml"), service.library(), Strictness::Strict);
+    let loaded = service.library().functions(FunctionFiles::unserved(&[service.project().join("graph.yaml")]));
     let loaded = loaded.unwrap_or_else(|error| panic!("{error:#?}"));
-    loaded.function(Some(tool)).expect("it is there").clone()
+    loaded.called(Some(tool)).expect("it is there").clone()
 }
 
 async fn call(service: &Service, tool: &str, input: Value, how: How) -> Finished {

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use calls::{Calls, FunctionCall};
-use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Opening, Run};
 use portolan_runtime::drive::{self, Control, Phase};
 use portolan_runtime::graphs::Graphs;
@@ -333,9 +332,9 @@ async fn a_lease_that_is_lost() {
     let [one, other] = ["machine one", "machine two"].map(|name| machine(&database, name, States::Handles, None));
     let file = one.service.project().join("double.yaml");
     std::fs::write(&file, GRAPH).expect("there is room");
-    let opened = Graphs::open(vec![file], None, one.service.library(), Strictness::Strict, PoolOptions::default());
+    let opened = Graphs::open(vec![file], None, one.service.library(), PoolOptions::default());
     let loaded = opened.map_err(|_| "faults").expect("it is sound").current(one.service.library());
-    let definition = loaded.function(Some("double")).expect("it is there").clone();
+    let definition = loaded.functions.called(Some("double")).expect("it is there").clone();
     let control = Control::new(true, []);
     let how = How { control: Some(control.clone()), ..How::default() };
     let call = FunctionCall { definition, input: json!({"n": 21}), by: Actor::Engine, how, kept: true };

@@ -97,7 +97,7 @@ fn durable(runtime: &tokio::runtime::Runtime, states: u64) -> Duration {
 }
 
 fn definition(text: &str) -> Arc<Definition> {
-    let parsed = Parsed::read(Source::new("w.json", text), Strictness::Lenient).expect("it can be read");
+    let parsed = Parsed::read(&Source::new("w.json", text), "w", Strictness::Lenient).expect("it can be read");
     let (workflow, faults) = parsed.check(&|_| None, Strictness::Lenient);
     let workflow = workflow.unwrap_or_else(|| panic!("{faults:?}"));
     Arc::new(Definition::new(Bundle::of(&parsed, &|_| None), workflow))

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::AuditError;
+use crate::disk;
 use crate::pins::Pins;
 use crate::project_folder;
 
@@ -88,10 +89,7 @@ impl Place {
 
     /// The folder that the log lies in.
     pub(super) fn folder(&self) -> &Path {
-        match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        }
+        disk::folder_of(&self.path)
     }
 
     /// Refuses what cannot be a log, as far as it is there.

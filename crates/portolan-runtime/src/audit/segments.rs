@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::AuditError;
 use super::{place, turn};
+use crate::disk;
 
 /// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ fn opened(segment: Segment) -> Result<Option<Open>, AuditError> {
 
 /// The numbers of the files that are full, in order.
 pub(super) fn full(path: &Path) -> Result<Vec<u64>, AuditError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = disk::folder_of(path);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

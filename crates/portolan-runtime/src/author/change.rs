@@ -8,7 +8,8 @@ use portolan_core::source::{self, Source, Span, Tree, TreeKind};
 use serde_json::{Map, Value, json};
 
 use super::splice::{Unfit, appended, spliced};
-use super::{Refused, checks};
+use super::{checks, refused};
+use crate::definition::DefinitionError;
 use crate::digest::Digest;
 
 /// The dialect whose files are changed here.
@@ -57,7 +58,7 @@ pub(super) struct Planned {
 const REVISION_DIGITS: usize = 16;
 
 impl Present {
-    pub(super) fn of(file: &Path, text: Option<&str>) -> Result<Present, Refused> {
+    pub(super) fn of(file: &Path, text: Option<&str>) -> Result<Present, DefinitionError> {
         let mark = if text.is_some_and(|text| text.starts_with('\u{feff}')) { "\u{feff}" } else { "" };
         let source = Source::new(file.to_string_lossy().into_owned(), text.unwrap_or_default());
         let exists = text.is_some();
@@ -77,12 +78,12 @@ impl Present {
         Ok(present)
     }
 
-    fn is_of_graphs(&self) -> Result<(), Refused> {
+    fn is_of_graphs(&self) -> Result<(), DefinitionError> {
         let Some(tree) = &self.tree else { return Ok(()) };
         let name = &self.source.name;
         let refused = |what: &str| {
             let message = format!("`{name}` {what}, and is not touched");
-            Refused::because("not_graphs", message, "name a file of graphs, or one that does not exist yet")
+            refused("not_graphs", message, "name a file of graphs, or one that does not exist yet")
         };
         if tree.entries().is_none() {
             return Err(refused(&format!("is {}", tree.describe())));
@@ -135,7 +136,7 @@ impl Present {
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn tool(&self, name: &str) -> Result<Named<'_>, Refused> {
+    pub fn tool(&self, name: &str) -> Result<Named<'_>, DefinitionError> {
         let tools = self.tools();
         let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
         let help = match closest(name, names.iter().copied()) {
@@ -143,7 +144,7 @@ impl Present {
             None if names.is_empty() => "the file has no tools yet; addGraphTool adds one".to_owned(),
             None => format!("there are {}", list(&names)),
         };
-        let unknown = || Refused::because("unknown_tool", format!("there is no tool `{}`", clip(name)), help);
+        let unknown = || refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help);
         tools.into_iter().find(|tool| tool.name == name).ok_or_else(unknown)
     }
 
@@ -177,22 +178,22 @@ impl Present {
     }
 
     /// Whether a tool is still what its caller knows.
-    pub(super) fn expect(&self, change: &Change, revision: Option<&str>) -> Result<(), Refused> {
+    pub(super) fn expect(&self, change: &Change, revision: Option<&str>) -> Result<(), DefinitionError> {
         let (Change::Update(name, _) | Change::Delete(name), Some(known)) = (change, revision) else { return Ok(()) };
         if self.revision(&self.tool(name)?).as_deref() == Some(known) {
             return Ok(());
         }
         let message = format!("the tool `{}` is no more what it was at revision `{}`", clip(name), clip(known));
-        Err(Refused::because("stale", message, "look at it again with getGraphTool, and change what is there now"))
+        Err(refused("stale", message, "look at it again with getGraphTool, and change what is there now"))
     }
 
     /// The text that a change makes of the file.
-    pub(super) fn planned(&self, change: &Change) -> Result<Planned, Refused> {
+    pub(super) fn planned(&self, change: &Change) -> Result<Planned, DefinitionError> {
         let (wanted, name) = self.wanted(change)?;
         let text = self.written(&wanted).map_err(|unfit| {
             let message =
                 format!("`{}` cannot be changed in place: {}; nothing was written", self.source.name, unfit.0);
-            Refused::because("not_editable", message, "a person has to make this change, in an editor")
+            refused("not_editable", message, "a person has to make this change, in an editor")
         })?;
         let (tree, _) = source::parse(&Source::new(&*self.source.name, &text));
         let after = Present { source: Source::new(&*self.source.name, &text), mark: self.mark, exists: true, tree };
@@ -211,7 +212,7 @@ impl Present {
     }
 
     /// The value that a change makes of the file, and the name of the tool afterwards.
-    fn wanted(&self, change: &Change) -> Result<(Value, String), Refused> {
+    fn wanted(&self, change: &Change) -> Result<(Value, String), DefinitionError> {
         let mut file = self.value();
         let name = match change {
             Change::Add(tool) => self.add(&mut file, tool)?,
@@ -221,7 +222,7 @@ impl Present {
                 if self.items().len() == 1 {
                     let message = format!("`{}` is the only tool of `{}`", clip(name), self.source.name);
                     let help = "a file without tools cannot be served: add another tool first, or have a person delete the file";
-                    return Err(Refused::because("last_tool", message, help));
+                    return Err(refused("last_tool", message, help));
                 }
                 tools(&mut file).remove(at);
                 name.clone()
@@ -241,13 +242,12 @@ impl Present {
         }
     }
 
-    fn add(&self, file: &mut Value, tool: &Value) -> Result<String, Refused> {
-        let name = name_of(tool)?.ok_or_else(|| {
-            Refused::because("bad_tool", "the tool has no `name`", "give it one: clients call it by that")
-        })?;
+    fn add(&self, file: &mut Value, tool: &Value) -> Result<String, DefinitionError> {
+        let name = name_of(tool)?
+            .ok_or_else(|| refused("bad_tool", "the tool has no `name`", "give it one: clients call it by that"))?;
         if self.tools().iter().any(|known| known.name == name) {
             let message = format!("there is a tool `{}` already", clip(&name));
-            return Err(Refused::because(
+            return Err(refused(
                 "duplicate_tool",
                 message,
                 "change it with updateGraphTool, or give the new one another name",
@@ -256,13 +256,13 @@ impl Present {
         if self.beside().is_some() {
             let message = format!("`{}` has its nodes beside its tool, and cannot hold a second one", self.source.name);
             let help = "have a person move the nodes inside the tool, under its `nodes`; or serve another file for the new tool";
-            return Err(Refused::because("one_tool", message, help));
+            return Err(refused("one_tool", message, help));
         }
         tools(file).push(tool.clone());
         Ok(name)
     }
 
-    fn update(&self, file: &mut Value, name: &str, tool: &Value) -> Result<String, Refused> {
+    fn update(&self, file: &mut Value, name: &str, tool: &Value) -> Result<String, DefinitionError> {
         let at = self.tool(name)?.at;
         let mut tool = tool.clone();
         let new = match name_of(&tool)? {
@@ -276,11 +276,7 @@ impl Present {
         };
         if new != name && self.tools().iter().any(|known| known.name == new) {
             let message = format!("there is a tool `{}` already", clip(&new));
-            return Err(Refused::because(
-                "duplicate_tool",
-                message,
-                "give it another name, or delete the other one first",
-            ));
+            return Err(refused("duplicate_tool", message, "give it another name, or delete the other one first"));
         }
         if self.beside().is_some() {
             self.spread(file, &mut tool)?;
@@ -290,7 +286,7 @@ impl Present {
     }
 
     /// Puts the nodes of a definition where the file has them: beside its tool.
-    fn spread(&self, file: &mut Value, tool: &mut Value) -> Result<(), Refused> {
+    fn spread(&self, file: &mut Value, tool: &mut Value) -> Result<(), DefinitionError> {
         let nodes = tool.as_object_mut().and_then(|fields| fields.shift_remove("nodes"));
         match (nodes, self.items().len()) {
             (None, _) => Ok(()),
@@ -303,7 +299,7 @@ impl Present {
                     format!("the nodes of `{}` stand beside its tools, and several tools use them", self.source.name);
                 let help =
                     "leave `nodes` out to change the rest of the tool; a person has to change the nodes, in an editor";
-                Err(Refused::because("shared_nodes", message, help))
+                Err(refused("shared_nodes", message, help))
             }
         }
     }
@@ -318,17 +314,15 @@ pub(super) fn tools(file: &mut Value) -> &mut Vec<Value> {
 }
 
 /// The name of a definition; nothing where it has none.
-pub(super) fn name_of(tool: &Value) -> Result<Option<String>, Refused> {
+pub(super) fn name_of(tool: &Value) -> Result<Option<String>, DefinitionError> {
     let Some(fields) = tool.as_object() else {
         let help = "send an object with `name`, `description`, `inputSchema`, `outputSchema` and `nodes`";
-        return Err(Refused::because("bad_tool", "the definition of a tool is an object", help));
+        return Err(refused("bad_tool", "the definition of a tool is an object", help));
     };
     match fields.get("name") {
         None => Ok(None),
         Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
-        Some(_) => {
-            Err(Refused::because("bad_tool", "the `name` of a tool is a text", "give it one: clients call it by that"))
-        }
+        Some(_) => Err(refused("bad_tool", "the `name` of a tool is a text", "give it one: clients call it by that")),
     }
 }
 

@@ -6,12 +6,9 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::{Source, Span};
 
 use super::change::{Planned, Present};
-use super::{Author, Refused};
-use crate::definition::Findings;
-use crate::error::{ErrorKind, ServiceError};
-use crate::graphs::{Graphs, OpenError};
+use super::{Author, refused};
+use crate::definition::{DefinitionError, Findings};
 use crate::library::Library;
-use crate::servers::{PoolOptions, Servers};
 
 /// Warnings of texts that another tool of the file made something else of.
 const READ_OTHERWISE: [&str; 2] = ["literal-expression", "old-spelling"];
@@ -23,16 +20,19 @@ pub(super) struct Checked {
 }
 
 /// A refusal for faults of a definition.
-pub(super) fn faulty(message: &str, findings: Findings) -> Refused {
+pub(super) fn faulty(message: &str, findings: Findings) -> DefinitionError {
     let faults: Findings = findings.into_iter().filter(|(_, fault)| fault.is_error()).collect();
-    let help = "mend every fault that is listed, then call again";
-    let error = ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help);
-    Refused { faults, ..error.into() }
+    DefinitionError::faulty(message, "mend every fault that is listed, then call again", faults)
 }
 
 impl Author {
     /// Checks the file as it would become.
-    pub(super) fn checked(&self, library: &Library, present: &Present, planned: &Planned) -> Result<Checked, Refused> {
+    pub(super) fn checked(
+        &self,
+        library: &Library,
+        present: &Present,
+        planned: &Planned,
+    ) -> Result<Checked, DefinitionError> {
         let source = Source::new(&*present.source.name, &planned.text);
         let (findings, sound) = self.found(library, &source)?;
         let before = if present.exists() { self.found(library, &present.source)?.0 } else { Vec::new() };
@@ -47,17 +47,16 @@ impl Author {
         if let Some(other) = new.into_iter().find(|(_, fault)| reads_otherwise(fault, planned.span)) {
             let message = "the change was not written: texts with `$` in other tools would be read otherwise than now";
             let help = "write the expressions in their `args` as `{ expr: \"…\" }` first, with updateGraphTool";
-            return Err(Refused { faults: vec![other], ..Refused::because("changes_others", message, help) });
+            return Err(DefinitionError { findings: vec![other], ..refused("changes_others", message, help) });
         }
         Ok(Checked { findings, sound })
     }
 
-    fn found(&self, library: &Library, source: &Source) -> Result<(Findings, bool), Refused> {
-        let nobody = std::sync::Arc::new(Servers::new(Vec::new(), PoolOptions::default()));
-        match Graphs::as_if(&self.file, source, self.mcp.as_deref(), library, self.strictness, nobody) {
-            Ok(loaded) => Ok((loaded.warnings, true)),
-            Err(OpenError::Faulty(faulty)) => Ok((faulty.findings, false)),
-            Err(OpenError::Failed(error)) => Err(error.into()),
+    fn found(&self, library: &Library, source: &Source) -> Result<(Findings, bool), DefinitionError> {
+        match self.functions(library, source) {
+            Ok(functions) => Ok((functions.warnings, true)),
+            Err(DefinitionError { findings, .. }) if !findings.is_empty() => Ok((findings, false)),
+            Err(error) => Err(error),
         }
     }
 }

@@ -3,8 +3,8 @@
 use portolan_core::source::Source;
 use serde_json::{Value, json};
 
-use super::Refused;
 use super::change::{Change, Present, name_of, tools};
+use crate::definition::DefinitionError;
 
 /// A file with a draft in it.
 pub(super) struct Draft {
@@ -17,7 +17,7 @@ const UNNAMED: &str = "draft";
 
 impl Present {
     /// The file with `tool` in the place of the one of its name, or behind all others.
-    pub(super) fn draft(&self, mut tool: Value) -> Result<Draft, Refused> {
+    pub(super) fn draft(&self, mut tool: Value) -> Result<Draft, DefinitionError> {
         let name = match name_of(&tool)? {
             Some(name) => name,
             None => {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::carrier::task_file::{Durability, exchange};
 use crate::disk::{self, NoTurn, WAIT, turn};
 use crate::error::{ServiceError, plain};
-use crate::graphs::folder_around;
 
 /// How often a change is tried again because somebody who takes no lock was faster.
 const TRIES: u32 = 5;
@@ -30,7 +29,7 @@ pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
             }
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let folder = folder_around(file);
+            let folder = disk::folder_of(file);
             let folder = folder.canonicalize().map_err(|_| {
                 let message = format!("`{name}` cannot be written: there is no folder `{}`", folder.display());
                 ServiceError::failed("no_folder", message, "make the folder first, or name a file in another one")
@@ -69,7 +68,7 @@ pub(super) struct Locked {
 impl Locked {
     pub(super) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
         let target = place(file)?;
-        let folder = folder_around(&target);
+        let folder = disk::folder_of(&target).to_owned();
         let turn = turn(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
             NoTurn::Late(lock) => {

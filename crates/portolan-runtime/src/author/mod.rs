@@ -16,15 +16,14 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use portolan_core::dialect::Strictness;
 use portolan_core::source::Source;
 use serde_json::Value;
 
-use crate::definition::{Definition, Findings};
+use crate::definition::{Definition, DefinitionError, Findings};
 use crate::error::ServiceError;
-use crate::graphs::{Graphs, Loaded, OpenError};
-use crate::library::Library;
-use crate::servers::{PoolOptions, Servers};
+use crate::graphs::Loaded;
+use crate::library::{FunctionFiles, Functions, Library};
+use crate::servers::PoolOptions;
 use crate::service::Service;
 
 pub use change::{Change, Named, Present};
@@ -35,30 +34,13 @@ pub use template::template;
 pub struct Author {
     file: PathBuf,
     mcp: Option<PathBuf>,
-    strictness: Strictness,
     options: PoolOptions,
     pool: Mutex<Option<servers::Pool>>,
 }
 
 /// A request that was not done. Nothing was written.
-#[derive(Debug)]
-pub struct Refused {
-    /// Why, and what to do.
-    pub error: Box<ServiceError>,
-    /// What is wrong with the definition, where that is why.
-    pub faults: Findings,
-}
-
-impl Refused {
-    fn because(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Refused {
-        ServiceError::refused(code, message, help).into()
-    }
-}
-
-impl From<ServiceError> for Refused {
-    fn from(error: ServiceError) -> Refused {
-        Refused { error: Box::new(error), faults: Vec::new() }
-    }
+fn refused(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> DefinitionError {
+    ServiceError::refused(code, message, help).into()
 }
 
 /// A change that was written.
@@ -79,14 +61,9 @@ impl Author {
     ///
     /// # Errors
     /// What stands there is no file, or its folder does not exist.
-    pub fn new(
-        file: PathBuf,
-        mcp: Option<PathBuf>,
-        strictness: Strictness,
-        options: PoolOptions,
-    ) -> Result<Author, ServiceError> {
+    pub fn new(file: PathBuf, mcp: Option<PathBuf>, options: PoolOptions) -> Result<Author, ServiceError> {
         file::place(&file)?;
-        Ok(Author { file, mcp, strictness, options, pool: Mutex::default() })
+        Ok(Author { file, mcp, options, pool: Mutex::default() })
     }
 
     /// The file as it was named.
@@ -98,7 +75,7 @@ impl Author {
     ///
     /// # Errors
     /// It cannot be read, or is no file of graphs.
-    pub fn present(&self) -> Result<Present, Refused> {
+    pub fn present(&self) -> Result<Present, DefinitionError> {
         let text = file::read(&self.file)?;
         Present::of(&self.file, text.as_deref())
     }
@@ -107,7 +84,12 @@ impl Author {
     ///
     /// # Errors
     /// The change cannot be made, has faults, or somebody else has changed the tool. Nothing was written.
-    pub async fn write(&self, library: &Library, change: Change, revision: Option<&str>) -> Result<Written, Refused> {
+    pub async fn write(
+        &self,
+        library: &Library,
+        change: Change,
+        revision: Option<&str>,
+    ) -> Result<Written, DefinitionError> {
         let mut locked = file::Locked::wait(&self.file).await?;
         loop {
             let text = locked.read()?;
@@ -128,28 +110,36 @@ impl Author {
     ///
     /// # Errors
     /// It has faults.
-    pub fn loaded(&self, service: &Service) -> Result<Loaded, Refused> {
-        let present = self.present()?;
-        self.load(service.library(), &present.source, self.servers(service, &present)?)
+    pub fn loaded(&self, service: &Service) -> Result<Loaded, DefinitionError> {
+        self.load(service, &self.present()?, None)
     }
 
     /// What the file would come to with `tool` in it, in the place of one of the same name; and its function.
     ///
     /// # Errors
     /// The draft, or the rest of the file, has faults.
-    pub fn drafted(&self, service: &Service, tool: Value) -> Result<(Loaded, Arc<Definition>), Refused> {
+    pub fn drafted(&self, service: &Service, tool: Value) -> Result<(Loaded, Arc<Definition>), DefinitionError> {
         let present = self.present()?;
         let draft = present.draft(tool)?;
-        let loaded = self.load(service.library(), &draft.source, self.servers(service, &present)?)?;
-        let definition = Arc::clone(loaded.function(Some(&draft.name))?);
+        let loaded = self.load(service, &present, Some(&draft.source))?;
+        let definition = Arc::clone(loaded.functions.called(Some(&draft.name))?);
         Ok((loaded, definition))
     }
 
-    fn load(&self, library: &Library, source: &Source, servers: Arc<Servers>) -> Result<Loaded, Refused> {
-        let mcp = self.mcp.as_deref();
-        Graphs::as_if(&self.file, source, mcp, library, self.strictness, servers).map_err(|error| match error {
-            OpenError::Failed(error) => error.into(),
-            OpenError::Faulty(faulty) => checks::faulty("the definition has faults, and was not run", faulty.findings),
-        })
+    fn load(&self, service: &Service, present: &Present, text: Option<&Source>) -> Result<Loaded, DefinitionError> {
+        let servers = self.servers(service, present)?;
+        match self.functions(service.library(), text.unwrap_or(&present.source)) {
+            Ok(functions) => Ok(Loaded { functions, servers }),
+            Err(DefinitionError { findings, .. }) if !findings.is_empty() => {
+                Err(checks::faulty("the definition has faults, and was not run", findings))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a text comes to, as if it stood in the file.
+    fn functions(&self, library: &Library, text: &Source) -> Result<Functions, DefinitionError> {
+        let files = std::slice::from_ref(&self.file);
+        library.functions(FunctionFiles { text: Some(text), ..FunctionFiles::served(files, self.mcp.as_deref()) })
     }
 }

@@ -1,24 +1,23 @@
 //! The servers that can be tried: the user's own, those of the file, and ours. They go on running from call to call.
 
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use portolan_core::dialect;
-use portolan_core::graph::Server;
 use portolan_core::present::Redaction;
 use portolan_core::source::{Source, Span, Spanned};
 use serde_json::{Value, json};
 
+use super::Author;
 use super::change::Present;
-use super::{Author, Refused};
+use crate::definition::DefinitionError;
+use crate::disk;
 use crate::error::ServiceError;
-use crate::graphs::{self, Graphs, builtin, folder_around, own_servers};
 use crate::servers::{Servers, Setup};
 use crate::service::Service;
 
 /// The pool, and which servers it is of.
 pub(super) struct Pool {
-    setups: Vec<(Server, PathBuf)>,
+    setups: Vec<Setup>,
     servers: Arc<Servers>,
 }
 
@@ -64,25 +63,24 @@ impl Author {
     ///
     /// # Errors
     /// A file of servers cannot be read.
-    pub fn known(&self, service: &Service) -> Result<Known, Refused> {
+    pub fn known(&self, service: &Service) -> Result<Known, DefinitionError> {
         let present = self.present()?;
         let servers = self.servers(service, &present)?;
-        let brought: Vec<String> = self.brought(&present).into_iter().map(|(server, _)| server.name).collect();
-        let untrusted = if brought.is_empty() { None } else { self.untrusted(service, &present, &servers) };
-        let setups = self.setups(service, &present)?;
-        let hidden = Redaction::default().hiding(graphs::setups(&setups).iter().flat_map(Setup::confidential));
-        let own = self.own()?.into_iter().map(|setup| setup.server.name).collect();
+        let names = |setups: Vec<Setup>| setups.into_iter().map(|setup| setup.server.name).collect::<Vec<String>>();
+        let (brought, own) = (names(self.brought(&present)), names(self.own(service)?));
+        let untrusted = if brought.is_empty() { None } else { self.untrusted(service, &present) };
+        let hidden = Redaction::default().hiding(self.setups(service, &present)?.iter().flat_map(Setup::confidential));
         Ok(Known { servers, hidden, brought, own, untrusted })
     }
 
     /// The pool of the servers that can be called: the one there was, as long as they are the same.
-    pub(super) fn servers(&self, service: &Service, present: &Present) -> Result<Arc<Servers>, Refused> {
+    pub(super) fn servers(&self, service: &Service, present: &Present) -> Result<Arc<Servers>, DefinitionError> {
         let setups = self.setups(service, present)?;
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pool.as_ref().filter(|pool| graphs::same(&pool.setups, &setups)) {
+        if let Some(pool) = pool.as_ref().filter(|pool| Setup::same(&pool.setups, &setups)) {
             return Ok(Arc::clone(&pool.servers));
         }
-        let servers = Arc::new(Servers::new(graphs::setups(&setups), self.options.clone()));
+        let servers = Arc::new(Servers::new(setups.clone(), self.options.clone()));
         *pool = Some(Pool { setups, servers: Arc::clone(&servers) });
         Ok(servers)
     }
@@ -95,39 +93,30 @@ impl Author {
         }
     }
 
-    fn setups(&self, service: &Service, present: &Present) -> Result<Vec<(Server, PathBuf)>, Refused> {
+    fn setups(&self, service: &Service, present: &Present) -> Result<Vec<Setup>, DefinitionError> {
         let mut setups = self.brought(present);
-        let own = self.own()?.into_iter().map(|setup| (setup.server, setup.folder));
         let ours = ["filesystem", "echo"].into_iter().filter_map(|name| {
-            let server = builtin(&Spanned { value: name.to_owned(), span: Span::default() })?;
-            Some((server, service.project().to_owned()))
+            Setup::builtin(&Spanned { value: name.to_owned(), span: Span::default() }, service.project())
         });
-        for (server, folder) in own.chain(ours) {
-            if !setups.iter().any(|(known, _)| known.name == server.name) {
-                setups.push((server, folder));
-            }
-        }
+        self.own(service)?.into_iter().chain(ours).for_each(|setup| setup.add(&mut setups));
         Ok(setups)
     }
 
-    fn own(&self) -> Result<Vec<Setup>, Refused> {
-        Ok(match &self.mcp {
-            Some(path) => own_servers(path)?,
-            None => Vec::new(),
-        })
+    fn own(&self, service: &Service) -> Result<Vec<Setup>, ServiceError> {
+        Ok(self.mcp.as_deref().map(|path| service.library().own_servers(path)).transpose()?.unwrap_or_default())
     }
 
     /// The servers of the file, as far as they can be understood.
-    fn brought(&self, present: &Present) -> Vec<(Server, PathBuf)> {
+    fn brought(&self, present: &Present) -> Vec<Setup> {
         if present.field("mcpServers").or_else(|| present.field("servers")).is_none() {
             return Vec::new();
         }
-        let folder = folder_around(&self.file);
-        dialect::servers(&present.source).0.into_iter().map(|server| (server, folder.clone())).collect()
+        let folder = disk::folder_of(&self.file);
+        dialect::servers(&present.source).0.iter().map(|server| Setup::of(server, folder)).collect()
     }
 
     /// Why the servers of the file may not be started.
-    fn untrusted(&self, service: &Service, present: &Present, servers: &Arc<Servers>) -> Option<ServiceError> {
+    fn untrusted(&self, service: &Service, present: &Present) -> Option<ServiceError> {
         // A function that calls nobody stands for all: trust is given to all servers of a file together.
         let mut probe = json!({
             "version": "1.0",
@@ -142,10 +131,9 @@ impl Author {
         let found = [Source::new(&*present.source.name, probe.to_string()), present.source.clone()];
         let mut why = None;
         for source in found {
-            let (mcp, library) = (self.mcp.as_deref(), service.library());
-            let loaded = Graphs::as_if(&self.file, &source, mcp, library, self.strictness, Arc::clone(servers));
-            for definition in loaded.iter().flat_map(|loaded| loaded.functions.values().map(move |one| (loaded, one))) {
-                match service.may_start_servers(definition.0, definition.1) {
+            let functions = self.functions(service.library(), &source);
+            for definition in functions.iter().flat_map(|functions| functions.definitions.values()) {
+                match service.may_start_servers(definition) {
                     Ok(()) => return None,
                     Err(error) => why = Some(error),
                 }

@@ -18,13 +18,9 @@ const MAX_FILES: usize = 100;
 /// The folder of activities where a workflow names none.
 const USUAL_FOLDER: &str = "activities";
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// The source with its activities behind it, where they are files of their own.
 pub(super) fn joined(path: &Path, source: Source) -> Source {
-    let around = folder_of(path);
+    let around = disk::folder_of(path);
     // Most texts have no such folder; they are not read twice.
     if !source.text.contains("activitiesDir") && around.join(USUAL_FOLDER).symlink_metadata().is_err() {
         return source;
@@ -45,7 +41,7 @@ pub(super) fn joined(path: &Path, source: Source) -> Source {
 
 /// The folders whose entries decide which files of activities a source has, whether they are there or not.
 pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
-    let around = folder_of(path);
+    let around = disk::folder_of(path);
     let named = activities_folder(&source.main()).map(|folder| folder.path).filter(|path| path != USUAL_FOLDER);
     named.iter().map(String::as_str).chain([USUAL_FOLDER]).map(|folder| around.join(folder)).collect()
 }

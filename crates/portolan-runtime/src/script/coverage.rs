@@ -11,7 +11,7 @@ use portolan_core::source::Source;
 use serde::Serialize;
 
 use crate::drive::{Ended, Watch};
-use crate::graphs::Loaded;
+use crate::library::Functions;
 
 /// The edges of one function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,15 +76,15 @@ impl Ways {
     }
 
     /// The edges of every function of a file.
-    pub(super) fn of(&self, loaded: &Loaded) -> Vec<Coverage> {
-        let functions = loaded.functions.iter().map(|(name, definition)| {
+    pub(super) fn of(&self, functions: &Functions) -> Vec<Coverage> {
+        let coverage = functions.definitions.iter().map(|(name, definition)| {
             let flow = definition.workflow.root();
             let text = definition.bundle.workflows.get(name).map_or("", String::as_str);
             let source = Source::new(name.as_str(), text);
             let edges = flow.edges.iter().map(|edge| self.edge(name, flow, edge, &source)).collect();
             Coverage { tool: name.clone(), edges }
         });
-        functions.collect()
+        coverage.collect()
     }
 
     fn edge(&self, tool: &str, flow: &Flow, edge: &Edge, source: &Source) -> EdgeTaken {

@@ -8,18 +8,15 @@ mod record;
 mod run;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::dialect::Strictness;
 use portolan_core::dialect::script::{self, Answers, Script, unknown_answers};
 use portolan_core::graph::Kind;
 use portolan_core::source::Source;
 
-use crate::definition::Findings;
+use crate::definition::DefinitionError;
 use crate::error::ServiceError;
-use crate::graphs::{Graphs, Loaded, OpenError};
-use crate::library::{Library, read_definition};
+use crate::library::{FunctionFiles, Functions, Library, read_definition};
 
 pub use coverage::{Coverage, EdgeTaken};
 pub use record::{Recording, Rewritten};
@@ -32,32 +29,18 @@ pub struct Suite {
     /// The file of functions.
     pub graph: PathBuf,
     script: Script,
-    loaded: Arc<Loaded>,
+    functions: Functions,
 }
 
-/// Why a file of tests cannot be run.
-pub enum SuiteError {
-    /// It, or the file of functions, has faults.
-    Faulty(Findings),
-    /// It, or the file of functions, could not be read.
-    Failed(ServiceError),
-}
-
-impl From<ServiceError> for SuiteError {
-    fn from(error: ServiceError) -> SuiteError {
-        SuiteError::Failed(error)
-    }
-}
-
-/// Reads the written answers of a file, for runs of `loaded`.
+/// Reads the written answers of a file, for runs of `functions`.
 ///
 /// # Errors
 /// The file cannot be read, has faults, has no answers, or answers for nodes that nobody calls.
-pub fn answers(path: &Path, loaded: &Loaded) -> Result<Answers, SuiteError> {
+pub fn answers(path: &Path, functions: &Functions) -> Result<Answers, DefinitionError> {
     let source = read_definition(path)?;
     let (script, mut faults) = script::script(&source);
     if let Some(script) = &script {
-        faults.extend(unknown_answers(&script.answers, &words(&calls(loaded))));
+        faults.extend(unknown_answers(&script.answers, &words(&calls(functions))));
     }
     match script.filter(|_| !faults.iter().any(Diagnostic::is_error)) {
         // Whoever names a file of answers wants no server to be asked in their place.
@@ -78,7 +61,7 @@ impl Suite {
     ///
     /// # Errors
     /// Either cannot be read, or has faults.
-    pub fn open(path: &Path, library: &Library, strictness: Strictness) -> Result<Suite, SuiteError> {
+    pub fn open(path: &Path, library: &Library) -> Result<Suite, DefinitionError> {
         let source = read_definition(path)?;
         let (script, faults) = script::script(&source);
         let Some(script) = script else { return Err(faulty(&source, faults)) };
@@ -86,28 +69,25 @@ impl Suite {
             Some(named) => path.parent().unwrap_or(Path::new("")).join(&named.value),
             None => beside(path).ok_or_else(|| no_graph(path))?,
         };
-        let loaded = Graphs::unserved(&graph, library, strictness).map_err(|error| match error {
-            OpenError::Faulty(faulty) => SuiteError::Faulty(faulty.findings),
-            OpenError::Failed(error) => SuiteError::Failed(error),
-        })?;
-        let suite = Suite { source, graph, script, loaded: Arc::new(loaded) };
+        let functions = library.functions(FunctionFiles::unserved(std::slice::from_ref(&graph)))?;
+        let suite = Suite { source, graph, script, functions };
         let faults = suite.misfits();
         if faults.is_empty() { Ok(suite) } else { Err(faulty(&suite.source, faults)) }
     }
 
     /// What the tests name that the functions do not have.
     fn misfits(&self) -> Vec<Diagnostic> {
-        let calls = calls(&self.loaded);
+        let calls = calls(&self.functions);
         let known = words(&calls);
         let mut faults = unknown_answers(&self.script.answers, &known);
-        let tools: Vec<&str> = self.loaded.functions.keys().map(String::as_str).collect();
+        let tools: Vec<&str> = self.functions.definitions.keys().map(String::as_str).collect();
         for case in &self.script.cases {
             faults.extend(unknown_answers(&case.answers, &known));
             let (span, name) = match &case.tool {
                 Some(tool) => (tool.span, Some(tool.value.as_str())),
                 None => (case.name.span, None),
             };
-            if let Err(error) = self.loaded.function(name) {
+            if let Err(error) = self.functions.called(name) {
                 let fault = Diagnostic::error("unknown-tool", error.message).at(span).help(error.help);
                 faults.push(match name {
                     Some(name) => fault.did_you_mean(name, tools.iter().copied()),
@@ -119,8 +99,9 @@ impl Suite {
     }
 }
 
-fn faulty(source: &Source, faults: Vec<Diagnostic>) -> SuiteError {
-    SuiteError::Faulty(faults.into_iter().map(|fault| (source.clone(), fault)).collect())
+fn faulty(source: &Source, faults: Vec<Diagnostic>) -> DefinitionError {
+    let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
+    DefinitionError::faulty("the tests have faults", "mend every fault that is listed", findings)
 }
 
 /// `count.yaml` for `count.test.yaml`.
@@ -140,9 +121,9 @@ fn no_graph(path: &Path) -> ServiceError {
 }
 
 /// The names under which the calls of functions are answered: each node alone, and with its function.
-fn calls(loaded: &Loaded) -> Vec<String> {
+fn calls(functions: &Functions) -> Vec<String> {
     let mut names = Vec::new();
-    let flows = loaded.functions.values().flat_map(|definition| definition.workflow.flows());
+    let flows = functions.definitions.values().flat_map(|definition| definition.workflow.flows());
     for (flow, checked) in flows {
         for (node, step) in &checked.steps {
             if matches!(step.node.kind, Kind::Call(_)) {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::run::{Came, Tester};
 use crate::definition::Definition;
+use crate::disk;
 use crate::error::ServiceError;
 use crate::tools::{Recorder, Written};
 
@@ -169,7 +170,7 @@ fn line(value: &Value) -> String {
 
 /// The way from the folder of one file to another file.
 fn way(from: &Path, to: &Path) -> String {
-    let folder = from.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = disk::folder_of(from);
     let (Ok(folder), Ok(target)) = (folder.canonicalize(), to.canonicalize()) else { return to.display().to_string() };
     let (mut here, mut there) = (folder.components().peekable(), target.components().peekable());
     while here.peek().is_some() && here.peek() == there.peek() {

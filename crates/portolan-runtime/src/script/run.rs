@@ -110,7 +110,7 @@ impl Tester {
             let answers = merged(&script.answers, &case.answers);
             let written = Arc::new(Written::of(&answers));
             let unanswered = Unanswered::of(&answers);
-            let definition = suite.loaded.function(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
+            let definition = suite.functions.called(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
             let watch = ways.watch().and(unanswered.watch());
             let came = self.come_to(definition, &case.input, written.clone(), Some(watch)).await?;
             let idle: Vec<&str> = written.unused().collect();
@@ -118,7 +118,7 @@ impl Tester {
             let own = case.answers.keys().filter(|name| idle.contains(&name.as_str())).cloned().collect();
             tests.push(CaseReport { unused: own, ..report(suite, case, came, unanswered.found()) });
         }
-        let coverage = ways.of(&suite.loaded);
+        let coverage = ways.of(&suite.functions);
         let (all, taken) =
             coverage.iter().fold((0, 0), |(all, taken), one| (all + one.edges.len(), taken + one.taken()));
         let percent = u32::try_from((taken * 100).checked_div(all).unwrap_or(100)).unwrap_or(100);

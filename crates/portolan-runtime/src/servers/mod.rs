@@ -26,14 +26,13 @@ mod sse;
 mod stderr;
 mod tools;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use portolan_core::diagnostic::closest;
-use portolan_core::graph::{DEFAULT_CALL_TIMEOUT_MS, Server};
+use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
@@ -42,18 +41,10 @@ use tokio::time::{Instant, timeout};
 use connection::Connection;
 use slot::Slot;
 
+pub use crate::library::Setup;
 pub use error::{CallError, CallErrorKind};
 pub use stderr::OnStderr;
 pub use tools::Tool;
-
-/// A server's entry, and where it stands.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The entry.
-    pub server: Server,
-    /// The folder that its relative paths are relative to. A server runs there, unless its entry says otherwise.
-    pub folder: PathBuf,
-}
 
 /// What holds for all servers of a pool.
 #[derive(Clone)]

@@ -16,7 +16,7 @@ use crate::definition::Definition;
 use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, Keeping, Perform, Performers};
 use crate::error::ServiceError;
 use crate::gates::Ground;
-use crate::graphs;
+use crate::library::servers_of;
 use crate::logging;
 use crate::servers::{PoolOptions, Servers};
 use crate::store::RunId;
@@ -103,7 +103,7 @@ impl Service {
     pub fn tools_of(&self, definition: &Arc<Definition>) -> Arc<Tools> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = pools.entry(definition.digest.clone()).or_insert_with(|| {
-            let servers = graphs::servers_of(definition, self.project(), self.project());
+            let servers = servers_of(definition, self.project(), self.project());
             Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))))
         });
         pool.clone()

@@ -14,7 +14,6 @@ use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, Stored, Watch};
 use crate::error::ServiceError;
-use crate::graphs::Loaded;
 use crate::logging;
 use crate::states::Workers;
 use crate::store::{Record, RunId, store_error};
@@ -97,18 +96,18 @@ impl Service {
     ///
     /// # Errors
     /// Nobody has trusted them yet.
-    pub fn may_start_servers(&self, loaded: &Loaded, definition: &Definition) -> Result<(), ServiceError> {
+    pub fn may_start_servers(&self, definition: &Definition) -> Result<(), ServiceError> {
         let Some(commands) = &definition.commands else { return Ok(()) };
         if self.trust().is_trusted(commands).unwrap_or(false) {
             return Ok(());
         }
-        let file = loaded.file_of(definition).unwrap_or_else(|| definition.workflow.id().to_string());
+        let file = definition.file.as_deref().unwrap_or(definition.workflow.id().as_str());
         Err(ServiceError::refused(
             "not_trusted",
             format!("`{file}` starts or contacts servers that nobody has trusted yet"),
             format!(
                 "read it, then run `portolan trust {}`; the person at this machine decides that",
-                super::view::shell_word(&file)
+                super::view::shell_word(file)
             ),
         ))
     }

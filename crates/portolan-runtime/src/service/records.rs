@@ -14,7 +14,8 @@ use crate::carrier::task_file::TaskFile;
 use crate::clock::rfc3339;
 use crate::definition::Definition;
 use crate::error::ServiceError;
-use crate::graphs;
+use crate::graphs::redaction;
+use crate::library::servers_of;
 use crate::store::{ListFilter, Record, RunId, store_error};
 
 /// A run in a list.
@@ -114,8 +115,8 @@ impl Service {
             Err(error) => return Err(error),
         };
         let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
-        let servers = graphs::servers_of(&held.definition, &folder, self.project());
-        let hidden = graphs::redaction(&held.definition, &servers);
+        let servers = servers_of(&held.definition, &folder, self.project());
+        let hidden = redaction(&held.definition, &servers);
         hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
         Ok(History { records, hidden, definition: Some(held.definition) })
     }

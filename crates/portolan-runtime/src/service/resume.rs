@@ -11,7 +11,7 @@ use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
-use crate::graphs;
+use crate::library::servers_of;
 use crate::servers::Setup;
 use crate::store::RunId;
 
@@ -44,14 +44,13 @@ impl Service {
             ));
         }
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
-        let mut servers = graphs::servers_of(&definition, &folder, self.project());
-        for own in mcp.map(graphs::own_servers).transpose()?.unwrap_or_default() {
+        let mut servers = servers_of(&definition, &folder, self.project());
+        for own in mcp.map(|path| self.library().own_servers(path)).transpose()?.unwrap_or_default() {
             // Ours give way to those that the user calls alike, as they do when a run begins.
-            let ours = |known: &Setup| matches!(known.server.transport, portolan_core::graph::Transport::Builtin(_));
             let brought = definition.workflow.flows().map(|(_, flow)| &flow.settings);
             let is_brought =
                 brought.into_iter().any(|settings| settings.servers.iter().any(|it| it.name == own.server.name));
-            servers.retain(|known| known.server.name != own.server.name || is_brought || !ours(known));
+            servers.retain(|known| known.server.name != own.server.name || is_brought || !known.is_builtin());
             if !servers.iter().any(|known| known.server.name == own.server.name) {
                 servers.push(own);
             }

@@ -20,11 +20,10 @@ mod web;
 use calls::{Calls, FunctionCall};
 use std::sync::Arc;
 
-use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome};
-use portolan_runtime::graphs::{Graphs, OpenError};
+use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{How, Options, Service};
 use portolan_runtime::tools::Tools;
@@ -75,13 +74,10 @@ impl World {
         std::fs::write(&file, graph::text(blocks, &gate.url())).expect("there is room for a file");
         let options = Options { trust: Some(folder.path().join("data")), seed: Some(1), ..Options::of(&project) };
         let service = Service::new(options).expect("a service");
-        let opened = Graphs::open(vec![file], None, service.library(), Strictness::Strict, PoolOptions::default());
-        let graphs = opened.unwrap_or_else(|error| match error {
-            OpenError::Faulty(faulty) => panic!("{:#?}\n{}", faulty.findings, graph::text(blocks, "")),
-            OpenError::Failed(error) => panic!("{error}"),
-        });
+        let opened = Graphs::open(vec![file], None, service.library(), PoolOptions::default());
+        let graphs = opened.unwrap_or_else(|error| panic!("{:#?}\n{}", error, graph::text(blocks, "")));
         let loaded = graphs.loaded();
-        let definition = loaded.function(Some(graph::ROOT)).expect("it is there").clone();
+        let definition = loaded.functions.called(Some(graph::ROOT)).expect("it is there").clone();
         let tools = Arc::new(Tools::of(loaded.servers.clone()));
         World { service: Arc::new(service), definition, tools, gate, _folder: folder }
     }

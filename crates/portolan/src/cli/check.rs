@@ -7,15 +7,16 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::chat::script::answers;
 use portolan_core::diagnostic::{Diagnostic, Severity};
+use portolan_core::dialect::RunAs;
 use portolan_core::gates::merge::Policy;
 use portolan_core::gates::plugins::Plugins;
 use portolan_core::gates::{guidelines, merge};
 use portolan_core::source::{Location, Source, TreeKind, parse};
-use portolan_runtime::definition::Findings;
-use portolan_runtime::library::{Found, Library, Reviewed, read_definition, workflow_files};
+use portolan_runtime::definition::{DefinitionError, Findings, placed};
+use portolan_runtime::library::{Found, Library, Reviewed, read_definition, run_as, workflow_files};
+use portolan_runtime::plugins;
 use portolan_runtime::rules;
-use portolan_runtime::service::ServiceError;
-use portolan_runtime::{graphs, plugins};
+use portolan_runtime::service::{ErrorKind, ServiceError};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     for path in graphs {
-        match graphs::review(&path, args.mcp.as_deref(), &library, args.leniency.strictness()) {
+        match library.review_functions(&path, args.mcp.as_deref()) {
             Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
             Err(error) => unread.push((path, error)),
         }
@@ -93,7 +94,7 @@ fn of_settings(path: &Path) -> Option<Review> {
 
 /// Whether a file holds functions. One that cannot be read is no folder of workflows either, and says so itself.
 pub(super) fn is_graph(path: &Path) -> bool {
-    path.is_file() && graphs::holds_functions(path).unwrap_or(false)
+    path.is_file() && run_as(path).is_ok_and(|run_as| run_as == Some(RunAs::Calls))
 }
 
 /// Whether a file holds the answers of a model, written down: no definition is a list.
@@ -122,11 +123,7 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     let errors: Vec<_> = findings.iter().filter(|(_, fault)| fault.is_error()).collect();
     let message = format!("`{name}` has {}", counted(errors.len(), "error"));
     if output.is_json() {
-        let told = errors.iter().map(|(source, fault)| {
-            let place = source.place(fault.span.map_or(0, |span| span.start));
-            format!("{place}: {} ({})", fault.message, fault.code)
-        });
-        let told: Vec<String> = told.take(MAX_DRAWN).collect();
+        let told: Vec<String> = errors.iter().take(MAX_DRAWN).map(|(source, fault)| placed(source, fault)).collect();
         output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "mend them; nothing was done");
         return Ok(Exit::InvalidDefinition);
     }
@@ -136,6 +133,14 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     }
     output.error("invalid_definition", &message, "mend them; nothing was done");
     Ok(Exit::InvalidDefinition)
+}
+
+/// Refuses files that cannot be used: for their faults, where they have some.
+pub(super) fn refuse_files(output: &Output, name: &str, refused: DefinitionError) -> anyhow::Result<Exit> {
+    match refused.findings.is_empty() {
+        true => Err((*refused.error).into()),
+        false => draw_findings(output, name, &refused.findings),
+    }
 }
 
 /// What the paths of the command line come to.
@@ -262,8 +267,11 @@ fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a definition for its faults: each in its place for a person, all in one message for a program.
-pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: &ServiceError) -> anyhow::Result<Exit> {
+/// Refuses a definition: for its faults each in its place for a person, all in one message for a program.
+pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: ServiceError) -> anyhow::Result<Exit> {
+    if error.kind != ErrorKind::InvalidDefinition {
+        return Err(error.into());
+    }
     let review = library.review(id)?;
     let faults: Vec<&Diagnostic> = review.faults.iter().filter(|fault| fault.is_error()).collect();
     if output.is_json() || faults.is_empty() {

@@ -12,12 +12,11 @@ use portolan_core::present::{self, Crates, rust_project};
 use portolan_core::source::{Source, Spelling, convert, parse};
 use portolan_runtime::catalog;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::graphs::{Graphs, OpenError};
-use portolan_runtime::library::{Library, read_definition};
-use portolan_runtime::service::{ErrorKind, ServiceError};
+use portolan_runtime::library::{FunctionFiles, Library, read_definition};
+use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
-use super::check::{draw_findings, drawn, is_graph, refuse};
+use super::check::{drawn, is_graph, refuse, refuse_files};
 use super::output::{one_line, plain};
 use super::show::{one_file, unknown};
 use super::{Common, Exit, Output};
@@ -124,15 +123,11 @@ fn program(output: &Output, args: &Export, common: &Common) -> anyhow::Result<Op
     let (project, path) = (common.project()?, Path::new(&args.workflow));
     if is_graph(path) {
         let library = Library::new(&project, &[], Strictness::Strict)?;
-        let loaded = match Graphs::unserved(path, &library, Strictness::Strict) {
-            Ok(loaded) => loaded,
-            Err(OpenError::Faulty(faulty)) => {
-                draw_findings(output, &args.workflow, &faulty.findings)?;
-                return Ok(None);
-            }
-            Err(OpenError::Failed(error)) => return Err(error.into()),
+        let functions = match library.functions(FunctionFiles::unserved(&[path.to_owned()])) {
+            Ok(functions) => functions,
+            Err(refused) => return refuse_files(output, &args.workflow, refused).map(|_| None),
         };
-        let definition = loaded.function(args.tool.as_deref())?.clone();
+        let definition = functions.called(args.tool.as_deref())?.clone();
         return Ok(Some(Program { definition, file: Some(path.to_owned()) }));
     }
     let (given, id) = if path.exists() { one_file(path)? } else { (Vec::new(), args.workflow.clone()) };
@@ -142,11 +137,7 @@ fn program(output: &Output, args: &Export, common: &Common) -> anyhow::Result<Op
     }
     match library.definition(&id) {
         Ok(definition) => Ok(Some(Program { definition, file: given.into_iter().next() })),
-        Err(error) if error.kind == ErrorKind::InvalidDefinition => {
-            refuse(output, &library, &id, &error)?;
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => refuse(output, &library, &id, error).map(|_| None),
     }
 }
 

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use portolan_core::dialect::{self, RunAs};
+use portolan_core::dialect::RunAs;
 use portolan_core::run::Human;
 use portolan_runtime::author::Author;
-use portolan_runtime::graphs::{Faulty, Graphs, OpenError, own_servers};
-use portolan_runtime::library::read_definition;
+use portolan_runtime::definition::DefinitionError;
+use portolan_runtime::graphs::Graphs;
+use portolan_runtime::library::run_as;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, States};
+use portolan_runtime::service::{Options, Service, ServiceError, States};
 use portolan_runtime::states::Workers;
 
-use super::check::{draw_findings, drawn, files_at, refuse};
+use super::check::{drawn, files_at, refuse, refuse_files};
 use super::output::{Output, one_line};
 use super::run::{cast, ground};
 use super::{Common, Exit, HumanArg, Leniency};
@@ -89,12 +90,11 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let (toolsets, files) = chosen(&args)?;
     fitting(&args, &toolsets)?;
     let has = |set| toolsets.contains(&set);
-    let strictness = args.leniency.strictness();
     let output = common.output();
     let notes = mcp::Notes::to(std::io::stderr());
     let options = Options {
         definitions: files.led,
-        strictness,
+        strictness: args.leniency.strictness(),
         human: match args.human {
             HumanArg::Attested => Human::Attested,
             HumanArg::Verified => Human::Verified,
@@ -109,12 +109,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let service = Arc::new(Service::new(options)?);
     // What is named on the command line must be sound before a client connects.
     for id in service.library().given_ids() {
-        match service.library().definition(&id) {
-            Ok(_) => {}
-            Err(error) if error.kind == ErrorKind::InvalidDefinition => {
-                return refuse(&output, service.library(), &id, &error);
-            }
-            Err(error) => return Err(error.into()),
+        if let Err(error) = service.library().definition(&id) {
+            return refuse(&output, service.library(), &id, error);
         }
     }
     let mut sets = Vec::new();
@@ -135,7 +131,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
     if has(Toolset::Graph) {
         let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
-        let graphs = Graphs::open(files.graphs.clone(), args.mcp.clone(), service.library(), strictness, pool.clone());
+        let graphs = Graphs::open(files.graphs.clone(), args.mcp.clone(), service.library(), pool.clone());
         let cast = cast(&service, args.model.as_deref(), true)?;
         let workers = Workers { cast, ground: Some(ground(&service)), ..Workers::default() };
         match graphs {
@@ -143,17 +139,16 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
                 let report = report(notes.clone(), output);
                 sets.push(mcp::graph(Arc::clone(&service), graphs, workers, &notes, report));
             }
-            Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &names, &faulty.findings),
-            Err(OpenError::Failed(error)) => return Err(error.into()),
+            Err(refused) => return refuse_files(&output, &names, refused),
         }
     }
     if has(Toolset::Author) {
         let file = one_file(files.graphs)?;
         // A file of servers that cannot be read is said before a client connects.
         if let Some(path) = &args.mcp {
-            own_servers(path)?;
+            service.library().own_servers(path)?;
         }
-        sets.push(mcp::author(service, Author::new(file, args.mcp, strictness, pool)?));
+        sets.push(mcp::author(service, Author::new(file, args.mcp, pool)?));
     }
     greet(&output);
     mcp::serve(sets)?;
@@ -189,7 +184,7 @@ fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
             continue;
         }
         for file in files_at(path)? {
-            let run_as = dialect::of(&read_definition(&file.path)?).map(|dialect| dialect.run_as);
+            let run_as = run_as(&file.path)?;
             let is_graph = run_as == Some(RunAs::Calls);
             has_activities |= run_as == Some(RunAs::Activities);
             let is_for_graphs = if of_graphs == leading { is_graph } else { of_graphs };
@@ -295,7 +290,7 @@ fn greet(output: &Output) {
 }
 
 /// What keeps changed files from being served, each fault in its place.
-fn drawings(faulty: &Faulty, colour: bool) -> Vec<String> {
+fn drawings(faulty: &DefinitionError, colour: bool) -> Vec<String> {
     let errors = faulty.findings.iter().filter(|(_, fault)| fault.is_error());
     errors.take(MAX_DRAWN).map(|(source, fault)| drawn(source, fault, colour)).collect()
 }

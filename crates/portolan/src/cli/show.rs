@@ -7,9 +7,8 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
 use portolan_core::present::{dot, function_word, mermaid, outline};
-use portolan_runtime::graphs;
 use portolan_runtime::library::Library;
-use portolan_runtime::service::{ErrorKind, ServiceError};
+use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
 use super::check::{files_at, is_graph, refuse};
@@ -55,8 +54,7 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     }
     let (workflow, origin) = match library.drawable(&id) {
         Ok(drawable) => drawable,
-        Err(error) if error.kind == ErrorKind::InvalidDefinition => return refuse(&output, &library, &id, &error),
-        Err(error) => return Err(error.into()),
+        Err(error) => return refuse(&output, &library, &id, error),
     };
     let text = draw(&workflow, args.diagram);
     if output.is_json() {
@@ -76,8 +74,7 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
 
 /// The tools of a graph file; a picture shows one of them.
 fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyhow::Result<Exit> {
-    let library = Library::new(project, &[], Strictness::Strict)?;
-    let tools = graphs::drawable(path, &library)?;
+    let tools = Library::new(project, &[], Strictness::Lenient)?.drawable_functions(path)?;
     let names: Vec<&str> = tools.iter().map(|tool| tool.id().as_str()).collect();
     let shown: Vec<&Workflow> = match &args.tool {
         None => tools.iter().collect(),
@@ -94,7 +91,7 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
     } else {
         output.line(drawn.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"))?;
     }
-    let findings = graphs::review(path, None, &library, Strictness::Strict)?;
+    let findings = Library::new(project, &[], Strictness::Strict)?.review_functions(path, None)?;
     // Servers that only the person's own file defines are no fault of the graph.
     let faults = findings.iter().filter(|(_, fault)| fault.is_error() && fault.code != "unknown-server").count();
     if faults > 0 {

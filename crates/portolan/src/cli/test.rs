@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use portolan_core::dialect::Strictness;
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::library::Library;
-use portolan_runtime::script::{CaseReport, Coverage, EdgeTaken, Report, Suite, SuiteError, Tester};
+use portolan_runtime::script::{CaseReport, Coverage, EdgeTaken, Report, Suite, Tester};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
-use super::check::{counted, draw_findings};
+use super::check::{counted, refuse_files};
 use super::output::{Output, Paint, one_line};
 use super::{Common, Exit, Leniency, block_on};
 
@@ -37,22 +37,20 @@ const ENDINGS: [&str; 3] = [".test.yaml", ".test.yml", ".test.json"];
 pub(super) fn run(args: &Test, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let options = common.options()?;
-    let strictness = args.leniency.strictness();
-    let library = Library::new(&options.project, &[], strictness)?;
+    let library = Library::new(&options.project, &[], args.leniency.strictness())?;
     let tester = Tester::new(&options)?;
     let files = files(&args.paths)?;
     let mut reports = Vec::new();
     let mut worst = Exit::Done;
     for file in &files {
-        match one(&tester, file, &library, strictness) {
+        match one(&tester, file, &library) {
             Ok(report) => {
                 if !output.is_json() {
                     print(output, &report)?;
                 }
                 reports.push(report);
             }
-            Err(SuiteError::Faulty(findings)) => worst = draw_findings(&output, &file.to_string_lossy(), &findings)?,
-            Err(SuiteError::Failed(error)) => return Err(error.into()),
+            Err(refused) => worst = refuse_files(&output, &file.to_string_lossy(), refused)?,
         }
     }
     let passed = reports.iter().all(Report::passed);
@@ -68,8 +66,8 @@ pub(super) fn run(args: &Test, common: &Common) -> anyhow::Result<Exit> {
     })
 }
 
-fn one(tester: &Tester, file: &Path, library: &Library, strictness: Strictness) -> Result<Report, SuiteError> {
-    let suite = Suite::open(file, library, strictness)?;
+fn one(tester: &Tester, file: &Path, library: &Library) -> Result<Report, DefinitionError> {
+    let suite = Suite::open(file, library)?;
     let run = block_on(tester.run(&suite));
     let failed = |error: std::io::Error| ServiceError::failed("failed", error.to_string(), "try again");
     Ok(run.map_err(failed)??)

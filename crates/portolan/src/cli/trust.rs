@@ -1,6 +1,7 @@
 //! `portolan trust`: a person allows the commands of a definition.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::Diagnostic;
@@ -9,16 +10,16 @@ use portolan_core::graph::Workflow;
 use portolan_core::present::MASK;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::graphs::{Graphs, Loaded, OpenError};
-use portolan_runtime::library::{Found, Library, read_definition, workflow_files};
+use portolan_runtime::definition::Definition;
+use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
 use portolan_runtime::plugins;
 use portolan_runtime::rules;
-use portolan_runtime::service::{ErrorKind, Service, ServiceError};
+use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, phases_digest};
 use portolan_runtime::typecheck::{Checker, Origin, checker};
 use serde_json::json;
 
-use super::check::{draw_findings, is_graph, is_rules, refuse};
+use super::check::{draw_findings, is_graph, is_rules, refuse, refuse_files};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency, person};
 use crate::install;
@@ -67,24 +68,25 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
     // All are looked at before any is recorded: half of a command line is not what the person allowed.
-    let mut definitions = Vec::new();
+    let mut led = Vec::new();
     for found in &paths {
         match library.definition(&found.id) {
-            Ok(definition) => definitions.push((found, definition)),
-            Err(error) if error.kind == ErrorKind::InvalidDefinition => {
-                return refuse(&output, &library, &found.id, &error);
-            }
-            Err(error) => return Err(error.into()),
+            Ok(definition) => led.push((library.text(&found.id)?.0, definition)),
+            Err(error) => return refuse(&output, &library, &found.id, error),
         }
     }
-    let mut sources = Vec::new();
+    let library = Library::new(service.project(), &[], args.leniency.strictness())?;
+    let mut definitions = Vec::new();
     for path in graphs {
-        match Graphs::unserved(path, service.library(), args.leniency.strictness()) {
-            Ok(loaded) => sources.push((read_definition(path)?, loaded)),
-            Err(OpenError::Faulty(faulty)) => return draw_findings(&output, &path.to_string_lossy(), &faulty.findings),
-            Err(OpenError::Failed(error)) => return Err(error.into()),
+        match library.functions(FunctionFiles::unserved(std::slice::from_ref(path))) {
+            Ok(functions) => {
+                let source = read_definition(path)?;
+                definitions.extend(distinct(&functions).into_iter().map(|definition| (source.clone(), definition)));
+            }
+            Err(refused) => return refuse_files(&output, &path.to_string_lossy(), refused),
         }
     }
+    definitions.extend(led);
     let typecheck = match args.typecheck || !rules.is_empty() {
         true => match typecheck(&service, rules.first().map(|path| path.as_path()), args.typecheck)? {
             Ok(asked) => Some(asked),
@@ -116,13 +118,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             args.revoke,
         )?);
     }
-    for (source, loaded) in &sources {
-        for workflow in distinct(loaded) {
-            report.push(settle(&output, &service, &Asked::of(source, workflow), args.revoke)?);
-        }
-    }
-    for (found, definition) in definitions {
-        let (source, _) = library.text(&found.id)?;
+    for (source, definition) in definitions {
         let asked = Asked::of(&source, &definition.workflow);
         if let Some(phases) = phases_digest(&definition.workflow, &definition.digest) {
             report.push(agree(&output, &service, &asked, phases, args.revoke)?);
@@ -154,18 +150,16 @@ fn own_plugins(service: &Service, path: &Path) -> Result<Source, ServiceError> {
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.
-fn distinct(loaded: &Loaded) -> Vec<&Workflow> {
-    let mut known: Vec<Option<Digest>> = Vec::new();
-    let mut distinct = Vec::new();
-    for definition in loaded.functions.values() {
-        let digest = definition.commands.clone();
-        let nothing = digest.is_none() && loaded.functions.values().any(|other| other.commands.is_some());
-        if !nothing && !known.contains(&digest) {
-            known.push(digest);
-            distinct.push(&*definition.workflow);
-        }
-    }
-    distinct
+fn distinct(functions: &Functions) -> Vec<Arc<Definition>> {
+    let all = functions.definitions.values();
+    let any = all.clone().any(|definition| definition.commands.is_some());
+    let mut known: Vec<&Option<Digest>> = Vec::new();
+    let distinct = all.filter(|definition| {
+        let is_new = !known.contains(&&definition.commands);
+        known.push(&definition.commands);
+        is_new && (definition.commands.is_some() || !any)
+    });
+    distinct.cloned().collect()
 }
 
 /// Each file is named by itself: what a folder holds tomorrow is not what the person sees today.

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use portolan_core::dialect::Strictness;
 use serde_json::{Value, json};
 
-use super::{Author, Change, Refused};
+use super::{Author, Change};
+use crate::definition::DefinitionError;
 use crate::servers::PoolOptions;
 use crate::service::{Options, Service, StoreAt};
 
@@ -31,11 +31,11 @@ impl Desk {
         let trust = Some(folder.path().join("person"));
         let service =
             Service::new(Options { store: StoreAt::Memory, trust, ..Options::of(&project) }).expect("a service");
-        let author = Author::new(file.clone(), None, Strictness::Strict, PoolOptions::default()).expect("an author");
+        let author = Author::new(file.clone(), None, PoolOptions::default()).expect("an author");
         Desk { _folder: folder, service, author: Arc::new(author), file }
     }
 
-    pub(super) fn write(&self, change: Change, revision: Option<&str>) -> Result<super::Written, Refused> {
+    pub(super) fn write(&self, change: Change, revision: Option<&str>) -> Result<super::Written, DefinitionError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(self.author.write(self.service.library(), change, revision))
     }
@@ -100,10 +100,10 @@ fn differs(folder: &Path) -> Option<String> {
         .then(|| format!("{}\n--- wanted\n{wanted}\n+++ found\n{found}", expected.display()))
 }
 
-fn told(desk: &Desk, refused: &Refused) -> String {
+fn told(desk: &Desk, refused: &DefinitionError) -> String {
     let folder = format!("{}/", desk.file.parent().expect("a folder").display());
     let mut text = format!("{}: {}\nhelp: {}\n", refused.error.code, refused.error.message, refused.error.help);
-    for (source, fault) in &refused.faults {
+    for (source, fault) in &refused.findings {
         let place = fault
             .span
             .map(|span| source.location(span.start))

@@ -194,7 +194,7 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let (kept, over) = block_on(async {
         let kept = if driven.kept {
             let (definition, remembered) = (definition.clone(), driven.remembered.clone());
-            let folder = Some(folder(loaded, &definition));
+            let folder = Some(folder(&definition));
             let function = Some(Function { definition, remembered, folder });
             let wanted = Open { function, input: Some(Arc::new(input.clone())), ..Open::default() };
             service.open(&wanted, &person()).await?.address.handle().cloned()
@@ -273,10 +273,10 @@ fn record(
         return Ok(());
     }
     let tester = Tester::new(driven.options)?;
-    let graph = driven.loaded.file_of(driven.definition).unwrap_or_default();
+    let graph = driven.definition.file.as_deref().unwrap_or_default();
     let recording = Recording {
         name: format!("recorded run of {}", driven.definition.workflow.id()),
-        graph: Path::new(&graph),
+        graph: Path::new(graph),
         definition: driven.definition,
         input: &driven.input,
         recorder,

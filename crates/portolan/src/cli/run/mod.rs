@@ -14,22 +14,21 @@ use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::closest;
-use portolan_core::dialect::Strictness;
 use portolan_core::graph::Kind;
 use portolan_core::value::NodeId;
 use portolan_runtime::catalog;
-use portolan_runtime::definition::Definition;
-use portolan_runtime::graphs::{Graphs, Loaded, OpenError, own_servers};
-use portolan_runtime::library::is_plain;
+use portolan_runtime::definition::{Definition, DefinitionError};
+use portolan_runtime::graphs::Loaded;
+use portolan_runtime::library::{FunctionFiles, is_plain};
 use portolan_runtime::models::{self, OpenError as OpenModelError, Setup, prices};
 use portolan_runtime::ooda;
-use portolan_runtime::script::{self, SuiteError};
+use portolan_runtime::script;
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
 use portolan_runtime::states::Cast;
 use portolan_runtime::tools::Written;
 
-use super::check::draw_findings;
+use super::check::refuse_files;
 use super::output::one_line;
 use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
@@ -108,26 +107,21 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     }
     let options = options(args, common)?;
     let service = Service::new(options.clone())?;
-    let strictness = args.leniency.strictness();
-    let loaded = match opened(args, &service, strictness) {
+    let loaded = match opened(args, &service) {
         Ok(loaded) => loaded,
-        Err(OpenError::Faulty(faulty)) => {
-            return draw_findings(&output, &args.file.to_string_lossy(), &faulty.findings);
-        }
-        Err(OpenError::Failed(error)) => return Err(error.into()),
+        Err(refused) => return refuse_files(&output, &args.file.to_string_lossy(), refused),
     };
-    let definition = loaded.function(args.tool.as_deref())?.clone();
+    let definition = loaded.functions.called(args.tool.as_deref())?.clone();
     // Something else runs than the file names: that is said each time, and all other warnings by `portolan check`.
-    for (_, fault) in loaded.warnings.iter().filter(|(_, fault)| fault.code == "not-imported") {
+    for (_, fault) in loaded.functions.warnings.iter().filter(|(_, fault)| fault.code == "not-imported") {
         output.remark(one_line(&format!("warning: {}", fault.message)));
     }
     let input = input::read(args, &definition)?;
     let written = match &args.mock {
         None => None,
-        Some(path) => match script::answers(path, &loaded) {
+        Some(path) => match script::answers(path, &loaded.functions) {
             Ok(answers) => Some(Arc::new(Written::of(&answers))),
-            Err(SuiteError::Faulty(findings)) => return draw_findings(&output, &path.to_string_lossy(), &findings),
-            Err(SuiteError::Failed(error)) => return Err(error.into()),
+            Err(refused) => return refuse_files(&output, &path.to_string_lossy(), refused),
         },
     };
     let breaks = breaks(args, &definition)?;
@@ -154,12 +148,12 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     if args.dry_run {
         return driven::dry_run(driven, args);
     }
-    service.may_start_servers(&loaded, &definition)?;
+    service.may_start_servers(&definition)?;
     driven::run(driven, args)
 }
 
 /// What is in the file; where there is none of that name, in the workflow of that name.
-fn opened(args: &Run, service: &Service, strictness: Strictness) -> Result<Arc<Loaded>, OpenError> {
+fn opened(args: &Run, service: &Service) -> Result<Loaded, DefinitionError> {
     let library = service.library();
     let name = args.file.to_str().filter(|name| is_plain(name) && !args.file.exists());
     let shipped = name.filter(|name| library.path(name).is_none()).and_then(catalog::workflow);
@@ -170,18 +164,18 @@ fn opened(args: &Run, service: &Service, strictness: Strictness) -> Result<Arc<L
             args.file.display()
         );
         let help = "name the tools in its file, under `tools` of the states that may use them";
-        return Err(OpenError::Failed(ServiceError::refused("usage", message, help)));
+        return Err(ServiceError::refused("usage", message, help).into());
     }
-    if let Some(entry) = shipped {
-        let source = if entry.id == ooda::ID { ooda::source(&args.tools) } else { entry.source() };
-        let servers = args.mcp.as_deref().map(own_servers).transpose().map_err(OpenError::Failed)?.unwrap_or_default();
-        let servers = Arc::new(Servers::new(servers, PoolOptions::default()));
-        let file = PathBuf::from(&*source.name);
-        return Graphs::as_if(&file, &source, args.mcp.as_deref(), library, strictness, servers).map(Arc::new);
-    }
-    let file = name.and_then(|name| library.path(name)).unwrap_or_else(|| args.file.clone());
-    let graphs = Graphs::open(vec![file], args.mcp.clone(), library, strictness, PoolOptions::default())?;
-    Ok(graphs.current(library))
+    let source = shipped.map(|entry| if entry.id == ooda::ID { ooda::source(&args.tools) } else { entry.source() });
+    let file = match &source {
+        Some(source) => PathBuf::from(&*source.name),
+        None => name.and_then(|name| library.path(name)).unwrap_or_else(|| args.file.clone()),
+    };
+    let files = [file];
+    let wanted = FunctionFiles { text: source.as_ref(), ..FunctionFiles::served(&files, args.mcp.as_deref()) };
+    let functions = library.functions(wanted)?;
+    let servers = Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default()));
+    Ok(Loaded { functions, servers })
 }
 
 fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
@@ -266,7 +260,7 @@ fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
 }
 
 /// The folder of the file that functions came from, as a run keeps it.
-fn folder(loaded: &Loaded, definition: &Definition) -> PathBuf {
-    let folder = loaded.folder_of(definition);
-    folder.canonicalize().unwrap_or(folder)
+fn folder(definition: &Definition) -> PathBuf {
+    let folder = definition.folder();
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }

@@ -3,8 +3,7 @@
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
 use portolan_core::validate;
-use portolan_runtime::author::Refused;
-use portolan_runtime::definition::Findings;
+use portolan_runtime::definition::{DefinitionError, Findings};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
@@ -26,11 +25,11 @@ pub(super) fn failed(error: Value, more: Map<String, Value>) -> CallToolResult {
 }
 
 /// A call that was not done.
-pub(super) fn refused(refused: &Refused) -> CallToolResult {
-    let Refused { error, faults } = refused;
+pub(super) fn refused(refused: &DefinitionError) -> CallToolResult {
+    let error = &refused.error;
     let mut told = error_of(error.code, &error.message, &error.help);
-    if !faults.is_empty() {
-        told["diagnostics"] = findings(faults);
+    if !refused.findings.is_empty() {
+        told["diagnostics"] = findings(&refused.findings);
     }
     failed(told, Map::new())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::present::Redaction;
-use portolan_runtime::author::{Known, Refused};
+use portolan_runtime::author::Known;
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::servers::{CallError, ServerAbout, Tool};
 use portolan_runtime::service::ServiceError;
 use rmcp::model::CallToolResult;
@@ -14,7 +15,7 @@ use tokio::task::JoinSet;
 use super::{Server, answers};
 use crate::mcp::arguments::Arguments;
 
-pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     arguments.finish()?;
     let known = server.author.known(&server.service)?;
     let names: Vec<String> = known.servers.names().map(str::to_owned).collect();
@@ -36,7 +37,7 @@ fn introduced(name: &str, about: ServerAbout, known: &Known) -> Value {
     told
 }
 
-pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.string("serverName");
     arguments.finish()?;
     let known = server.author.known(&server.service)?;
@@ -67,7 +68,7 @@ pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<C
     Ok(answers::done(told))
 }
 
-pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.required("serverName");
     let wanted = arguments.required("toolName");
     arguments.finish()?;

@@ -1,6 +1,7 @@
 //! The tools of the file: looked at, added, changed, deleted.
 
-use portolan_runtime::author::{Change, Refused, Written};
+use portolan_runtime::author::{Change, Written};
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use crate::mcp::arguments::Arguments;
 /// The member of a definition that says which version of the tool it is. It is never written.
 const REVISION: &str = "revision";
 
-pub(super) fn server(server: &Server, arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) fn server(server: &Server, arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     arguments.finish()?;
     let present = server.author.present()?;
     let face = present.face();
@@ -27,7 +28,7 @@ pub(super) fn server(server: &Server, arguments: Arguments) -> Result<CallToolRe
     Ok(answers::done(told))
 }
 
-pub(super) fn list(server: &Server, arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) fn list(server: &Server, arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     arguments.finish()?;
     let present = server.author.present()?;
     let tools = present.tools();
@@ -36,7 +37,7 @@ pub(super) fn list(server: &Server, arguments: Arguments) -> Result<CallToolResu
     Ok(answers::done(json!({ "items": items })))
 }
 
-pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.required("toolName");
     arguments.finish()?;
     let present = server.author.present()?;
@@ -48,7 +49,7 @@ pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolR
     Ok(answers::done(definition))
 }
 
-pub(super) async fn add(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn add(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let mut tool = arguments.required_object("tool");
     arguments.finish()?;
     tool.shift_remove(REVISION);
@@ -56,7 +57,7 @@ pub(super) async fn add(server: &Server, mut arguments: Arguments) -> Result<Cal
     Ok(told(&written, "added"))
 }
 
-pub(super) async fn update(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn update(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.required("toolName");
     let mut tool = arguments.required_object("tool");
     let revision = arguments.string(REVISION);
@@ -66,7 +67,7 @@ pub(super) async fn update(server: &Server, mut arguments: Arguments) -> Result<
     Ok(told(&written, "updated"))
 }
 
-pub(super) async fn delete(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn delete(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.required("toolName");
     let revision = arguments.string(REVISION);
     arguments.finish()?;
@@ -87,7 +88,7 @@ fn revision_in(tool: &mut Map<String, Value>) -> Result<Option<String>, ServiceE
     }
 }
 
-async fn write(server: &Server, change: Change, revision: Option<&str>) -> Result<Written, Refused> {
+async fn write(server: &Server, change: Change, revision: Option<&str>) -> Result<Written, DefinitionError> {
     server.author.write(server.service.library(), change, revision).await
 }
 

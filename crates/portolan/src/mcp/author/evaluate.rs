@@ -1,15 +1,15 @@
 //! Expressions are tried out, bounded as in a run.
 
 use portolan_core::expr::{EvalFault, Expr, JsonLogic, Jsonata, ParseFault, Scope};
-use portolan_runtime::author::Refused;
 use portolan_runtime::clock::Clock;
+use portolan_runtime::definition::DefinitionError;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
 use super::answers;
 use crate::mcp::arguments::Arguments;
 
-pub(super) fn jsonata(mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) fn jsonata(mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let expression = arguments.text("expression");
     let context = arguments.any("context").unwrap_or_else(|| Value::Object(Map::new()));
     if expression.is_none() {
@@ -27,7 +27,7 @@ pub(super) fn jsonata(mut arguments: Arguments) -> Result<CallToolResult, Refuse
     }))
 }
 
-pub(super) fn json_logic(mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) fn json_logic(mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let rule = arguments.required_any("expression");
     let context = arguments.any("context").unwrap_or_else(|| Value::Object(Map::new()));
     arguments.finish()?;

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_runtime::author::{Author, Refused};
+use portolan_runtime::author::Author;
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::service::Service;
 use rmcp::model::{CallToolRequestParams, CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::RequestContext;
@@ -65,7 +66,7 @@ impl Server {
         &self,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, Refused> {
+    ) -> Result<CallToolResult, DefinitionError> {
         let arguments = Arguments::new(request.arguments.clone());
         match request.name.as_ref() {
             "getGraphServer" => edit::server(self, arguments),

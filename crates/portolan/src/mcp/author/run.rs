@@ -7,7 +7,8 @@ use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
 use portolan_core::present::Redaction;
 use portolan_core::reply::{Prefer, output};
 use portolan_core::run::Fault;
-use portolan_runtime::author::{Refused, template};
+use portolan_runtime::author::template;
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::drive::{Outcome, Watch};
 use portolan_runtime::servers::ToolCall;
 use portolan_runtime::service::{FunctionRun, How, ServiceError};
@@ -27,7 +28,7 @@ pub(super) async fn graph(
     server: &Server,
     mut arguments: Arguments,
     context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, Refused> {
+) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.string("toolName");
     let draft = arguments.object("toolDefinition");
     let input = Value::Object(arguments.required_object("arguments"));
@@ -36,7 +37,7 @@ pub(super) async fn graph(
     let (loaded, definition) = match (name, draft) {
         (Some(name), None) => {
             let loaded = server.author.loaded(&server.service)?;
-            let definition = Arc::clone(loaded.function(Some(&name))?);
+            let definition = Arc::clone(loaded.functions.called(Some(&name))?);
             (loaded, definition)
         }
         (None, Some(mut draft)) => {
@@ -48,7 +49,7 @@ pub(super) async fn graph(
             return Err(ServiceError::refused("invalid_arguments", message, "leave one of them out").into());
         }
     };
-    server.service.may_start_servers(&loaded, &definition)?;
+    server.service.may_start_servers(&definition)?;
     let hidden = loaded.redaction(&definition).learning(&input);
     let history = History::new(hidden.clone(), logging);
     let how = How {
@@ -94,7 +95,7 @@ fn failure(fault: &Fault) -> Value {
 }
 
 /// Calls a tool of a server as a node would.
-pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, Refused> {
+pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
     let name = arguments.required("server");
     let tool = arguments.required("tool");
     let args = Value::Object(arguments.required_object("args"));

@@ -12,6 +12,7 @@ use portolan_core::schema::Schema;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::graphs::Loaded;
+use portolan_runtime::library::Functions;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
@@ -47,8 +48,8 @@ pub(super) enum Shape {
 impl Listing {
     pub(super) fn of(loaded: Arc<Loaded>) -> Listing {
         let (mut entries, mut left_out) = (IndexMap::new(), IndexMap::new());
-        for (name, definition) in &loaded.functions {
-            match cannot_be_served(&loaded, name, definition) {
+        for (name, definition) in &loaded.functions.definitions {
+            match cannot_be_served(&loaded.functions, name, definition) {
                 None => entries.insert(name.clone(), Entry::of(name, definition)).map_or((), drop),
                 Some(why) => left_out.insert(name.clone(), why).map_or((), drop),
             }
@@ -76,9 +77,9 @@ impl Listing {
 }
 
 /// Why a function is no tool: its caller cannot wait for an agent or a person.
-fn cannot_be_served(loaded: &Loaded, name: &str, definition: &Definition) -> Option<String> {
+fn cannot_be_served(functions: &Functions, name: &str, definition: &Definition) -> Option<String> {
     let (who, node) = awaited(&definition.workflow)?;
-    let by = begun_as(loaded, name, definition);
+    let by = begun_as(functions, name, definition);
     Some(format!(
         "`{name}` is not served: it may wait for {who} at `{node}`, which a call of a tool cannot; run it with `portolan \
          run --durable`, or {by}"
@@ -86,12 +87,12 @@ fn cannot_be_served(loaded: &Loaded, name: &str, definition: &Definition) -> Opt
 }
 
 /// How an agent can be led through a function: a file stands for the one that is called like it, or for its first.
-fn begun_as(loaded: &Loaded, name: &str, definition: &Definition) -> String {
-    let file = loaded.file_of(definition).unwrap_or_default();
-    let beside = |other: &&String| loaded.file_of(&loaded.functions[*other]).is_some_and(|its| its == file);
-    let id = Path::new(&file).file_stem().map_or_else(|| name.into(), OsStr::to_string_lossy);
-    let first = loaded.functions.keys().find(beside);
-    let stands = loaded.functions.keys().filter(beside).find(|other| **other == *id).or(first);
+fn begun_as(functions: &Functions, name: &str, definition: &Definition) -> String {
+    let file = definition.file.as_deref().unwrap_or_default();
+    let beside = |other: &&String| functions.definitions[*other].file == definition.file;
+    let id = Path::new(file).file_stem().map_or_else(|| name.into(), OsStr::to_string_lossy);
+    let first = functions.definitions.keys().find(beside);
+    let stands = functions.definitions.keys().filter(beside).find(|other| **other == *id).or(first);
     match stands {
         Some(stands) if stands == name => {
             format!("serve its file with `--toolset tasks`, where `Init` begins it as `{id}`")

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
+use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::drive::{Outcome, Over, Request, TraceContext, Watch};
-use portolan_runtime::graphs::{Faulty, Graphs};
+use portolan_runtime::graphs::Graphs;
 use portolan_runtime::service::{FunctionRun, How, Service, ServiceError};
 use portolan_runtime::states::Workers;
 use portolan_runtime::tools::Tools;
@@ -49,7 +50,7 @@ pub(crate) type Report = Box<dyn Fn(News<'_>) + Send + Sync>;
 /// What the person who serves should know.
 pub(crate) enum News<'n> {
     /// Files were changed, and cannot be served as they are.
-    Faulty(&'n Faulty),
+    Faulty(&'n DefinitionError),
     /// A function is no tool, for this reason.
     LeftOut(&'n str),
 }
@@ -152,7 +153,7 @@ impl Server {
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
         // What is awaited in two places is held twice, and every call is moved to a task of its own.
-        let running = Box::pin(self.finish(listing, entry, input, face::caller(context), how));
+        let running = Box::pin(self.finish(entry, input, face::caller(context), how));
         let finished = match &progress {
             Some(progress) => progress.told_during(running, &context.peer).await,
             None => running.await,
@@ -165,15 +166,8 @@ impl Server {
         }
     }
 
-    async fn finish(
-        &self,
-        listing: &Listing,
-        entry: &Entry,
-        input: Value,
-        by: Actor,
-        how: How,
-    ) -> Result<Outcome, ServiceError> {
-        self.service.may_start_servers(&listing.loaded, &entry.definition)?;
+    async fn finish(&self, entry: &Entry, input: Value, by: Actor, how: How) -> Result<Outcome, ServiceError> {
+        self.service.may_start_servers(&entry.definition)?;
         let definition = Arc::clone(&entry.definition);
         let finished = self.service.drive(FunctionRun::Called { definition, input, by }, how).await?;
         Ok(finished.outcome)
@@ -186,7 +180,7 @@ impl Toolset for Server {
     }
 
     fn about(&self) -> ServerConfig {
-        let face = self.listing().loaded.face.clone();
+        let face = self.listing().loaded.functions.face.clone();
         // A file of states says nothing of how it presents itself.
         let mut server = match face.name.as_str() {
             "" => Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),

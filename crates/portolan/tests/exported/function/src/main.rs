@@ -18,7 +18,7 @@ use portolan_core::run::Actor;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
 use portolan_runtime::gates::Ground;
-use portolan_runtime::graphs::servers_of;
+use portolan_runtime::library::servers_of;
 use portolan_runtime::models::Setup;
 use portolan_runtime::repository::Repository;
 use portolan_runtime::servers::{PoolOptions, Servers};

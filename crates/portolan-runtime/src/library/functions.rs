@@ -1,0 +1,227 @@
+//! Files of functions, of which each may hold several: their own, the workflows that these run, the servers that they
+//! call.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use portolan_core::diagnostic::{Diagnostic, clip, closest};
+use portolan_core::dialect::{self, RunAs, Strictness};
+use portolan_core::graph::{Face, Graph, Workflow};
+use portolan_core::source::Source;
+use portolan_core::validate;
+
+use super::family::{Family, both_define, subflows};
+use super::seen::{Lookup, Seen};
+use super::servers::{Setup, add_builtins, known};
+use super::{Library, read_definition};
+use crate::definition::{Definition, DefinitionError, Findings, Parsed};
+use crate::disk;
+use crate::error::ServiceError;
+
+/// What the workflows of a file are run as, faults or not; nothing where it is of no known format.
+///
+/// # Errors
+/// It cannot be read.
+pub fn run_as(path: &Path) -> Result<Option<RunAs>, ServiceError> {
+    Ok(dialect::of(&read_definition(path)?).map(|dialect| dialect.run_as))
+}
+
+/// Which files of functions are read, and what for.
+#[derive(Clone, Copy)]
+pub struct FunctionFiles<'f> {
+    /// The files.
+    pub files: &'f [PathBuf],
+    /// The user's own file of servers: it adds those that a file does not define.
+    pub mcp: Option<&'f Path>,
+    /// Whether servers are called, so that all of them must be known.
+    pub served: bool,
+    /// What counts instead of the first file's own text.
+    pub text: Option<&'f Source>,
+}
+
+impl<'f> FunctionFiles<'f> {
+    /// Files whose functions are called.
+    pub fn served(files: &'f [PathBuf], mcp: Option<&'f Path>) -> FunctionFiles<'f> {
+        FunctionFiles { files, mcp, served: true, text: None }
+    }
+
+    /// Files of which no server will be called: they need not be known.
+    pub fn unserved(files: &'f [PathBuf]) -> FunctionFiles<'f> {
+        FunctionFiles { files, mcp: None, served: false, text: None }
+    }
+}
+
+/// The functions of files that can be run.
+pub struct Functions {
+    /// The functions, by name, in the order written.
+    pub definitions: IndexMap<String, Arc<Definition>>,
+    /// How the files present themselves: as the first of them says.
+    pub face: Face,
+    /// What was found in reading them that keeps nothing from being run.
+    pub warnings: Findings,
+    /// The servers that they call.
+    pub servers: Vec<Setup>,
+}
+
+impl Functions {
+    /// The function called `name`; without a name, the only one.
+    ///
+    /// # Errors
+    /// There is none of that name, or there are several and none is named.
+    pub fn called(&self, name: Option<&str>) -> Result<&Arc<Definition>, ServiceError> {
+        let names: Vec<&str> = self.definitions.keys().map(String::as_str).collect();
+        let listed = || format!("there {} `{}`", if names.len() == 1 { "is" } else { "are" }, names.join("`, `"));
+        match name {
+            Some(name) => self.definitions.get(name).ok_or_else(|| {
+                let near = closest(name, names.iter().copied());
+                let help = near.map_or_else(listed, |near| format!("did you mean `{near}`?"));
+                ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
+            }),
+            None if self.definitions.len() == 1 => Ok(&self.definitions[0]),
+            None => Err(ServiceError::refused(
+                "tool_required",
+                "the file has several tools",
+                format!("name one; {}", listed()),
+            )),
+        }
+    }
+}
+
+impl Library {
+    /// Reads files of functions.
+    ///
+    /// # Errors
+    /// A file cannot be read, or has faults.
+    pub fn functions(&self, wanted: FunctionFiles<'_>) -> Result<Functions, DefinitionError> {
+        self.functions_seen(wanted).1
+    }
+
+    /// The same, with what was looked up.
+    pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Seen, Result<Functions, DefinitionError>) {
+        let mut family = Family::default();
+        let functions = self.linked(wanted, &mut family);
+        (family.seen, functions)
+    }
+
+    /// Everything that is found in a file of functions, by the source it stands in.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn review_functions(&self, file: &Path, mcp: Option<&Path>) -> Result<Findings, ServiceError> {
+        match self.functions(FunctionFiles::served(&[file.to_owned()], mcp)) {
+            Ok(functions) => Ok(functions.warnings),
+            Err(DefinitionError { error, findings }) if findings.is_empty() => Err(*error),
+            Err(DefinitionError { findings, .. }) => Ok(findings),
+        }
+    }
+
+    /// The functions of a file for drawing, in the order written. They may have faults: the pictures show what lenient
+    /// reading makes of them; one that cannot even be drawn is left out.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn drawable_functions(&self, file: &Path) -> Result<Vec<Workflow>, ServiceError> {
+        let (mut family, files) = (Family::default(), [file.to_owned()]);
+        let roots = self.roots(FunctionFiles::unserved(&files), &mut family, &mut Findings::new())?;
+        let find = |name: &str| family.members.get(name);
+        let roots = roots.iter().map(|(name, _)| &family.members[name]);
+        Ok(roots.filter_map(|root| root.check(&find, Strictness::Lenient).0).collect())
+    }
+
+    /// Checks every function with what it runs, and gathers the servers.
+    fn linked(&self, wanted: FunctionFiles<'_>, family: &mut Family) -> Result<Functions, DefinitionError> {
+        let mut findings = Findings::new();
+        let own = self.own_servers_seen(wanted.mcp, &mut family.seen, &mut findings)?;
+        let roots = self.roots(wanted, family, &mut findings)?;
+        let find = |name: &str| family.members.get(name);
+        let ours: Vec<&Parsed> = roots.iter().filter_map(|(name, _)| find(name)).collect();
+        findings.extend(family.ambiguous.iter().map(|message| {
+            let fault = Diagnostic::error("duplicate-id", message.clone()).help("rename one of them");
+            (ours[0].source.clone(), fault)
+        }));
+        let (mut definitions, mut servers) = (IndexMap::new(), Vec::new());
+        for (one, (name, folder)) in ours.iter().zip(&roots) {
+            let (workflow, faults) = one.check(&find, self.strictness);
+            findings.extend(faults.into_iter().map(|fault| (one.source.clone(), fault)));
+            for server in &one.graph.settings.servers {
+                add(&mut servers, Setup::of(server, folder), &one.source, &mut findings);
+            }
+            definitions.extend(workflow.map(|workflow| (name.clone(), Definition::read(one, &find, workflow))));
+        }
+        own.iter().for_each(|setup| setup.clone().add(&mut servers));
+        let theirs = family.members.iter().filter(|(name, _)| !roots.iter().any(|(root, _)| root == *name));
+        let all: Vec<&Parsed> = ours.iter().copied().chain(theirs.map(|(_, one)| one)).collect();
+        for one in &all {
+            add_builtins(one.graph.nodes.iter().map(|node| &node.kind), &self.project, &mut servers);
+        }
+        for one in all.iter().filter(|_| wanted.served) {
+            let faults = validate::servers(&one.graph, &known(&one.graph, &own, &servers));
+            findings.extend(faults.into_iter().map(|fault| (one.source.clone(), fault)));
+        }
+        if findings.iter().any(|(_, fault)| fault.is_error()) || definitions.len() < roots.len() {
+            return Err(DefinitionError::faulty("the file has faults", "mend every fault that is listed", findings));
+        }
+        let face = ours.first().map(|one| one.graph.settings.face.clone()).unwrap_or_default();
+        Ok(Functions { definitions, face, warnings: findings, servers })
+    }
+
+    /// Reads the functions of the files into a family, with what they run: their names in the order written, each with the
+    /// folder of its file.
+    fn roots(
+        &self,
+        wanted: FunctionFiles<'_>,
+        family: &mut Family,
+        findings: &mut Findings,
+    ) -> Result<Vec<(String, PathBuf)>, ServiceError> {
+        let mut roots: Vec<(String, PathBuf)> = Vec::new();
+        for (nth, path) in wanted.files.iter().enumerate() {
+            let source = match wanted.text.filter(|_| nth == 0) {
+                Some(text) => text.clone(),
+                None => self.note(&mut family.seen, Lookup::File(path.clone()))?.0,
+            };
+            let (file, faults) = Parsed::all(&source, self.strictness);
+            findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
+            for one in file {
+                let id = &one.graph.id;
+                findings.extend(no_function(&one.graph).map(|fault| (source.clone(), fault)));
+                match family.members.get(&id.value) {
+                    Some(other) if other.source.name != source.name => {
+                        let message = both_define(&id.value, &other.source, &source);
+                        let fault = Diagnostic::error("duplicate-id", message).at(id.span).help("rename one of them");
+                        findings.push((source.clone(), fault));
+                    }
+                    Some(_) => {}
+                    None => {
+                        roots.push((id.value.clone(), disk::folder_of(path).to_owned()));
+                        // The faults of the file are told once.
+                        family.members.insert(id.value.clone(), Parsed { faults: Vec::new(), ..one });
+                    }
+                }
+            }
+        }
+        let run = roots.iter().flat_map(|(name, _)| subflows(&family.members[name])).collect();
+        self.complete(family, "", run);
+        Ok(roots)
+    }
+}
+
+fn no_function(graph: &Graph) -> Option<Diagnostic> {
+    if graph.interface.is_some() {
+        return None;
+    }
+    let message = format!("`{}` is led by an agent, and cannot be served as a tool", graph.id.value);
+    Some(Diagnostic::error("no-function", message).at(graph.id.span).help("serve it with `--toolset tasks`"))
+}
+
+/// Adds a server that a file brings along. Two files may bring the same one, but not two of one name.
+fn add(setups: &mut Vec<Setup>, setup: Setup, source: &Source, findings: &mut Findings) {
+    let Setup { server, .. } = &setup;
+    let known = setups.iter().map(|known| &known.server).find(|known| known.name == server.name);
+    if known.is_some_and(|known| known.transport != server.transport || known.timeout_ms != server.timeout_ms) {
+        let message = format!("another file defines the server `{}` differently", server.name);
+        let fault = Diagnostic::error("duplicate-id", message).at(server.span).help("give one of them another name");
+        findings.push((source.clone(), fault));
+    }
+    setup.add(setups);
+}

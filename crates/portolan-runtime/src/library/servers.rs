@@ -1,0 +1,115 @@
+//! Which servers functions call, and where each entry stands.
+
+use std::path::{Path, PathBuf};
+
+use portolan_core::dialect;
+use portolan_core::graph::{Builtin, Graph, Kind, Server, Transport};
+use portolan_core::source::{Span, Spanned};
+
+use super::Library;
+use super::seen::{Lookup, Seen};
+use crate::definition::{Definition, Findings};
+use crate::disk;
+use crate::error::{ErrorKind, ServiceError};
+
+/// A server's entry, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The entry.
+    pub server: Server,
+    /// The folder that its relative paths are relative to. A server runs there, unless its entry says otherwise.
+    pub folder: PathBuf,
+}
+
+impl Setup {
+    pub(crate) fn of(server: &Server, folder: &Path) -> Setup {
+        Setup { server: server.clone(), folder: folder.to_owned() }
+    }
+
+    /// The server of ours that goes by a name, on the project's own folder.
+    pub(crate) fn builtin(name: &Spanned<String>, project: &Path) -> Option<Setup> {
+        let builtin = match name.value.as_str() {
+            "filesystem" => Builtin::Filesystem { root: ".".to_owned() },
+            "echo" => Builtin::Echo,
+            _ => return None,
+        };
+        let transport = Transport::Builtin(builtin);
+        let server = Server { name: name.value.clone(), span: name.span, transport, timeout_ms: None, disabled: false };
+        Some(Setup { server, folder: project.to_owned() })
+    }
+
+    pub(crate) fn is_builtin(&self) -> bool {
+        matches!(self.server.transport, Transport::Builtin(_))
+    }
+
+    /// Whether these are the same servers, wherever in their files they stand.
+    pub(crate) fn same(ours: &[Setup], theirs: &[Setup]) -> bool {
+        let placeless =
+            |setup: &Setup| (Server { span: Span::default(), ..setup.server.clone() }, setup.folder.clone());
+        ours.iter().map(placeless).eq(theirs.iter().map(placeless))
+    }
+
+    /// Adds a server, unless there is one of its name.
+    pub(crate) fn add(self, setups: &mut Vec<Setup>) {
+        if !setups.iter().any(|known| known.server.name == self.server.name) {
+            setups.push(self);
+        }
+    }
+}
+
+/// The servers that a definition calls, where all that is known of it is itself: those that it brings along, whose paths
+/// start from `folder`, and ours.
+pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec<Setup> {
+    let mut setups: Vec<Setup> = Vec::new();
+    for (_, flow) in definition.workflow.flows() {
+        flow.settings.servers.iter().for_each(|server| Setup::of(server, folder).add(&mut setups));
+    }
+    let steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    add_builtins(steps.map(|step| &step.node.kind), project, &mut setups);
+    setups
+}
+
+/// A server that nobody defines and that is called like one of ours is that one.
+pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &Path, setups: &mut Vec<Setup>) {
+    for kind in kinds {
+        let Kind::Call(call) = kind else { continue };
+        Setup::builtin(&call.server, project).into_iter().for_each(|setup| setup.add(setups));
+    }
+}
+
+/// The servers that the nodes of a file may call: its own, the user's, and ours. Those of another file are not among
+/// them: whoever trusted this file has not seen that one.
+pub(super) fn known<'s>(graph: &'s Graph, own: &'s [Setup], setups: &'s [Setup]) -> Vec<&'s str> {
+    let brought = graph.settings.servers.iter().filter(|server| !server.disabled);
+    let others = own.iter().chain(setups.iter().filter(|setup| setup.is_builtin())).map(|setup| &setup.server);
+    brought.chain(others).map(|server| server.name.as_str()).collect()
+}
+
+impl Library {
+    /// The user's own servers, of the file that other clients have them in too.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has faults.
+    pub fn own_servers(&self, path: &Path) -> Result<Vec<Setup>, ServiceError> {
+        let mut findings = Findings::new();
+        let servers = self.own_servers_seen(Some(path), &mut Seen::default(), &mut findings)?;
+        let Some((source, fault)) = findings.iter().find(|(_, fault)| fault.is_error()) else { return Ok(servers) };
+        let at = fault.span.map_or_else(|| source.name.to_string(), |span| source.place(span.start));
+        let help = fault.help.clone().unwrap_or_else(|| "mend the file".to_owned());
+        let message = format!("{at}: {}", fault.message);
+        Err(ServiceError::of(ErrorKind::InvalidDefinition, "faulty_servers", message, help))
+    }
+
+    pub(super) fn own_servers_seen(
+        &self,
+        path: Option<&Path>,
+        seen: &mut Seen,
+        findings: &mut Findings,
+    ) -> Result<Vec<Setup>, ServiceError> {
+        let Some(path) = path else { return Ok(Vec::new()) };
+        let (source, _) = self.note(seen, Lookup::File(path.to_owned()))?;
+        let (servers, faults) = dialect::servers(&source);
+        findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
+        Ok(servers.iter().map(|server| Setup::of(server, disk::folder_of(path))).collect())
+    }
+}
