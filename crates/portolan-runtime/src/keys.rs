@@ -8,11 +8,13 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::digest::Digest;
-use crate::disk::{Fresh, private_folder, sync_folder};
+use crate::disk::{Fresh, Stamp, private_folder, sync_folder};
 
 /// The name of the file.
 const NAME: &str = "run.keys";
@@ -73,6 +75,8 @@ pub(crate) struct KeyFile {
     path: PathBuf,
     /// What the keys are needed for, as a clause that a fault names.
     needed: &'static str,
+    /// The keys of a file whose every change would show in its metadata, and the metadata that it had.
+    known: Mutex<Option<(Stamp, Arc<[Key]>)>>,
 }
 
 /// Why the keys could not be had.
@@ -87,15 +91,15 @@ pub(crate) struct KeyFault {
 impl KeyFile {
     /// The file of the user whose data folder this is. `needed` says what for, such as "the run has secrets".
     pub(crate) fn in_folder(data: &Path, needed: &'static str) -> KeyFile {
-        KeyFile { path: data.join(NAME), needed }
+        KeyFile { path: data.join(NAME), needed, known: Mutex::default() }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The key that is used now; the first one is made. Read each time: what is made with a key whose file is gone
-    /// would be lost when this process ends.
+    /// The key that is used now; the first one is made. The file is looked at each time: what is made with a key whose
+    /// file is gone would be lost when this process ends.
     pub(crate) fn newest(&self) -> Result<Key, KeyFault> {
         let keys = match self.read()? {
             Some(keys) => keys,
@@ -105,11 +109,25 @@ impl KeyFile {
                 self.read()?.unwrap_or_default()
             }
         };
-        keys.into_iter().next_back().ok_or_else(|| self.no_keys("holds no key"))
+        keys.last().cloned().ok_or_else(|| self.no_keys("holds no key"))
     }
 
-    /// The keys of the file; nothing when there is no file.
-    pub(crate) fn read(&self) -> Result<Option<Vec<Key>>, KeyFault> {
+    /// The keys of the file; nothing when there is no file. A file that looks as it did is not read again: who may read
+    /// it is among what shows in its metadata.
+    pub(crate) fn read(&self) -> Result<Option<Arc<[Key]>>, KeyFault> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // Looked at before it is read: what changes in between shows the next time.
+        let (stamp, now) = (Stamp::of(&self.path), SystemTime::now());
+        if let Some((_, keys)) = known.as_ref().filter(|(then, _)| stamp.as_ref() == Some(then)) {
+            return Ok(Some(Arc::clone(keys)));
+        }
+        let keys = self.read_anew()?;
+        let settled = stamp.filter(|stamp| stamp.is_settled(now));
+        *known = settled.zip(keys.clone());
+        Ok(keys)
+    }
+
+    fn read_anew(&self) -> Result<Option<Arc<[Key]>>, KeyFault> {
         // Before it is opened: a pipe would wait for somebody to write.
         let meta = match fs::metadata(&self.path) {
             Ok(meta) => meta,
@@ -129,7 +147,7 @@ impl KeyFile {
             ErrorKind::InvalidData => self.no_keys("is no key file"),
             _ => self.failed("read", &error),
         })?;
-        let keys: Option<Vec<Key>> = text.lines().map(Key::parse).collect();
+        let keys: Option<Arc<[Key]>> = text.lines().map(Key::parse).collect();
         keys.map(Some).ok_or_else(|| self.no_keys("is damaged"))
     }
 

@@ -12,7 +12,6 @@ mod list;
 mod seen;
 mod servers;
 mod sources;
-mod stamp;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use portolan_core::source::Source;
 
 use super::activities::watched_folders;
-use super::stamp::Stamp;
 use super::{lock, read_definition};
+use crate::disk::Stamp;
 use crate::error::ServiceError;
 
 /// The most definitions whose texts are kept. Where there are more, all are read anew.

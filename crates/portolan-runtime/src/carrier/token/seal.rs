@@ -46,14 +46,14 @@ impl Seal {
         seal
     }
 
-    /// The keys of the file that may have signed it. The file is read each time, so that a key that is taken out of it
-    /// opens nothing from then on.
+    /// The keys of the file that may have signed it. The file is looked at each time, so that a key that is taken out of
+    /// it opens nothing from then on.
     pub(super) fn signers(&self, file: &KeyFile) -> Result<Vec<Key>, TokenFault> {
         let path = file.path().display();
         let Some(keys) = file.read()? else {
             return Err(self.unsigned(format_args!("and the key file `{path}` is missing")));
         };
-        let signers: Vec<Key> = keys.into_iter().filter(|key| beginning(key) == self.key).collect();
+        let signers: Vec<Key> = keys.iter().filter(|key| beginning(key) == self.key).cloned().collect();
         match signers.is_empty() {
             true => Err(self.unsigned(format_args!("which the key file `{path}` does not hold"))),
             false => Ok(signers),

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 /// The metadata of a path, and of what it leads to where it is a link; nothing where there is nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     own: Option<Metadata>,
     target: Option<Metadata>,
 }
@@ -16,7 +16,7 @@ const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 impl Stamp {
     /// The stamp of a path; nothing where it cannot be looked at.
-    pub(super) fn of(path: &Path) -> Option<Stamp> {
+    pub(crate) fn of(path: &Path) -> Option<Stamp> {
         let own = looked_at(path.symlink_metadata())?;
         let target = match &own {
             Some(own) if own.is_link => looked_at(path.metadata())?,
@@ -26,7 +26,7 @@ impl Stamp {
     }
 
     /// Whether every change after `time` shows. One within the same step of the clock might not.
-    pub(super) fn is_settled(&self, time: SystemTime) -> bool {
+    pub(crate) fn is_settled(&self, time: SystemTime) -> bool {
         let steps = [&self.own, &self.target].into_iter().flatten();
         steps.into_iter().all(|metadata| metadata.last_change().is_some_and(|at| at + CLOCK_STEP < time))
     }
