@@ -35,6 +35,7 @@ use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Human};
 
 use crate::carrier::TaskJournal;
+use crate::carrier::compact::KnownWords;
 use crate::carrier::token::Tokens;
 use crate::clock::Clock;
 use crate::drive::Pace;
@@ -135,6 +136,8 @@ pub struct Service {
     journal: TaskJournal,
     pinned: pinned::Pinned,
     tokens: Tokens,
+    /// Of the definitions that runs in tokens are held to.
+    words: KnownWords,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
     pace: Arc<Pace>,
@@ -157,9 +160,9 @@ impl Service {
         let pinned = pinned::Pinned::default();
         let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
-        let (pools, live) = (Mutex::default(), Mutex::default());
+        let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
         let pace = Arc::default();
-        Ok(Service { options, library, trust, store, journal, pinned, tokens, pools, live, pace })
+        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace })
     }
 
     /// The definitions that can be run.

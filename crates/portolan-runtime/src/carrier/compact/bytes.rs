@@ -33,12 +33,12 @@ pub(super) const ROOM: usize = 16 * 1024 * 1024;
 
 /// What is being written.
 pub(super) struct Out<'w> {
-    words: &'w Words<'w>,
+    words: &'w Words,
     bytes: Vec<u8>,
 }
 
 impl<'w> Out<'w> {
-    pub(super) fn new(words: &'w Words<'w>) -> Out<'w> {
+    pub(super) fn new(words: &'w Words) -> Out<'w> {
         Out { words, bytes: Vec::new() }
     }
 
@@ -87,7 +87,7 @@ impl<'w> Out<'w> {
     }
 
     /// Its place in the list, from 1; else 0, and itself.
-    fn word(&mut self, list: &List<'_>, word: &str) {
+    fn word(&mut self, list: &List, word: &str) {
         match list.number(word) {
             Some(number) => self.number(number as u64 + 1),
             None => {
@@ -172,14 +172,14 @@ impl<'w> Out<'w> {
 
 /// What was not read yet. Everything in it is nothing when the bytes cannot be what was written.
 pub(super) struct In<'w> {
-    words: &'w Words<'w>,
+    words: &'w Words,
     rest: &'w [u8],
     room: usize,
     depth: usize,
 }
 
 impl<'w> In<'w> {
-    pub(super) fn new(words: &'w Words<'w>, bytes: &'w [u8]) -> In<'w> {
+    pub(super) fn new(words: &'w Words, bytes: &'w [u8]) -> In<'w> {
         In { words, rest: bytes, room: ROOM, depth: 0 }
     }
 
@@ -265,7 +265,7 @@ impl<'w> In<'w> {
         self.word(&words.texts).map(T::from)
     }
 
-    fn word(&mut self, list: &List<'w>) -> Option<&'w str> {
+    fn word(&mut self, list: &'w List) -> Option<&'w str> {
         match self.number::<usize>()? {
             0 => {
                 let length = self.number()?;
@@ -275,7 +275,7 @@ impl<'w> In<'w> {
         }
     }
 
-    fn listed(&mut self, list: &List<'w>, number: usize) -> Option<&'w str> {
+    fn listed(&mut self, list: &'w List, number: usize) -> Option<&'w str> {
         let word = list.word(number)?;
         self.spend(word.len())?;
         Some(word)

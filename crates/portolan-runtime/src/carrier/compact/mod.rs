@@ -21,7 +21,7 @@ mod writer;
 use portolan_core::graph::Workflow;
 use portolan_core::run::Run;
 
-use words::Words;
+pub(crate) use words::{KnownWords, Words};
 
 /// Why a state cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,39 +40,37 @@ const PRESENT: u8 = 1;
 
 struct Layout {
     number: u8,
-    read: fn(&Workflow, u64, &[u8]) -> Result<Run, Unreadable>,
+    read: fn(&Workflow, &Words, u64, &[u8]) -> Result<Run, Unreadable>,
 }
 
 const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
 
-/// The state of a run of this workflow, without its revision. The same run gives the same bytes.
+/// The state of a run of this workflow, whose words these are, without its revision. The same run gives the same bytes.
 ///
 /// Nothing when it is too large or nested too deeply for any token: what is written here can be read.
-pub(crate) fn write(workflow: &Workflow, run: &Run) -> Option<Vec<u8>> {
-    let words = Words::of(workflow);
+pub(crate) fn write(workflow: &Workflow, words: &Words, run: &Run) -> Option<Vec<u8>> {
     let mut bytes = vec![PRESENT];
-    bytes.extend_from_slice(&words.check(workflow));
-    bytes.extend(writer::state(workflow, &words, run));
+    bytes.extend_from_slice(&words.check);
+    bytes.extend(writer::state(workflow, words, run));
     // The limits of reading are known to the reader alone, and a run that cannot come back must not be given away.
-    let again = read(workflow, run.revision, &bytes).ok()?;
+    let again = read(workflow, words, run.revision, &bytes).ok()?;
     (again == *run).then_some(bytes)
 }
 
-/// What a state says of a run of this workflow, at this revision.
+/// What a state says of a run of this workflow, whose words these are, at this revision.
 ///
 /// # Errors
 /// Why it says nothing. Whatever the bytes are, reading them ends soon and takes a bounded amount of memory.
-pub(crate) fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
+pub(crate) fn read(workflow: &Workflow, words: &Words, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
     let (number, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
     let layout = LAYOUTS.iter().find(|layout| layout.number == *number).ok_or(Unreadable::Layout(*number))?;
-    (layout.read)(workflow, revision, rest)
+    (layout.read)(workflow, words, revision, rest)
 }
 
-fn read_1(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
-    let words = Words::of(workflow);
+fn read_1(workflow: &Workflow, words: &Words, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
     let (check, rest) = bytes.split_first_chunk().ok_or(Unreadable::Damaged)?;
-    if *check != words.check(workflow) {
+    if *check != words.check {
         return Err(Unreadable::Words);
     }
-    reader::state(workflow, &words, revision, rest).ok_or(Unreadable::Damaged)
+    reader::state(workflow, words, revision, rest).ok_or(Unreadable::Damaged)
 }

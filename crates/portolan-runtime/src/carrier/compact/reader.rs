@@ -17,7 +17,7 @@ use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
 /// What stands behind the check.
-pub(super) fn state(workflow: &Workflow, words: &Words<'_>, revision: u64, bytes: &[u8]) -> Option<Run> {
+pub(super) fn state(workflow: &Workflow, words: &Words, revision: u64, bytes: &[u8]) -> Option<Run> {
     let mut reader = Reader { workflow, revision, from: In::new(words, bytes) };
     let run = reader.run()?;
     reader.from.is_at_end().then_some(run)

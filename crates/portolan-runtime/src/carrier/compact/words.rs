@@ -3,6 +3,7 @@
 //! The lists are sorted, so that they do not depend on the order in which a release makes nodes of a text.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::graph::{Flow, Kind, LoopKind, Question, Step, Workflow};
 use portolan_core::value::{CANCELLED, FAILED, NodeId, PASS, PASSED, SKIPPED, WorkflowId};
@@ -17,41 +18,67 @@ pub(super) const CHECK_BYTES: usize = 2;
 /// What every definition has, whether it says so or not.
 const ALWAYS: [&str; 5] = [CANCELLED, FAILED, PASS, PASSED, SKIPPED];
 
+/// How many definitions' words are kept.
+const MAX_KNOWN: usize = 64;
+
+/// The words of the definitions that were used last. To make them takes longer than everything else that is done with a
+/// state.
+#[derive(Default)]
+pub(crate) struct KnownWords(Mutex<Vec<(Arc<Workflow>, Arc<Words>)>>);
+
+impl KnownWords {
+    pub(crate) fn of(&self, workflow: &Arc<Workflow>) -> Arc<Words> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, words)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, workflow)) {
+            return Arc::clone(words);
+        }
+        let words = Arc::new(Words::of(workflow));
+        if known.len() == MAX_KNOWN {
+            known.remove(0);
+        }
+        known.push((Arc::clone(workflow), Arc::clone(&words)));
+        words
+    }
+}
+
 /// The words of a definition.
-pub(super) struct Words<'w> {
+pub(crate) struct Words {
     /// Workflows and variables, and the keys of objects.
-    pub(super) names: List<'w>,
+    pub(super) names: List,
     /// Nodes, of all workflows.
-    pub(super) nodes: List<'w>,
+    pub(super) nodes: List,
     /// Outcomes, checks, and the texts that variables are set to.
-    pub(super) texts: List<'w>,
+    pub(super) texts: List,
+    /// Vouches for the lists and for what variables hold at first: for all that a state leaves to the definition.
+    pub(super) check: [u8; CHECK_BYTES],
 }
 
 /// Sorted, each word once.
-pub(super) struct List<'w>(Vec<&'w str>);
+pub(super) struct List(Vec<Box<str>>);
 
-impl<'w> List<'w> {
+impl List {
     pub(super) fn number(&self, word: &str) -> Option<usize> {
-        self.0.binary_search(&word).ok()
+        self.0.binary_search_by(|known| (**known).cmp(word)).ok()
     }
 
-    pub(super) fn word(&self, number: usize) -> Option<&'w str> {
-        self.0.get(number).copied()
+    pub(super) fn word(&self, number: usize) -> Option<&str> {
+        self.0.get(number).map(|word| &**word)
     }
 }
 
-impl<'w> Words<'w> {
-    pub(super) fn of(workflow: &'w Workflow) -> Words<'w> {
+impl Words {
+    pub(super) fn of(workflow: &Workflow) -> Words {
         let mut found = Found { texts: BTreeSet::from(ALWAYS), ..Found::default() };
         for (id, flow) in workflow.flows() {
             found.flow(id, flow);
         }
-        let list = |words: BTreeSet<&'w str>| List(words.into_iter().collect());
-        Words { names: list(found.names), nodes: list(found.nodes), texts: list(found.texts) }
+        let list = |words: BTreeSet<&str>| List(words.into_iter().map(Box::from).collect());
+        let (names, nodes, texts) = (list(found.names), list(found.nodes), list(found.texts));
+        let words = Words { names, nodes, texts, check: Default::default() };
+        Words { check: words.sum(workflow), ..words }
     }
 
-    /// Vouches for the lists and for what variables hold at first: for all that a state leaves to the definition.
-    pub(super) fn check(&self, workflow: &Workflow) -> [u8; CHECK_BYTES] {
+    fn sum(&self, workflow: &Workflow) -> [u8; CHECK_BYTES] {
         let mut out = Out::new(self);
         for list in [&self.names, &self.nodes, &self.texts] {
             out.list(list.0.iter(), |out, word| out.own(word));

@@ -22,7 +22,7 @@ fn as_value(what: &impl Serialize) -> Value {
 }
 
 /// What stands behind the check.
-pub(super) fn state(workflow: &Workflow, words: &Words<'_>, run: &Run) -> Vec<u8> {
+pub(super) fn state(workflow: &Workflow, words: &Words, run: &Run) -> Vec<u8> {
     let mut writer = Writer { workflow, revision: run.revision, out: Out::new(words) };
     writer.run(run);
     writer.out.bytes()

@@ -29,14 +29,14 @@ impl Service {
     ) -> Result<Held, ServiceError> {
         let (now, changed) = match self.library.definition(&claims.workflow) {
             Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
-                Ok(()) => return held(claims, now, false, self.options.human),
+                Ok(()) => return self.held_to(claims, now, false),
                 Err(fault) => (Ok(now), token_error(fault)),
             },
             Err(error) if error.kind == ErrorKind::Failed => return Err(error),
             Err(error) => (Err(error.message.clone()), gone(&error)),
         };
         let Some(then) = self.pinned_like(&claims.definition).await? else { return Err(changed) };
-        let held = held(claims, then, true, self.options.human)?;
+        let held = self.held_to(claims, then, true)?;
         if request.definition != Some(DefinitionChange::Migrate) {
             return Ok(held);
         }
@@ -47,6 +47,18 @@ impl Service {
                 Err(self.situated(error, &grip, None, caller))
             }
         }
+    }
+
+    /// The run of a token that is held to `definition`. `behind`: it is not the present one.
+    fn held_to(&self, claims: &Claims, definition: Arc<Definition>, behind: bool) -> Result<Held, ServiceError> {
+        let (workflow, words) = (&definition.workflow, self.words.of(&definition.workflow));
+        let mut run = compact::read(workflow, &words, claims.revision, &claims.state).map_err(unreadable)?;
+        // A token may come from where an agent's word counts; here it is held to what counts here.
+        if self.options.human == Human::Verified {
+            run.opening.rules.human = Human::Verified;
+        }
+        super::super::hold::check_fit(&definition, &run)?;
+        Ok(Held { definition, run, seq: 0, carrier: carrier(claims, behind) })
     }
 
     /// That a run is held to a definition that is no longer the present one.
@@ -102,17 +114,6 @@ fn gone(error: &ServiceError) -> ServiceError {
 
 fn carrier(claims: &Claims, behind: bool) -> Carrier {
     Carrier::Token { id: claims.run.clone(), workflow: claims.workflow.clone(), behind }
-}
-
-/// The run of a token that is held to `definition`. `behind`: it is not the present one.
-fn held(claims: &Claims, definition: Arc<Definition>, behind: bool, human: Human) -> Result<Held, ServiceError> {
-    let mut run = compact::read(&definition.workflow, claims.revision, &claims.state).map_err(unreadable)?;
-    // A token may come from where an agent's word counts; here it is held to what counts here.
-    if human == Human::Verified {
-        run.opening.rules.human = human;
-    }
-    super::super::hold::check_fit(&definition, &run)?;
-    Ok(Held { definition, run, seq: 0, carrier: carrier(claims, behind) })
 }
 
 fn unreadable(why: Unreadable) -> ServiceError {

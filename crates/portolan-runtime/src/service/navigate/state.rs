@@ -93,19 +93,19 @@ impl Service {
     }
 
     fn sealed(&self, held: &Held) -> Result<String, ServiceError> {
-        let (id, workflow) = match &held.carrier {
+        let (id, name) = match &held.carrier {
             Carrier::Token { id, workflow, .. } => (id, workflow.as_str()),
             Carrier::Stored(id) => (id, held.run.opening.workflow.as_str()),
             Carrier::Task { .. } => unreachable!("no state names a task file"),
         };
-        let definition = &held.definition;
+        let (definition, workflow) = (&held.definition, &held.definition.workflow);
         let claims = Claims {
-            workflow: workflow.to_owned(),
-            version: definition.workflow.root().version.clone(),
+            workflow: name.to_owned(),
+            version: workflow.root().version.clone(),
             definition: Fingerprint::of(&definition.digest),
             run: id.clone(),
             revision: held.run.revision,
-            state: compact::write(&definition.workflow, &held.run).ok_or_else(too_large)?,
+            state: compact::write(workflow, &self.words.of(workflow), &held.run).ok_or_else(too_large)?,
         };
         self.tokens.seal(&claims).map_err(token_error)
     }

@@ -11,7 +11,7 @@ use super::*;
 
 /// What follows the layout and the check.
 fn signed(workflow: &Workflow, rest: &[u8]) -> Vec<u8> {
-    [&[PRESENT][..], &Words::of(workflow).check(workflow), rest].concat()
+    [&[PRESENT][..], &Words::of(workflow).check, rest].concat()
 }
 
 /// A run in the middle of much.

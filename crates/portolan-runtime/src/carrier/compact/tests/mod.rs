@@ -23,6 +23,14 @@ use super::*;
 use crate::catalog;
 use walk::Walk;
 
+fn write(workflow: &Workflow, run: &Run) -> Option<Vec<u8>> {
+    super::write(workflow, &Words::of(workflow), run)
+}
+
+fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
+    super::read(workflow, &Words::of(workflow), revision, bytes)
+}
+
 /// The workflow of the first graph of these texts, each with the name of its file.
 fn workflow(texts: &[(&str, &str)]) -> Workflow {
     let read = |(name, text): &(&str, &str)| dialect::parse(&Source::new(*name, *text), Strictness::Strict).graphs;
