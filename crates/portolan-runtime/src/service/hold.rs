@@ -264,7 +264,7 @@ impl Service {
         }
         let task = file.path().to_string_lossy().into_owned();
         self.journal.append(&TaskRecord { task, record })?;
-        lock.write(&changes, Durability::Rename).map_err(|error| match error.fault {
+        lock.write(changes, Durability::Rename).map_err(|error| match error.fault {
             Fault::Changed => CommitError::Conflict,
             _ => CommitError::Failed(task_error(error)),
         })?;

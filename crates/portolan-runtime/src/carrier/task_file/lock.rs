@@ -42,7 +42,7 @@ impl Locked {
     /// # Errors
     /// The file is as it was before. [`Fault::Changed`](super::Fault::Changed) means that `metadata` is not what was
     /// read: lock again and decide again.
-    pub fn write(&mut self, changes: &Task, durability: Durability) -> Result<&Task, TaskFileError> {
+    pub fn write(&mut self, changes: Task, durability: Durability) -> Result<&Task, TaskFileError> {
         self.take_up()?;
         let (before, meta) = match self.seen.take() {
             Some((task, meta)) => (task, Some(meta)),

@@ -5,31 +5,31 @@ use serde_json::Value;
 use super::Task;
 
 /// `before` with `changes` over it. `metadata` is merged in its turn, everything else replaced; a `null` removes its key.
-pub(super) fn merged(mut before: Task, changes: &Task) -> Task {
+pub(super) fn merged(mut before: Task, changes: Task) -> Task {
     for (key, value) in changes {
-        match (value, before.get_mut(key)) {
+        match (value, before.get_mut(&key)) {
             (Value::Object(upper), Some(Value::Object(lower))) if key == "metadata" => overlay(lower, upper),
             (Value::Object(upper), _) if key == "metadata" => {
                 let mut lower = Task::new();
                 overlay(&mut lower, upper);
-                before.insert(key.clone(), Value::Object(lower));
+                before.insert(key, Value::Object(lower));
             }
-            _ => set(&mut before, key, value),
+            (value, _) => set(&mut before, key, value),
         }
     }
     before
 }
 
-fn overlay(lower: &mut Task, upper: &Task) {
+fn overlay(lower: &mut Task, upper: Task) {
     for (key, value) in upper {
         set(lower, key, value);
     }
 }
 
-fn set(task: &mut Task, key: &str, value: &Value) {
+fn set(task: &mut Task, key: String, value: Value) {
     match value {
         // Not `remove`, which would put the last key in its place.
-        Value::Null => drop(task.shift_remove(key)),
-        value => drop(task.insert(key.to_owned(), value.clone())),
+        Value::Null => drop(task.shift_remove(&key)),
+        value => drop(task.insert(key, value)),
     }
 }

@@ -44,7 +44,7 @@ pub type Task = serde_json::Map<String, Value>;
 /// let mut locked = file.lock().await?;
 /// let mut changes = Task::new();
 /// changes.insert("status".into(), "in_progress".into());
-/// locked.write(&changes, Durability::Rename)?;
+/// locked.write(changes, Durability::Rename)?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -77,7 +77,7 @@ fn changes(value: Value) -> Task {
 }
 
 fn write(locked: &mut Locked, value: Value) -> Result<(), TaskFileError> {
-    locked.write(&changes(value), Durability::Rename).map(drop)
+    locked.write(changes(value), Durability::Rename).map(drop)
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_new_task_is_written_as_json_with_two_spaces() {
     let mut locked = folder.lock("7.json").expect("a turn");
     assert_eq!(locked.task(), None);
     let new = changes(json!({"id": "7", "metadata": {"currentStep": "start", "gone": null}, "blocks": []}));
-    assert_eq!(locked.write(&new, Durability::Fsync).expect("room").len(), 3);
+    assert_eq!(locked.write(new, Durability::Fsync).expect("room").len(), 3);
     expect![[r#"
         {
           "id": "7",
