@@ -20,8 +20,8 @@ use crate::http::Passing;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
-/// What a line's buffer may keep when the line is done with.
-const KEPT_BYTES: usize = 64 << 10;
+/// What a line's buffer may keep when the line is done with. Grown anew for each line, it costs as much as parsing it.
+const KEPT_BYTES: usize = 1 << 20;
 /// How many messages may wait for the server to read them.
 const MAX_UNSENT: usize = 8192;
 
@@ -73,8 +73,8 @@ where
                 // A last line without its line break was cut off.
                 return Read::End;
             }
-            let taken = line_length(available);
-            let ends = available[..taken].ends_with(b"\n");
+            let end = memchr::memchr(b'\n', available);
+            let taken = end.map_or(available.len(), |end| end + 1);
             if self.skipping.is_none() && self.line.len() + taken > self.intake.max_message {
                 let mut scan = IdScan::default();
                 scan.feed(&self.line);
@@ -86,7 +86,7 @@ where
                 None => self.line.extend_from_slice(&available[..taken]),
             }
             self.reader.consume(taken);
-            if ends {
+            if end.is_some() {
                 return self.skipping.take().map_or(Read::Line, Read::TooLong);
             }
         }
@@ -142,13 +142,6 @@ where
         }
         Ok(())
     }
-}
-
-/// How many bytes there are up to the end of the first line, its line break included. The standard library looks for
-/// it many bytes at a time: replies may be long.
-fn line_length(mut bytes: &[u8]) -> usize {
-    let all = bytes.len();
-    io::BufRead::skip_until(&mut bytes, b'\n').unwrap_or(all)
 }
 
 /// A message's place among those that wait to be written.

@@ -23,6 +23,7 @@ pub(super) fn serve_stdio(
     toolset: Arc<dyn Toolset>,
     afterwards: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
+    keep_memory();
     let done = runtime.block_on(async {
         let stop = stop_signal()?;
         let (reader, writer) = rmcp::transport::stdio_pipes();
@@ -33,6 +34,13 @@ pub(super) fn serve_stdio(
     // Where standard input is no pipe, a read from it cannot be interrupted: the process does not wait for it.
     runtime.shutdown_background();
     done
+}
+
+/// Has the allocator keep what calls are worked on in. That of glibc takes each large block from the kernel and gives it
+/// back, which then clears it anew for the next call; once a block of this size was freed, blocks up to it stay.
+fn keep_memory() {
+    const BYTES: usize = 4 << 20;
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
 }
 
 /// Resolves when the process is asked to end.
