@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Server, command, echo, row, startup, timed};
+use support::{Processor, Server, command, echo, row, startup, timed};
 
 /// A text of 20,000 lines, and what a graph makes of it.
 const LINES: &str = "lines.txt";
@@ -62,6 +62,8 @@ fn main() {
         startup("mcpgraph", peer, folder, if testing { 1 } else { 5 });
     }
 
+    // What was written just now is read at each call, for its next change might not show in its metadata.
+    std::thread::sleep(if testing { Duration::ZERO } else { Duration::from_secs(3) });
     let mut ours = Server::start(&own, folder);
     let idle = ours.resident();
     let mut theirs = peer.as_ref().map(|peer| Server::start(peer, folder));
@@ -147,16 +149,20 @@ fn times(server: &mut Server, tool: &str, arguments: &Value, count: usize) -> Ve
 /// the background after it has answered would then fall on the other one's next call.
 fn in_turn(ours: &mut Server, theirs: Option<&mut Server>, tool: &str, arguments: &Value, count: usize) {
     let (mut our_times, mut their_times) = (Vec::new(), Vec::new());
+    let (mut our_processor, mut their_processor) = (Processor::default(), Processor::default());
     let mut theirs = theirs;
     let burst = (count / 4).clamp(1, 50);
+    let called = |server: &mut Server| (burst, times(server, tool, arguments, burst));
     while our_times.len() < count {
-        our_times.extend(times(ours, tool, arguments, burst));
+        our_times.extend(our_processor.count(ours, called));
         if let Some(theirs) = &mut theirs {
-            their_times.extend(times(theirs, tool, arguments, burst));
+            their_times.extend(their_processor.count(theirs, called));
         }
     }
     row(&format!("portolan: {tool} {arguments}"), our_times);
+    our_processor.row("");
     row(&format!("mcpgraph: {tool} {arguments}"), their_times);
+    their_processor.row("");
 }
 
 /// 32 calls in flight: each must get its own answer.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Server, echo, row, startup, timed};
+use support::{Processor, Server, echo, row, startup, timed};
 
 const WORKFLOW: &str = "feature-development";
 
@@ -52,18 +52,22 @@ fn main() {
         call(&mut server, "CopyWorkflows", json!({ "workflowIds": [WORKFLOW] }));
         server
     });
+    let (mut our_processor, mut their_processor) = (Processor::default(), Processor::default());
     let (mut our_times, mut their_times, mut stored) = (Vec::new(), Vec::new(), Vec::new());
     for walk in 0..walks {
-        our_times.extend(walk_task(&mut ours, &tasks.path().join(format!("ours-{walk}.json"))));
+        our_times.extend(walk_task(&mut ours, &tasks.path().join(format!("ours-{walk}.json")), &mut our_processor));
         if let Some(theirs) = &mut theirs {
-            their_times.extend(walk_task(theirs, &tasks.path().join(format!("theirs-{walk}.json"))));
+            let file = tasks.path().join(format!("theirs-{walk}.json"));
+            their_times.extend(walk_task(theirs, &file, &mut their_processor));
         }
     }
     for _ in 0..walks.div_ceil(10) {
         stored.extend(walk_stored(&mut ours));
     }
     row("portolan: Next on a task file", our_times);
+    our_processor.row("");
     row("peer: Next on a task file", their_times);
+    their_processor.row("");
     row("portolan: Next on a stored run (fsync)", stored);
     for (name, more) in [
         ("a handle (fsync)", &[][..]),
@@ -102,7 +106,7 @@ fn sync(folder: &Path, count: usize) -> Vec<Duration> {
         .collect()
 }
 
-fn walk_task(server: &mut Server, file: &Path) -> Vec<Duration> {
+fn walk_task(server: &mut Server, file: &Path, processor: &mut Processor) -> Vec<Duration> {
     fs::write(
         file,
         r#"{"id":"1","subject":"bench","description":"","status":"pending","blocks":[],"blockedBy":[],"metadata":{}}"#,
@@ -111,14 +115,16 @@ fn walk_task(server: &mut Server, file: &Path) -> Vec<Duration> {
     let path = file.to_string_lossy().into_owned();
     call(server, "Init", json!({ "taskFilePath": path, "workflowType": WORKFLOW, "description": "bench" }));
     call(server, "Start", json!({ "taskFilePath": path }));
-    let mut times = Vec::new();
-    loop {
-        let (time, answer) = timed(|| call(server, "Next", json!({ "taskFilePath": path, "result": "passed" })));
-        times.push(time);
-        if answer["terminal"] == "success" {
-            break;
+    let times = processor.count(server, |server| {
+        let mut times = Vec::new();
+        loop {
+            let (time, answer) = timed(|| call(server, "Next", json!({ "taskFilePath": path, "result": "passed" })));
+            times.push(time);
+            if answer["terminal"] == "success" {
+                return (times.len(), times);
+            }
         }
-    }
+    });
     let task: Value = serde_json::from_slice(&fs::read(file).expect("the task")).expect("JSON");
     assert_eq!(task["status"], "completed", "the file says what the server said");
     fs::remove_file(file).expect("removed");
