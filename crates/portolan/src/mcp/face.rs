@@ -160,7 +160,9 @@ pub(super) fn resources() -> ResourcesCapability {
 
 /// An answer as structured content, and the same as text for clients that read only that.
 pub(super) fn result(value: Value, is_error: bool) -> CallToolResult {
-    let text = vec![ContentBlock::text(value.to_string())];
+    // `Display` goes through the formatting of the standard library, piece by piece.
+    let text = serde_json::to_string(&value).expect("a value is JSON");
+    let text = vec![ContentBlock::text(text)];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(value);
     result
