@@ -1,11 +1,14 @@
-//! The JSON forms of definitions: `graph/1` as written, and `workflow/1` as checked. `docs/situation.md` describes them.
+//! The JSON forms of definitions and runs: `graph/1` as written, `workflow/1` as checked, `run/1`. `docs/situation.md` describes
+//! them.
 #![expect(clippy::disallowed_methods, reason = "the definitions are files")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use portolan_core::dialect::{self, Strictness};
+use portolan_core::engine;
 use portolan_core::graph::{Graph, Kind};
+use portolan_core::run::{Opening, Run};
 use portolan_core::source::Source;
 use portolan_core::validate::validate;
 use serde_json::{Value, json};
@@ -54,6 +57,27 @@ fn a_definition_has_a_form_as_written_and_a_form_as_checked() {
     let exits = &checked["flows"]["errand"]["steps"]["fix"]["exits"];
     assert_eq!(exits["on"], json!([["passed", "done"]]));
     assert_eq!(exits["failing"]["retries"]["to"], json!("fix"));
+}
+
+#[test]
+fn a_run_has_a_form_and_is_read_in_no_other() {
+    let graph = parsed("errand.json", ERRAND.to_owned()).remove(0);
+    let workflow = validate(&graph, &|_| None, Strictness::Strict).0.expect("it is sound");
+    let run = Run::fold(&engine::open(&workflow, &Opening::of("errand")).expect("it opens")).expect("it is open");
+    let told = serde_json::to_value(&run).expect("JSON");
+    assert_eq!((&told["form"], &told["revision"]), (&json!("run/1"), &json!(1)));
+    assert_eq!(told["root"]["place"], json!({ "ready": { "node": "start" } }));
+    let read = |form: Option<&str>| {
+        let mut told = told.clone();
+        let members = told.as_object_mut().expect("an object");
+        members.remove("form");
+        members.extend(form.map(|form| ("form".to_owned(), json!(form))));
+        serde_json::from_value::<Run>(told)
+    };
+    assert_eq!(read(Some("run/1")).expect("it is known"), run);
+    assert_eq!(read(None).expect("earlier ones said nothing"), run);
+    let refused = read(Some("run/2")).expect_err("it is not known");
+    assert_eq!(refused.to_string(), "unknown variant `run/2`, expected `run/1`");
 }
 
 #[test]

@@ -434,10 +434,12 @@ fn a_run_that_is_damaged_or_of_a_later_release_is_left_alone() {
     let world = World::new();
     world.begin("1", "quick-task");
     let good = world.read_task("1");
-    let cases: [(&str, Value, &str); 6] = [
+    let cases: [(&str, Value, &str); 8] = [
         ("/metadata/portolan", json!("x"), "task_file_damaged"),
         ("/metadata/portolan", json!({}), "task_file_damaged"),
         ("/metadata/portolan/version", json!(2), "unsupported_version"),
+        ("/metadata/portolan", json!({ "version": 2, "what it has": "is not known" }), "unsupported_version"),
+        ("/metadata/portolan/run/form", json!("run/2"), "task_file_damaged"),
         ("/metadata/portolan/definition", json!("../../etc/passwd"), "task_file_damaged"),
         ("/metadata/portolan/run/root/flow", json!("no-such"), "run_damaged"),
         ("/metadata/portolan/run/opening/workflow", json!("other"), "run_damaged"),

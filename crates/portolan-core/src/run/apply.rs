@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::talk::Said;
-use super::{BranchState, Change, Data, Frame, FramePath, Item, Place, Run, Spend, Spent, Tallies, Tally, Verdict};
+use super::{
+    BranchState, Change, Data, Form, Frame, FramePath, Item, Place, Run, Spend, Spent, Tallies, Tally, Verdict,
+};
 use crate::value::{CheckId, NodeId};
 
 impl Run {
@@ -20,7 +22,7 @@ impl Run {
         let Change::Opened { opening, place } = changes.next()? else { return None };
         let flow = opening.workflow.clone();
         let root = Frame { since: 1, ..Frame::at(flow, place.clone()) };
-        let mut run = Run { revision: 1, opening: opening.clone(), executed: 0, tallies: None, root };
+        let mut run = Run { form: Form::One, revision: 1, opening: opening.clone(), executed: 0, tallies: None, root };
         for change in changes {
             run.apply(change);
         }

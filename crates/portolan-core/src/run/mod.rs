@@ -35,9 +35,14 @@ pub(crate) use talk::TURNS;
 pub use talk::{Attempt, Budget, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
 
 /// A run of a workflow. It holds no history: the journal does.
+///
+/// It serializes, in the form `run/1`, which `docs/situation.md` describes, and is read again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
+    /// Its JSON form.
+    #[serde(default)]
+    pub form: Form,
     /// How many changes it is the fold of. It only grows.
     pub revision: u64,
     /// What it was opened with.
@@ -50,6 +55,15 @@ pub struct Run {
     pub tallies: Option<Box<Tallies>>,
     /// Where it is.
     pub root: Frame,
+}
+
+/// The JSON form of a run. One that is not known is not read: what it says could mean something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// The present one. A run that does not say its form has it.
+    #[default]
+    #[serde(rename = "run/1")]
+    One,
 }
 
 /// What the states of a run have used up.

@@ -1,7 +1,7 @@
 //! What a task file says of its run: `metadata.portolan`, or, in files that Navigator wrote, the keys that it left.
 
 use portolan_core::graph::{Kind, Workflow};
-use portolan_core::run::{Branches, Frame, Human, Opening, Place, Rules, Run, Spent, WaitingFor};
+use portolan_core::run::{Branches, Form, Frame, Human, Opening, Place, Rules, Run, Spent, WaitingFor};
 use portolan_core::value::{NodeId, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -80,6 +80,16 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<Read, Servic
             completed: file.get("status").and_then(Value::as_str) == Some("completed"),
         }));
     };
+    // Before the rest is read, of which a newer release may write more than this one knows.
+    if let Some(version) = state.get("version").and_then(Value::as_u64).filter(|version| *version != u64::from(VERSION))
+    {
+        let message = format!("`{path}` was written by a release that knows version {version} of its state");
+        return Err(ServiceError::failed(
+            "unsupported_version",
+            message,
+            format!("this one knows version {VERSION}: use the newer release"),
+        ));
+    }
     let state = TaskState::deserialize(state).map_err(|error| {
         ServiceError::failed(
             "task_file_damaged",
@@ -87,14 +97,6 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<Read, Servic
             "restore the file from its last good version; nothing was written",
         )
     })?;
-    if state.version != VERSION {
-        let message = format!("`{path}` was written by a release that knows version {} of its state", state.version);
-        return Err(ServiceError::failed(
-            "unsupported_version",
-            message,
-            format!("this one knows version {VERSION}: use the newer release"),
-        ));
-    }
     let recorded = state.run.positions().first().map(|(_, frame)| frame.place.node().clone());
     let shown = state.run.root.place.node();
     match text("currentStep") {
@@ -156,6 +158,7 @@ impl Legacy {
         let spent = owed.then_some(Spent { gate, used: self.retries }).into_iter().collect();
         let rules = Rules { human, branches: Branches::Outside, is_branch: self.is_branch };
         Ok(Run {
+            form: Form::One,
             revision: 1,
             opening: Opening { description: self.description.clone(), rules, ..Opening::of(workflow.id().clone()) },
             executed: 0,

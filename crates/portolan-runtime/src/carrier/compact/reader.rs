@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Budget, Bypass, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place,
-    Raised, Rules, Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Budget, Bypass, Data, Failure, Fault, Feedback, Form, Frame, Human, Item, Opening,
+    Place, Raised, Rules, Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use serde_json::{Map, Value};
@@ -57,7 +57,7 @@ impl<'w> Reader<'w> {
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
         let opening =
             Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: None };
-        Some(Run { revision: self.revision, opening, executed, tallies, root })
+        Some(Run { form: Form::One, revision: self.revision, opening, executed, tallies, root })
     }
 
     fn frame(&mut self, usual: &WorkflowId, origin: Origin<'_>) -> Option<Box<Frame>> {

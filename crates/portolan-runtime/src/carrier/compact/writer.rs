@@ -4,8 +4,8 @@
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Frame, Human, Item, Opening, Place, Raised, Rules,
-    Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Form, Frame, Human, Item, Opening, Place, Raised,
+    Rules, Run, Spent, Verdict, WaitingFor,
 };
 use portolan_core::value::WorkflowId;
 use serde::Serialize;
@@ -36,7 +36,7 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     fn run(&mut self, run: &Run) {
-        let Run { revision: _, opening, executed, tallies, root } = run;
+        let Run { form: Form::One, revision: _, opening, executed, tallies, root } = run;
         // Only a function remembers: that is not carried.
         let Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: _ } = opening;
         let is_other = workflow != self.workflow.id();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use portolan_core::run::{Change, Frame, Opening, Run, Tallies};
+use portolan_core::run::{Change, Form, Frame, Opening, Run, Tallies};
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Re
     let what = || format!("the snapshot of run `{id}`");
     let Snapshot { revision, executed, tallies, root } = sealed.read(whole_at, Part::Snapshot, text(row, 3)?, what)?;
     let opening = sealed.read(1, Part::Opening, text(row, 4)?, || format!("the opening of run `{id}`"))?;
-    let mut run = Run { revision, opening, executed, tallies, root };
+    let mut run = Run { form: Form::One, revision, opening, executed, tallies, root };
     follow(&db, &sealed, row.get(7)?, whole_at..seq, &mut run)?;
     Ok(StoredRun {
         id: id.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_core::run::{Data, Frame};
+use portolan_core::run::{Data, Form, Frame};
 use proptest::prelude::*;
 
 use super::bytes::MAX_DEPTH;
@@ -121,7 +121,7 @@ fn what_would_unpack_to_much_is_refused() {
     });
     let place = Place::Forked { node: "a".into(), branches: branches.collect() };
     frame = Frame { place, ..Frame::at("w".into(), Place::Ready { node: "a".into() }) };
-    let run = Run { revision: 1, opening: Opening::of("w"), executed: 0, tallies: None, root: frame };
+    let run = Run { form: Form::One, revision: 1, opening: Opening::of("w"), executed: 0, tallies: None, root: frame };
     assert_eq!(write(&workflow, &run), None);
 }
 
@@ -157,7 +157,14 @@ fn what_is_nested_as_deeply_as_can_be_comes_back() {
         for _ in 1..frames {
             frame = Frame::at("flow".into(), Place::Within { node: "n".into(), frame: Box::new(frame) });
         }
-        Run { revision: 1, opening: Opening::of(workflow.id().clone()), executed: 0, tallies: None, root: frame }
+        Run {
+            form: Form::One,
+            revision: 1,
+            opening: Opening::of(workflow.id().clone()),
+            executed: 0,
+            tallies: None,
+            root: frame,
+        }
     };
     comes_back(&workflow, &nested(MAX_DEPTH - 101));
     assert_eq!(write(&workflow, &nested(MAX_DEPTH - 100)), None);

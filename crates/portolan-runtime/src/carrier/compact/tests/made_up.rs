@@ -5,8 +5,8 @@ use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Attempt, Branch, BranchState, Branches, Budget, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Found, Frame,
-    Hold, Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
+    Attempt, Branch, BranchState, Branches, Budget, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Form, Found,
+    Frame, Hold, Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -45,7 +45,7 @@ impl<'r> Maker<'r> {
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
         let tallies = self.maybe(Maker::tallies);
-        Run { revision: self.number(), opening, executed, tallies, root: self.frame(workflow.id(), 3) }
+        Run { form: Form::One, revision: self.number(), opening, executed, tallies, root: self.frame(workflow.id(), 3) }
     }
 
     fn tallies(&mut self) -> Box<Tallies> {
