@@ -379,9 +379,18 @@ impl<'d> Drive<'d> {
     }
 
     async fn step(&mut self, what: EventKind) -> Result<(), ServiceError> {
+        self.happened(Actor::Engine, what).await
+    }
+
+    /// Has the run take up what somebody did: it is kept like everything else, and nothing follows from it until the run is
+    /// driven on.
+    ///
+    /// # Errors
+    /// It is not among what may happen to the run now, or could not be kept.
+    pub async fn happened(&mut self, by: Actor, what: EventKind) -> Result<(), ServiceError> {
         let mut retries = Retries::NONE_SPENT;
         loop {
-            let decided = self.decide(&what).await;
+            let decided = self.decide(&by, &what).await;
             self.released = matches!(decided, Err(CommitError::Conflict));
             if let Some(settled) = retries.settled(decided) {
                 return settled;
@@ -389,11 +398,11 @@ impl<'d> Drive<'d> {
         }
     }
 
-    async fn decide(&mut self, what: &EventKind) -> Result<(), CommitError> {
+    async fn decide(&mut self, by: &Actor, what: &EventKind) -> Result<(), CommitError> {
         if let (Some(keep), true) = (&mut self.keep, self.released) {
             self.run = keep.take_up(what).await?;
         }
-        let event = Event { at: self.setup.clock.now(), by: Actor::Engine, what: what.clone() };
+        let event = Event { at: self.setup.clock.now(), by: by.clone(), what: what.clone() };
         let decided = self.setup.pace.take(self.heavy, || engine::decide(&self.workflow, &self.run, &event));
         let changes = decided.map_err(ServiceError::from)?;
         if changes.is_empty() {

@@ -16,7 +16,7 @@ use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, St
 use crate::error::ServiceError;
 use crate::logging;
 use crate::states::Workers;
-use crate::store::{Record, RunId, store_error};
+use crate::store::{Record, RunId};
 use crate::telemetry::Tracing;
 use crate::tools::Tools;
 use crate::trace::TraceContext;
@@ -124,7 +124,7 @@ impl Service {
                 let opening = Opening { input: Some(Arc::new(input)), ..Opening::of(definition.workflow.id().clone()) };
                 let (run, _) = self.called(&definition, by, opening)?;
                 logging::opened(None, definition.workflow.id());
-                self.drive_function(&definition, run, None, how).await
+                self.drive_function(&definition, run, None, Vec::new(), how).await
             }
             FunctionRun::Kept { run, interrupted, resumed } => self.drive_kept(&run, interrupted, resumed, how).await,
         }
@@ -159,7 +159,7 @@ impl Service {
         // Only who drives a run knows where it is.
         let lease = self.lease(id).await?;
         let held = self.hold(&address).await?;
-        let Held { definition, run, mut seq, carrier: Carrier::Stored(_) } = held else {
+        let Held { definition, run, seq, carrier: Carrier::Stored(_) } = held else {
             unreachable!("the address is one of the store")
         };
         if run.is_over() {
@@ -169,33 +169,21 @@ impl Service {
                 "`portolan runs show` tells how it ended",
             ));
         }
-        let mut run = run;
-        let told = interrupted::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what));
-        let resumed = match resumed {
-            Some(resumed) => Some((resumed.by.clone(), interrupted::resumed(&run, resumed, self.seed())?)),
-            None => None,
-        };
-        for (by, what) in told.chain(resumed) {
-            let event = Event { at: self.options.clock.now(), by, what };
-            let changes = run.step(&definition.workflow, &event)?;
-            let record = Record { seq: seq + 1, event, changes };
-            self.store().append(id, seq, &record, &run).await.map_err(store_error)?;
-            seq += 1;
-            logging::decided(
-                Some(id.as_str()),
-                Some(seq),
-                logging::event_word(&record.event.what),
-                record.changes.len(),
-            );
+        let mut told: Vec<(Actor, EventKind)> = Vec::new();
+        told.extend(interrupted::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what)));
+        if let Some(resumed) = resumed {
+            told.push((resumed.by.clone(), interrupted::resumed(&run, resumed, self.seed())?));
         }
-        lease.during(self.drive_function(&definition, run, Some((id.clone(), seq)), how)).await
+        lease.during(self.drive_function(&definition, run, Some((id.clone(), seq)), told, how)).await
     }
 
+    /// Drives a run from where it is, once it has taken up what it is `told`.
     async fn drive_function(
         &self,
         definition: &Arc<Definition>,
         run: Run,
         kept: Option<(RunId, u64)>,
+        told: Vec<(Actor, EventKind)>,
         how: How,
     ) -> Result<Finished, ServiceError> {
         let performers = Performers { tools: how.tools.clone(), workers: how.workers.clone() };
@@ -210,7 +198,13 @@ impl Service {
         let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let span = logging::of_run(kept.as_ref().map(|(id, _)| id.as_str()), definition.workflow.id());
-        let outcome = drive.until_over().instrument(span).await;
+        let driven = async {
+            for (by, what) in told {
+                drive.happened(by, what).await?;
+            }
+            drive.until_over().await
+        };
+        let outcome = driven.instrument(span).await;
         if let Some(tracing) = tracing {
             tracing.finish(&outcome, drive.run().executed);
         }

@@ -87,6 +87,8 @@ fn a_branch_that_waits_goes_on_where_no_other_does() {
     project.write("more.yaml", "- {for: write, text: one}\n");
     expect![[r#"
         "one"
+        stderr:   pictures/pictures: ✗ three  `len(output) > 3` does not hold
+        stderr: ✓ pictures/pictures  accepted as it is; 4 model calls, tokens unknown, cost unknown
         stderr: ▸ write  attempt 1 of 4
         stderr:   ✓ told
         stderr: ✓ write  reached; 5 model calls, tokens unknown, cost unknown
@@ -132,6 +134,9 @@ fn of_two_branches_that_wait_one_is_named() {
     "#]]
     .assert_eq(&told(&project, &run, "runs resume RUN --accept --branch c"));
     expect![[r#"
+        stderr:   b/b: ✗ n  `len(output) > 3` does not hold
+        stderr: ✓ b/b  accepted as it is; 2 model calls, tokens unknown, cost unknown
+        stderr: 2 model calls, tokens unknown, cost unknown
         stderr: run <run> waits at `a`; `portolan runs show <run>` says for whom
         exit: 4
     "#]]

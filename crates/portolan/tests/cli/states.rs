@@ -84,6 +84,8 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
     project.write("more.yaml", "- text: Bye\n");
     expect![[r#"
         "Bye"
+        stderr:   ✗ long  `len(output) >= 5` does not hold
+        stderr: ✓ draft  accepted as it is; 2 model calls, tokens unknown, cost unknown
         stderr: ▸ done  attempt 1 of 4
         stderr: ✓ done  reached; 3 model calls, tokens unknown, cost unknown
         stderr: 3 model calls, tokens unknown, cost unknown
