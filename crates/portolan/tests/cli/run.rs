@@ -605,14 +605,14 @@ fn the_history_of_a_kept_run_shows_nothing_that_is_hidden() {
             "inputSchema: {type: object, properties: {pin: {writeOnly: true}}}",
         ),
     );
-    let said = project.says("run keys.yaml --durable pin=4711");
+    let said = project.says("run keys.yaml --durable pin=sesame-4711");
     let run = said.split_whitespace().nth(2).expect("a handle").to_owned();
     let text = project.says(&format!("runs events {run}"));
     assert!(text.contains("took a failure: bad key [redacted]") && !text.contains("sk-live"), "{text}");
     let json = project.says(&format!("--format json runs events {run}"));
-    for hidden in ["sk-live", "4711"] {
+    for hidden in ["sk-live", "sesame-4711"] {
         assert!(json.contains(r#""pin": "[redacted]""#) && !json.contains(hidden), "{json}");
     }
     let trace = project.says(&format!("--format json runs show --trace {run}"));
-    assert!(trace.contains("bad key [redacted]") && !trace.contains("4711"), "{trace}");
+    assert!(trace.contains("bad key [redacted]") && !trace.contains("sesame-4711"), "{trace}");
 }
