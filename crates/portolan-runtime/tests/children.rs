@@ -81,6 +81,42 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
 }
 
 #[test]
+fn a_child_that_forks_waits_for_children_of_its_own() {
+    let world = World::with(
+        "twice",
+        "start -> fork; fork -> first, b; first -> fork2; fork2 -> x, y; x -> join2; y -> join2; join2 -> last; last -> join
+         b -> join; join -> done",
+    );
+    let parent = parent(&world, "twice");
+    let first = child(&world, "2", "twice", "first");
+    passed_child(&world, "3", "twice", "b");
+    expect![[r#"
+        fork2 working
+          required Init(twice, x, 2)
+          required Init(twice, y, 2)
+          blocked Next(passed) until the branches reach the join: `x` has no task; `y` has no task
+    "#]]
+    .assert_eq(&told(&world.next(&first, "passed")));
+    let grandchild = |name: &str, branch: &str| {
+        let task = world.init(&world.child_init(name, "twice", "2", branch)).expect("the branch begins").address;
+        let view = world.next(&task, "passed").expect("it goes on");
+        assert_eq!((view.terminal, view.current_step.as_str()), (Some("join"), "join2"));
+    };
+    grandchild("4", "x");
+    expect![[r#"
+        branches_open: `fork2` waits for its branches: `y` have not come to `join2`
+          help: lead the task of each of them to `join2`; then call again
+          (at fork2)
+    "#]]
+    .assert_eq(&told(&world.next(&first, "passed")));
+    grandchild("5", "y");
+    assert_eq!(world.next(&first, "passed").expect("the inner fork is left").current_step, "last");
+    assert_eq!(refusal(world.next(&parent, "passed")).code, "branches_open");
+    assert_eq!(world.next(&first, "passed").expect("it is done").terminal, Some("join"));
+    assert_eq!(world.next(&parent, "passed").expect("the fork is left").terminal, Some("success"));
+}
+
+#[test]
 fn a_branch_that_failed_is_not_completed_and_fails_the_join() {
     let world = World::with("forked", FORKED);
     let parent = parent(&world, "forked");

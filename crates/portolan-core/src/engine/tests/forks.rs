@@ -33,6 +33,38 @@ fn a_failed_branch_fails_the_join_when_all_are_there() {
 }
 
 #[test]
+fn a_branch_may_fork_itself() {
+    story(
+        "start > split; split => first | b => meet; first > inner; inner => x(retries 0) | y => back; x > back; y > back; back > last; last > meet; b > meet; meet > done",
+        "first:passed first/x:passed b:passed first/y:passed first:passed",
+        expect![[r#"
+                            split {first: first, b: b}
+            first:passed    split {first: inner {x: x, y: y}, b: b}          x opened, y opened
+            first/x:passed  split {first: inner {x passed, y: y}, b: b}      x passed
+            b:passed        split {first: inner {x passed, y: y}, b passed}  b passed
+            first/y:passed  split {first: last, b passed}                    y passed
+            first:passed    done = success                                   first passed
+        "#]],
+    );
+    story(
+        "start > split; split => first | b => meet; first > inner; inner => x(retries 0) | y => back; x > back; y > back; back > last; last > meet; b > meet; meet > done",
+        "first:passed first/x:failed first/x:@failed first/y:passed b:passed first:@passed first/x:passed first/y:passed first:passed",
+        expect![[r#"
+                             split {first: first, b: b}
+            first:passed     split {first: inner {x: x, y: y}, b: b}                              x opened, y opened
+            first/x:failed   split {first: inner {x: x? budget spent, y: y}, b: b}
+            first/x:@failed  split {first: inner {x failed, y: y}, b: b}                          x failed
+            first/y:passed   split {first: back? budget spent <- failed branches: `x`, b: b}      y passed
+            b:passed         split {first: back? budget spent <- failed branches: `x`, b passed}  b passed
+            first:@passed    split {first: inner {x: x, y: y}, b passed}                          x opened, y opened
+            first/x:passed   split {first: inner {x passed, y: y}, b passed}                      x passed
+            first/y:passed   split {first: last, b passed}                                        y passed
+            first:passed     done = success                                                       first passed
+        "#]],
+    );
+}
+
+#[test]
 fn a_branch_that_fails_without_an_edge_is_tried_again_and_then_asks_a_person() {
     story(
         "start > split; split => a(retries 1) | b => meet; a > meet; b > meet; meet > done",

@@ -17,11 +17,6 @@ use crate::value::NodeId;
 pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
-            code: "nested-fork",
-            what: "A branch of a workflow that an agent is led through comes to a fork before it has come to its join.",
-            fix: "Put the inner fork into a workflow of its own and run it as a subflow.",
-        },
-        Code {
             code: "branch-misses-join",
             what: "A branch can end, or come to another join, or run into a branch of another fork, without coming to the join of its fork, which would wait for it forever.",
             fix: "Lead every way through the branch to the join; `failed` may lead there too.",
@@ -145,19 +140,15 @@ impl<'g> Region<'g> {
         }
     }
 
-    /// The join of a fork inside a branch, where there may be one: in a function, whose engine opens branches of branches.
-    /// An agent is led through one level of them.
+    /// The join of a fork inside a branch.
     fn inner_join(&self, map: &Map<'g>, node: &'g Node) -> Option<&'g Node> {
         let Kind::Fork { join, .. } = &node.kind else { return None };
-        let join = map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id);
-        join.filter(|_| map.graph.interface.is_some())
+        map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id)
     }
 
     fn check(&self, map: &Map<'g>, entering: &Entering<'g>, faults: &mut Vec<Diagnostic>) {
+        // What is wrong with a fork that has no join of its own is told of that.
         let is_closed = |node: &'g Node| matches!(node.kind, Kind::Fork { .. }) && self.inner_join(map, node).is_none();
-        for (node, entry) in self.steps.values().filter(|(node, _)| is_closed(node)) {
-            faults.push(self.nested(node, entry));
-        }
         let missing = self.leading_to(|node| self.misses(node));
         let settled = self.leading_to(|node| {
             let from = self.inner_join(map, node).map_or(&node.id, |join| &join.id);
@@ -230,18 +221,6 @@ impl<'g> Region<'g> {
             waiting.extend(self.before.get(id).into_iter().flatten().map(|before| (*before, target)));
         }
         leading
-    }
-
-    fn nested(&self, inner: &Node, entry: &Node) -> Diagnostic {
-        let message = if inner.id == entry.id {
-            format!("the fork `{}` leads straight to another fork, `{}`", self.fork.id, inner.id)
-        } else {
-            format!("the branch `{}` of `{}` comes to a fork, `{}`", entry.id, self.fork.id, inner.id)
-        };
-        Diagnostic::error("nested-fork", message)
-            .at(inner.span)
-            .help("put the inner fork into a workflow of its own and run it as a subflow")
-            .repaired("the inner fork opens branches of that branch")
     }
 
     fn missed(&self, entry: &Node, at: &NodeId) -> Diagnostic {

@@ -41,12 +41,13 @@ fn inner() -> impl Strategy<Value = Vec<Block>> {
 }
 
 fn program() -> impl Strategy<Value = Program> {
-    // The branches of an agent's fork hold no further fork.
     let looping = |block: BoxedStrategy<Block>| {
         block.prop_recursive(2, 8, 3, |block| sequence(block.boxed(), 3).prop_map(Block::Loop)).boxed()
     };
-    let branches = prop::collection::vec(sequence(looping(leaf()), 3), 2..4);
-    let block = looping(prop_oneof![6 => leaf(), 1 => branches.prop_map(Block::Fork)].boxed());
+    let branches = |block: BoxedStrategy<Block>, most| prop::collection::vec(sequence(block, most), 2..4);
+    let forked = branches(leaf(), 2).prop_map(Block::Fork);
+    let branch = prop_oneof![8 => looping(leaf()), 1 => forked].boxed();
+    let block = looping(prop_oneof![6 => leaf(), 1 => branches(branch, 3).prop_map(Block::Fork)].boxed());
     let flow = || (inner(), any::<bool>());
     (sequence(block.boxed(), 5), any::<bool>(), [flow(), flow()]).prop_map(|(blocks, called, inner)| Program {
         blocks,
