@@ -1,5 +1,6 @@
 //! What a call about a run is answered with: the situation, and beside it the fields that Navigator's clients know.
 
+pub use portolan_core::present::Checked;
 use portolan_core::present::Situation;
 use portolan_core::run::Verdict;
 use portolan_core::value::{CheckId, NodeId, Outcome};
@@ -50,21 +51,6 @@ pub struct Claim {
     pub checks: Vec<Checked>,
 }
 
-/// A check that was performed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Checked {
-    /// The check.
-    pub id: String,
-    /// Whether it held.
-    pub held: bool,
-    /// Why it did not; what was found, where something was said of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The end of what it printed, when it did not hold.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-}
-
 impl Claim {
     pub(crate) fn of(step: &NodeId, reported: &Outcome, settled: &[(CheckId, Verdict)]) -> Claim {
         let checks: Vec<Checked> = settled.iter().map(|(check, verdict)| Checked::of(check, verdict)).collect();
@@ -86,25 +72,5 @@ impl Claim {
                 failed.join(" and ")
             )
         })
-    }
-}
-
-impl Checked {
-    fn of(check: &CheckId, verdict: &Verdict) -> Checked {
-        let (held, reason, output) = match verdict {
-            Verdict::Held => (true, None, None),
-            Verdict::Shown { reason, .. } => (true, Some(reason.clone()), None),
-            Verdict::Excused { reason, bypass } => {
-                (true, Some(format!("got past by `{bypass}`, though: {reason}")), None)
-            }
-            Verdict::Broken { reason, output } => {
-                (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
-            }
-            Verdict::Unknown { reason } if reason.starts_with(Verdict::CANNOT_VERIFY) => {
-                (false, Some(reason.clone()), None)
-            }
-            Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
-        };
-        Checked { id: check.to_string(), held, reason, output }
     }
 }

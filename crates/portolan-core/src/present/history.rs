@@ -20,6 +20,7 @@ fn actor(actor: &Actor) -> String {
         Actor::Person { name, via: Channel::Attested } => format!("person (relayed by agent {name})"),
         Actor::Person { name, via: Channel::Elicitation } => format!("person {name} (asked by the client)"),
         Actor::Person { name, via: Channel::CommandLine } => format!("person {name} (command line)"),
+        Actor::Person { name, via: Channel::Studio } => format!("person {name} (studio)"),
         Actor::Engine => "portolan".to_owned(),
     }
 }

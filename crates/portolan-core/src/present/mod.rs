@@ -3,6 +3,7 @@
 //! Presents and decides nothing: which moves there are comes from [`moves`](crate::run::moves), which the engine
 //! follows too. What agents and people read of a situation is worded by the faces.
 
+mod checked;
 mod dot;
 mod export;
 mod fill;
@@ -11,6 +12,7 @@ mod history;
 mod mermaid;
 mod offers;
 mod outline;
+mod overlay;
 mod picture;
 #[cfg(test)]
 mod pictures_tests;
@@ -19,15 +21,19 @@ mod saved;
 mod situation;
 mod talk;
 mod trace;
+mod visits;
 mod work;
 
+pub use checked::Checked;
 pub use dot::dot;
+pub use drawing::{Drawing, Drawn, DrawnEdge, DrawnNode, Fold, drawing, svg};
 pub use export::{Crates, langgraph, rust_project};
 pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
 pub use offers::{Act, BlockedBy, Meaning, Offer};
 pub use outline::outline;
+pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, Taken, Trail, drawn_as};
 pub use redaction::{MASK, Redaction};
 pub use saved::saved;
 pub use situation::{
@@ -35,6 +41,7 @@ pub use situation::{
 };
 pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
+pub use visits::{Reported, Spoken, Visit, visits};
 pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
 
 use serde::Serialize;

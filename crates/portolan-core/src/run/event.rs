@@ -48,6 +48,8 @@ pub enum Channel {
     Elicitation,
     /// The command line.
     CommandLine,
+    /// A page in the browser, whose token every program of the same user may have.
+    Studio,
 }
 
 /// The kinds of event.

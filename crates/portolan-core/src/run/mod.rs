@@ -113,6 +113,19 @@ pub struct Opening {
     /// The variables and the history with which it begins, where those of another run were saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Arc<Remembered>>,
+    /// The run that it shares its beginning with, where it was forked from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// Where a run was forked from another: its records up to there are those of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The other run, by its handle or its task file.
+    pub run: String,
+    /// The last record that both have.
+    pub seq: u64,
 }
 
 impl Opening {
@@ -130,6 +143,7 @@ impl Opening {
             folder: None,
             effectivities: None,
             remembered: None,
+            origin: None,
         }
     }
 }

@@ -131,7 +131,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
 fn is_first_hand(by: &Actor) -> bool {
     match by {
         Actor::Person { via: Channel::Elicitation | Channel::CommandLine, .. } => true,
-        Actor::Person { via: Channel::Attested, .. } | Actor::Agent(_) | Actor::Engine => false,
+        Actor::Person { via: Channel::Attested | Channel::Studio, .. } | Actor::Agent(_) | Actor::Engine => false,
     }
 }
 

@@ -55,8 +55,18 @@ impl<'w> Reader<'w> {
             false => None,
         };
         let root = *self.frame(&id, Origin::Opened(input.as_deref()))?;
-        let opening =
-            Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: None };
+        let opening = Opening {
+            workflow,
+            description,
+            at,
+            rules,
+            input,
+            since,
+            folder,
+            effectivities,
+            remembered: None,
+            origin: None,
+        };
         Some(Run { form: Form::One, revision: self.revision, opening, executed, tallies, root })
     }
 

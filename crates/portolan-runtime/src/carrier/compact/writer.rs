@@ -38,7 +38,8 @@ impl Writer<'_> {
     fn run(&mut self, run: &Run) {
         let Run { form: Form::One, revision: _, opening, executed, tallies, root } = run;
         // Only a function remembers: that is not carried.
-        let Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: _ } = opening;
+        let Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: _, origin: _ } =
+            opening;
         let is_other = workflow != self.workflow.id();
         self.out.flags([
             false,

@@ -42,6 +42,7 @@ impl<'r> Maker<'r> {
             folder: self.maybe(Maker::word),
             effectivities: self.maybe(|maker| maker.some(Maker::word)),
             remembered: None,
+            origin: None,
         };
         let executed = self.maybe(Maker::number).unwrap_or_default();
         let tallies = self.maybe(Maker::tallies);

@@ -1,0 +1,300 @@
+//! The visits of one node of a drawing: what it was given, what was said of it, what it came to.
+//!
+//! Told from the journal, for nodes of all kinds: those that an agent works at, those that the engine executes, those that a
+//! model works on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Checked, Redaction, drawn_as, expression, way};
+use crate::chat::{Arguments, Message, ToolUse};
+use crate::graph::Workflow;
+use crate::run::{
+    Actor, BranchState, Change, Event, EventKind, Fault, Found, Frame, FramePath, Place, Run, Said, Spend,
+};
+use crate::value::{NodeId, Timestamp};
+
+/// A visit of a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Visit {
+    /// The way to the node, with its branches and items: `each/2/fetch`.
+    pub at: String,
+    /// The record with which it began.
+    pub seq: u64,
+    /// When it began, in milliseconds since 1970.
+    pub began: i64,
+    /// When it ended; nothing while it is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
+    /// What is evaluated, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
+    /// What it was given: arguments, items, the input of a workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// What it came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    /// How often a call was made again.
+    pub retries: u32,
+    /// What was reported of it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<Reported>,
+    /// What its checks came to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Checked>,
+    /// What was said to a model and by it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Spoken>,
+    /// What was found of its key results, attempt by attempt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Vec<Found>>,
+    /// What it used up.
+    #[serde(skip_serializing_if = "Spend::is_nothing")]
+    pub spent: Spend,
+}
+
+/// An outcome that was reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reported {
+    /// By whose doing.
+    pub by: Actor,
+    /// The outcome.
+    pub outcome: String,
+    /// What was said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The values that it gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Value>,
+}
+
+/// A message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spoken {
+    /// Whose: `system`, `user`, `assistant`, `tool`.
+    pub role: Value,
+    /// What is said.
+    pub text: String,
+    /// The tools that are asked for, each with its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+}
+
+/// The visits of the node that the drawing calls `wanted`, in the order in which they began.
+pub fn visits<'r>(
+    workflow: &Workflow,
+    records: impl IntoIterator<Item = (u64, &'r Event, &'r [Change])>,
+    wanted: &str,
+    hidden: &Redaction,
+) -> Vec<Visit> {
+    let mut told = Told { workflow, wanted, hidden, run: None, open: BTreeMap::new(), visits: Vec::new() };
+    for (seq, event, changes) in records {
+        told.hears(event);
+        for change in changes {
+            told.takes(seq, event.at, change);
+            match &mut told.run {
+                Some(run) => run.apply(change),
+                None => told.run = Run::fold(std::slice::from_ref(change)),
+            }
+        }
+    }
+    told.visits
+}
+
+struct Told<'t> {
+    workflow: &'t Workflow,
+    wanted: &'t str,
+    hidden: &'t Redaction,
+    run: Option<Run>,
+    /// The visits under way, by their frames.
+    open: BTreeMap<FramePath, usize>,
+    visits: Vec<Visit>,
+}
+
+impl Told<'_> {
+    fn visit(&mut self, path: &FramePath) -> Option<&mut Visit> {
+        let at = *self.open.get(path)?;
+        self.visits.get_mut(at)
+    }
+
+    /// What the event says that its changes do not.
+    fn hears(&mut self, event: &Event) {
+        let EventKind::Reported { frame, outcome, note, outputs, .. } = &event.what else { return };
+        let (hidden, by) = (self.hidden, event.by.clone());
+        let Some(visit) = self.visit(frame) else { return };
+        visit.reports.push(Reported {
+            by,
+            outcome: outcome.to_string(),
+            note: note.as_ref().map(|note| hidden.text(note)),
+            values: outputs.as_ref().map(|values| hidden.value(values)),
+        });
+    }
+
+    fn takes(&mut self, seq: u64, at: Timestamp, change: &Change) {
+        match change {
+            Change::Opened { place, .. } if place.node().as_str() == self.wanted => {
+                self.begins(&FramePath::default(), place.node(), seq, at);
+            }
+            Change::Moved { frame, place, feedback } => self.moves(frame, place, feedback.is_some(), seq, at),
+            Change::Branched { frame, branch, state } => match state {
+                BranchState::Open(inner) => self.enters(frame, &frame.join(branch), inner, seq, at),
+                BranchState::Cancelled | BranchState::Done(_) => self.ends(&frame.join(branch), at),
+                BranchState::Held => {}
+            },
+            Change::ItemBegun { frame, index, item } => {
+                let path = frame.join(&NodeId::from(index.to_string()));
+                self.enters(frame, &path, item, seq, at);
+            }
+            Change::Executed { frame, output, fault, .. } => {
+                let (hidden, path) = (self.hidden, frame.clone());
+                let Some(visit) = self.visit(&path) else { return };
+                visit.output = output.as_ref().map(|output| hidden.value(output));
+                visit.error = fault.as_ref().map(|fault| hidden.fault(fault));
+                visit.ended = Some(at.0);
+            }
+            Change::Settled { frame, check, verdict } => {
+                let Some(visit) = self.visit(frame) else { return };
+                visit.checks.push(Checked::of(check, verdict));
+            }
+            Change::Talked { frame, said } => self.talks(frame, said),
+            _ => {}
+        }
+    }
+
+    fn moves(&mut self, path: &FramePath, place: &Place, again: bool, seq: u64, at: Timestamp) {
+        let Some(run) = &self.run else { return };
+        let Some(before) = run.frame(path).map(|frame| frame.place.node().clone()) else { return };
+        let is_wanted = drawn_as(run, path, place.node()) == self.wanted;
+        let again = again && matches!(place, Place::Ready { .. } | Place::Passing { .. });
+        if before != *place.node() || again {
+            self.ends(path, at);
+            if is_wanted {
+                self.begins(path, place.node(), seq, at);
+            }
+        }
+        if is_wanted {
+            self.is_given(path, place);
+        }
+        if place.is_over() {
+            self.ends(path, at);
+        }
+        match place {
+            Place::Within { node, frame } | Place::Looping { node, frame, .. } => {
+                let prefix = matches!(place, Place::Within { .. });
+                self.enters_within(path, node, frame, prefix, (seq, at));
+            }
+            Place::Forked { branches, .. } => {
+                for branch in branches {
+                    if let BranchState::Open(inner) = &branch.state {
+                        self.enters(path, &path.join(&branch.name), inner, seq, at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_given(&mut self, path: &FramePath, place: &Place) {
+        let (input, retries) = match place {
+            Place::Calling { arguments, retries, .. } => (Some(Value::clone(arguments)), *retries),
+            Place::Each { items, .. } => (Some(Value::Array(items.to_vec())), 0),
+            Place::Within { frame, .. } => (frame.data.as_ref().map(|data| Value::clone(&data.input)), 0),
+            Place::Conversing { talk, .. } => (Some(Value::clone(&talk.input)), 0),
+            _ => return,
+        };
+        let hidden = self.hidden;
+        let Some(visit) = self.visit(path) else { return };
+        visit.input = input.filter(|input| !input.is_null()).map(|input| hidden.value(&input));
+        visit.retries = retries;
+    }
+
+    /// A frame begins beside others of its flow: a branch or an item.
+    fn enters(&mut self, around: &FramePath, path: &FramePath, inner: &Frame, seq: u64, at: Timestamp) {
+        let Some(run) = &self.run else { return };
+        let beside = run.frame(around).map(|frame| drawn_as(run, around, frame.place.node()));
+        let is_item = run.frame(around).is_some_and(|frame| matches!(frame.place, Place::Each { .. }));
+        let node = inner.place.node();
+        let name = match beside.filter(|_| is_item) {
+            Some(each) => format!("{each}/{node}"),
+            None => drawn_as(run, around, node),
+        };
+        if name == self.wanted {
+            self.begins(path, &node.clone(), seq, at);
+        }
+    }
+
+    fn enters_within(
+        &mut self,
+        around: &FramePath,
+        holder: &NodeId,
+        inner: &Frame,
+        prefix: bool,
+        (seq, at): (u64, Timestamp),
+    ) {
+        let Some(run) = &self.run else { return };
+        let node = inner.place.node();
+        let holder_name = drawn_as(run, around, holder);
+        let name = if prefix { format!("{holder_name}/{node}") } else { drawn_as(run, around, node) };
+        let path = around.join(holder);
+        self.open.remove(&path);
+        if name == self.wanted {
+            self.begins(&path, &node.clone(), seq, at);
+        }
+    }
+
+    fn begins(&mut self, path: &FramePath, node: &NodeId, seq: u64, at: Timestamp) {
+        let kind = self.run.as_ref().and_then(|run| run.frame(path)).map(|frame| &frame.flow);
+        let step = kind.and_then(|flow| self.workflow.find(flow.as_str())).and_then(|flow| flow.steps.get(node));
+        let expression = step.and_then(|step| expression(&step.node.kind)).map(|text| self.hidden.text(&text));
+        self.open.insert(path.clone(), self.visits.len());
+        self.visits.push(Visit { at: way(path, node), seq, began: at.0, expression, ..Visit::default() });
+    }
+
+    /// The visit of a frame ends, and those of the frames inside of it.
+    fn ends(&mut self, path: &FramePath, at: Timestamp) {
+        let inside = self.open.range(path.clone()..).take_while(|(inner, _)| inner.0.starts_with(&path.0));
+        let ended: Vec<FramePath> = inside.map(|(inner, _)| inner.clone()).collect();
+        for inner in ended {
+            if let Some(visit) = self.visit(&inner) {
+                visit.ended.get_or_insert(at.0);
+            }
+            self.open.remove(&inner);
+        }
+    }
+
+    fn talks(&mut self, path: &FramePath, said: &Said) {
+        let hidden = self.hidden;
+        let Some(visit) = self.visit(path) else { return };
+        match said {
+            Said::Begun { afresh: Some(messages), .. } => {
+                visit.messages.extend(messages.iter().map(|message| spoken(message, hidden)));
+            }
+            Said::Message(message) => visit.messages.push(spoken(message, hidden)),
+            Said::Settled { check, verdict } => visit.checks.push(Checked::of(check, verdict)),
+            Said::Failed(attempt) | Said::Held(attempt) => visit.attempts.push(attempt.found.clone()),
+            Said::Spent(spend) => visit.spent = visit.spent.and(*spend),
+            _ => {}
+        }
+    }
+}
+
+fn spoken(message: &Arc<Message>, hidden: &Redaction) -> Spoken {
+    let arguments = |arguments: &Arguments| match arguments {
+        Arguments::Json(value) => value.to_string(),
+        Arguments::Text(text) => text.clone(),
+    };
+    let call = |call: &ToolUse| hidden.text(&format!("{} {}", call.name, arguments(&call.arguments)));
+    Spoken {
+        role: serde_json::to_value(message.role).unwrap_or_default(),
+        text: message.content.as_deref().map(|text| hidden.text(text)).unwrap_or_default(),
+        tools: message.tool_calls.iter().map(call).collect(),
+    }
+}
