@@ -122,6 +122,19 @@ impl Bundle {
         source.joined(pieces.collect(), Vec::new())
     }
 
+    /// The workflows, as far as they can be read; leniently, for they were found to be sound.
+    fn read(&self) -> BTreeMap<&str, Parsed> {
+        let mut parsed = BTreeMap::new();
+        for (id, text) in &self.workflows {
+            if let Ok(mut read) = Parsed::read(&self.source(id, text), id, Strictness::Lenient) {
+                // What it went by, whatever it calls itself.
+                read.graph.id.value.clone_from(id);
+                parsed.insert(id.as_str(), read);
+            }
+        }
+        parsed
+    }
+
     /// The stored form. The same texts give the same bytes.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("a map of strings is JSON")
@@ -196,6 +209,12 @@ impl Definition {
         Arc::new(Definition { file, ..Definition::new(Bundle::of(root, find), workflow) })
     }
 
+    /// Its graphs as they were written, by their names: for drawing.
+    pub fn graphs(&self) -> BTreeMap<String, Graph> {
+        let read = self.bundle.read().into_iter();
+        read.map(|(id, parsed)| (id.to_owned(), parsed.graph)).collect()
+    }
+
     /// The folder of its file, from which the paths of its servers start.
     pub fn folder(&self) -> &Path {
         self.file.as_deref().map_or(Path::new("."), |file| disk::folder_of(Path::new(file)))
@@ -216,14 +235,7 @@ impl Definition {
     pub fn from_text(text: &str) -> Result<Definition, String> {
         let bundle: Bundle =
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
-        let mut parsed = BTreeMap::new();
-        for (id, text) in &bundle.workflows {
-            if let Ok(mut read) = Parsed::read(&bundle.source(id, text), id, Strictness::Lenient) {
-                // What it went by, whatever it calls itself.
-                read.graph.id.value.clone_from(id);
-                parsed.insert(id.as_str(), read);
-            }
-        }
+        let parsed = bundle.read();
         let find = |id: &str| parsed.get(id);
         let root =
             find(&bundle.root).ok_or_else(|| format!("the stored definition of `{}` cannot be read", bundle.root))?;

@@ -11,6 +11,7 @@ mod functions;
 mod list;
 mod seen;
 mod servers;
+mod sketch;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub use list::{Listed, Overview, catalogue, shown};
 use seen::Lookup;
 pub(crate) use seen::Seen;
 pub use servers::{Setup, servers_of};
+pub use sketch::{Marks, Sketch};
 use sources::Sources;
 
 /// Where a workflow comes from.

@@ -71,8 +71,8 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The name of an event.
-pub(crate) fn event_word(event: &EventKind) -> &'static str {
+/// The name of an event, in one word.
+pub fn event_word(event: &EventKind) -> &'static str {
     match event {
         EventKind::Opened(_) => "opened",
         EventKind::Begun { .. } => "begun",

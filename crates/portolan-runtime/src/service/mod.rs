@@ -11,6 +11,7 @@ mod act;
 mod children;
 mod create;
 mod driven;
+mod feed;
 mod flow;
 mod functions;
 mod hold;
@@ -19,7 +20,9 @@ mod lease;
 mod live;
 mod navigate;
 mod open;
+mod past;
 mod pinned;
+mod questions;
 mod records;
 mod report;
 mod request;
@@ -32,7 +35,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::run::{Actor, Human};
+use portolan_core::run::{Actor, Channel, Human};
+use portolan_core::value::Timestamp;
 
 use crate::carrier::TaskJournal;
 use crate::carrier::compact::KnownWords;
@@ -46,8 +50,10 @@ use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
 
 pub use crate::error::{ErrorKind, ServiceError};
+pub use crate::logging::event_word;
 pub use crate::store::StoreAt;
 pub use crate::view::{Checked, Claim, View};
+pub use feed::{Feed, Happened};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
     Start, Status, Tick, Verified,
@@ -58,6 +64,8 @@ pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
+pub use past::{Moment, Past};
+pub use questions::Waiting;
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::Kept;
@@ -125,6 +133,11 @@ impl Caller {
     pub fn agent(name: &str) -> Caller {
         Caller { by: Actor::Agent(name.to_owned()), can_ask: false }
     }
+
+    /// Whether it is a person, by a channel that no agent holds.
+    pub fn is_person(&self) -> bool {
+        matches!(self.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. })
+    }
 }
 
 /// The service of one project.
@@ -183,6 +196,11 @@ impl Service {
     /// The user's data folder, where the options name another than the usual one.
     pub(crate) fn data_folder(&self) -> Option<&Path> {
         self.options.trust.as_deref()
+    }
+
+    /// What time it is, by the clock of the options.
+    pub fn now(&self) -> Timestamp {
+        self.options.clock.now()
     }
 
     /// Where time comes from.

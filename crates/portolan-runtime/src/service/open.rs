@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, Human, Opening, Remembered, Rules, Run};
+use portolan_core::run::{Actor, Branches, Change, Event, EventKind, Human, Opening, Remembered, Rules, Run};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
@@ -283,7 +283,7 @@ impl Service {
         let Some(step) = wanted.step.as_deref().filter(|step| *step != workflow.root().start.as_str()) else {
             return Ok(());
         };
-        let is_person = matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. });
+        let is_person = caller.is_person();
         if is_person || (is_branch && tasks::is_branch_entry(workflow, step)) {
             return Ok(());
         }

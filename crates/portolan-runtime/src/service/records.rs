@@ -8,6 +8,7 @@ use portolan_core::run::{Change, Place};
 use serde::Serialize;
 
 use super::Service;
+use super::hold::Held;
 use super::navigate::kept_under;
 use crate::carrier::Address;
 use crate::carrier::task_file::TaskFile;
@@ -16,7 +17,7 @@ use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::graphs::redaction;
 use crate::library::servers_of;
-use crate::store::{ListFilter, Record, RunId, store_error};
+use crate::store::{ListFilter, Record, RunId, Summary, store_error};
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,17 +58,7 @@ impl Service {
     /// The store or the journal cannot be read.
     pub async fn list(&self, open_only: bool, limit: usize) -> Result<Vec<RunLine>, ServiceError> {
         let stored = self.store().list(ListFilter { open_only, limit }).await.map_err(store_error)?;
-        let mut lines: Vec<RunLine> = stored
-            .into_iter()
-            .map(|run| RunLine {
-                run: run.id.to_string(),
-                status: run.status.result().unwrap_or(run.status.word()).to_owned(),
-                workflow: run.workflow.to_string(),
-                step: run.step,
-                updated_at: rfc3339(run.updated_at),
-                description: run.description,
-            })
-            .collect();
+        let mut lines: Vec<RunLine> = stored.into_iter().map(line_of).collect();
         let mut tasks = self.journal.tasks()?;
         tasks.sort_by_key(|(_, last)| std::cmp::Reverse(last.event.at));
         for (task, last) in tasks {
@@ -75,6 +66,15 @@ impl Service {
                 break;
             }
             lines.extend(self.task_line(&task, &last).await.filter(|line| !open_only || is_open(&line.status)));
+        }
+        Ok(lines)
+    }
+
+    /// The runs in task files that the journal names.
+    pub(super) async fn task_lines(&self) -> Result<Vec<RunLine>, ServiceError> {
+        let mut lines = Vec::new();
+        for (task, last) in self.journal.tasks()? {
+            lines.extend(self.task_line(&task, &last).await);
         }
         Ok(lines)
     }
@@ -114,11 +114,16 @@ impl Service {
             }
             Err(error) => return Err(error),
         };
-        let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
-        let servers = servers_of(&held.definition, &folder, self.project());
-        let hidden = redaction(&held.definition, &servers);
+        let hidden = self.hidden_of(&held);
         hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
         Ok(History { records, hidden, definition: Some(held.definition) })
+    }
+
+    /// What of a run is not to be shown, by its definition.
+    pub(super) fn hidden_of(&self, held: &Held) -> Redaction {
+        let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
+        let servers = servers_of(&held.definition, &folder, self.project());
+        redaction(&held.definition, &servers)
     }
 
     /// Everything that happened to a run, in order.
@@ -152,6 +157,18 @@ impl Service {
             }
             records.extend(page);
         }
+    }
+}
+
+/// The line of a run in the store.
+pub(super) fn line_of(run: Summary) -> RunLine {
+    RunLine {
+        run: run.id.to_string(),
+        status: run.status.result().unwrap_or(run.status.word()).to_owned(),
+        workflow: run.workflow.to_string(),
+        step: run.step,
+        updated_at: rfc3339(run.updated_at),
+        description: run.description,
     }
 }
 

@@ -23,6 +23,8 @@ pub struct MemoryStore {
 struct Shelf {
     runs: BTreeMap<RunId, Journal>,
     definitions: BTreeMap<Digest, Arc<str>>,
+    /// How often something was kept.
+    version: u64,
 }
 
 #[derive(Debug)]
@@ -57,6 +59,10 @@ impl Store for MemoryStore {
 
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
         Box::pin(async move { Ok(self.shelf().list(filter)) })
+    }
+
+    fn version(&self) -> Reply<'_, Option<u64>> {
+        Box::pin(async move { Ok(Some(self.shelf().version)) })
     }
 
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
@@ -121,6 +127,7 @@ impl Shelf {
         let btree_map::Entry::Vacant(place) = self.runs.entry(id) else { return Err(StoreError::Taken) };
         self.definitions.entry(definition.clone()).or_insert(definition_text);
         place.insert(Journal { number, definition, cover, run, records });
+        self.version += 1;
         Ok(())
     }
 
@@ -131,6 +138,7 @@ impl Shelf {
         }
         journal.records.push(record.clone());
         journal.run = run_after.clone();
+        self.version += 1;
         Ok(())
     }
 

@@ -96,6 +96,12 @@ pub trait Store: Send + Sync {
     /// What there is, the run that moved last first.
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>>;
 
+    /// A number that is another one once somebody, by whichever handle, has kept something: whoever looks on need not read
+    /// before. It says nothing else. Nothing where the store cannot tell.
+    fn version(&self) -> Reply<'_, Option<u64>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Takes the right to drive a run: one caller has it at a time, on whichever machine, until the lease is dropped. It
     /// ends also with a holder that dies: it is bound to that one's process, or it has an expiry and the store renews it.
     ///

@@ -30,7 +30,7 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::gates::RULES;
 use portolan_core::gates::guidelines::Who;
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, Channel, EventKind, FramePath, Place, Run, WaitingFor};
+use portolan_core::run::{Actor, EventKind, FramePath, Place, Run, WaitingFor};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -253,7 +253,7 @@ impl Flow<'_> {
     }
 
     fn may_get_past(&self, invariant: &str, caller: &Caller) -> Result<(), ServiceError> {
-        let is_person = matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. });
+        let is_person = caller.is_person();
         match rules(self.service.project())?.who(invariant) {
             Who::Anyone => Ok(()),
             Who::HumanOnly if is_person => Ok(()),

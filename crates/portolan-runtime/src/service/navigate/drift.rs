@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use portolan_core::engine::migrate;
-use portolan_core::run::{Actor, Channel, Human};
+use portolan_core::run::Human;
 
 use super::super::hold::{Carrier, Held};
 use super::super::request::{DefinitionChange, Grip, Request};
@@ -77,7 +77,7 @@ impl Service {
 
 /// Refuses whoever is no person: a changed definition may ask for less than the one that the run is held to.
 fn may_migrate(caller: &Caller) -> Result<(), ServiceError> {
-    if matches!(caller.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. }) {
+    if caller.is_person() {
         return Ok(());
     }
     Err(ServiceError::of(

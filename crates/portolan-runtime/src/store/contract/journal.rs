@@ -373,3 +373,20 @@ pub(super) async fn deep_runs_are_kept(subject: &Subject) {
     assert_eq!(store.load(&id).await.expect("it was created").run, sample.run);
     assert_eq!(all_records(&*store, &id).await[1], record(2, &sample));
 }
+
+/// A store that cannot tell says nothing, each time.
+pub(super) async fn what_was_kept_shows_by_the_version(subject: &Subject) {
+    let (looks, writes) = (subject.store(), subject.store());
+    let told = async || looks.version().await.expect("it answers");
+    let Some(mut last) = told().await else { return assert_eq!(told().await, None) };
+    let mut sample = Sample::opened("mend the door");
+    let id = create(&*writes, &sample).await;
+    for seq in 1..=3 {
+        let now = told().await.expect("it could tell");
+        assert_ne!(now, last, "something was kept");
+        assert_eq!(told().await, Some(now), "nothing was");
+        last = now;
+        sample = sample.moved("agent", &format!("step-{seq}"));
+        append(&*writes, &id, seq, &sample).await.expect("it is the next one");
+    }
+}

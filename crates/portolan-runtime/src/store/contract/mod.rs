@@ -78,6 +78,7 @@ const PROMISES: &[(&str, Promise)] = promises! {
         the_run_that_moved_last_is_listed_first only_open_runs_are_listed_on_demand a_list_says_how_each_run_stands
         records_come_in_pages long_texts_are_kept any_text_is_kept unknown_names_are_not_found
         many_runs_are_kept_apart what_has_a_cover_is_kept_whole the_snapshot_is_the_fold_of_the_records
+        what_was_kept_shows_by_the_version
         deep_runs_are_kept;
     definitions: runs_share_definitions definitions_are_kept_without_a_run definitions_are_found_by_their_beginning;
     leases: one_caller_drives_a_run_at_a_time of_many_callers_exactly_one_drives a_lease_is_held_until_it_is_dropped

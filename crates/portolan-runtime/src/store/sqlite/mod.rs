@@ -139,6 +139,10 @@ impl Store for SqliteStore {
         Box::pin(self.read(move |db| read::list(db, filter)))
     }
 
+    fn version(&self) -> Reply<'_, Option<u64>> {
+        Box::pin(self.read(read::version))
+    }
+
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
         let wanted = digest.clone();
         Box::pin(self.definitions.or_else(digest, self.read(move |db| read::definition(db, &wanted))))

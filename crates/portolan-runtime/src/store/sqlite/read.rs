@@ -146,6 +146,13 @@ fn missing(id: &RunId, seq: u64) -> Trouble {
 /// Some records of a run, in order.
 const RECORDS: &str = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
+/// What SQLite counts up when another connection has committed, and all writing is done by others.
+pub(super) fn version(db: Option<&Connection>) -> Result<Option<u64>, Trouble> {
+    let Some(db) = db else { return Ok(Some(0)) };
+    let mut statement = db.prepare_cached("PRAGMA data_version")?;
+    Ok(Some(statement.query_one([], |row| number(row, 0))?))
+}
+
 pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Summary>, Trouble> {
     let Some(db) = db else { return Ok(Vec::new()) };
     let mut statement = db.prepare_cached(&list_sql(filter))?;

@@ -1,0 +1,160 @@
+//! What happens to the runs of a project, as it happens, whoever moves them: this process or another.
+//!
+//! It is read from the journals, so that nothing is lost between two looks. Whoever was cut off says when the last thing
+//! happened that they were told, and is told everything since; what happened shortly before is told again, for clocks of
+//! several machines differ. A record is known by its run and its number.
+
+use std::collections::BTreeMap;
+
+use portolan_core::present::{Redaction, Trail, history};
+use portolan_core::run::Actor;
+use portolan_core::value::Timestamp;
+
+use super::Service;
+use super::records::{RunLine, line_of};
+use crate::carrier::Address;
+use crate::disk::Stamp;
+use crate::error::ServiceError;
+use crate::logging;
+use crate::store::{ListFilter, Record, store_error};
+
+/// What has been told so far.
+pub struct Feed {
+    /// What happened before is not told.
+    since: Timestamp,
+    only: Option<Address>,
+    version: Option<u64>,
+    journal: Option<Stamp>,
+    followed: BTreeMap<String, Followed>,
+}
+
+/// A run of which something was told.
+struct Followed {
+    seq: u64,
+    trail: Trail,
+    hidden: Redaction,
+}
+
+/// Something that happened to a run.
+#[derive(Clone, Debug)]
+pub struct Happened {
+    /// The run as it is by now.
+    pub line: RunLine,
+    /// The number of the record.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// By whose doing.
+    pub by: Actor,
+    /// What, in one word.
+    pub kind: &'static str,
+    /// What, in one sentence, with nothing in it that is hidden.
+    pub text: String,
+    /// The nodes of the drawing that it is about.
+    pub nodes: Vec<String>,
+}
+
+/// By how much clocks may differ, in milliseconds.
+const SLACK: i64 = 60_000;
+/// How many runs are looked at first: those that moved last. Where all of them have, more are.
+const FIRST: usize = 128;
+/// How many records of a run are told at once.
+const PAGE: usize = 1_000;
+
+impl Feed {
+    /// Tells what happens from now on to all runs, or to one.
+    pub fn from_now(now: Timestamp, only: Option<Address>) -> Feed {
+        Feed { since: now, only, version: None, journal: None, followed: BTreeMap::new() }
+    }
+
+    /// Tells what has happened since something that was told, which happened at `last`.
+    pub fn since(last: Timestamp, only: Option<Address>) -> Feed {
+        Feed { since: Timestamp(last.0.saturating_sub(SLACK)), ..Feed::from_now(last, only) }
+    }
+}
+
+impl Service {
+    /// What has happened since it was last asked for, run by run, each in order.
+    ///
+    /// # Errors
+    /// The store or the journal of task files cannot be read.
+    pub async fn news(&self, feed: &mut Feed) -> Result<Vec<Happened>, ServiceError> {
+        let version = self.store().version().await.map_err(store_error)?;
+        let journal = Stamp::of(self.task_journal().path());
+        let (stored, tasks) = (version.is_none() || version != feed.version, journal != feed.journal);
+        let mut news = Vec::new();
+        if stored {
+            for line in self.moved(feed).await? {
+                news.extend(self.followed(feed, line).await);
+            }
+            feed.version = version;
+        }
+        if tasks {
+            for line in self.task_lines().await? {
+                news.extend(self.followed(feed, line).await);
+            }
+            feed.journal = journal;
+        }
+        Ok(news)
+    }
+
+    /// The runs of the store that moved since.
+    async fn moved(&self, feed: &Feed) -> Result<Vec<RunLine>, ServiceError> {
+        let mut limit = FIRST;
+        loop {
+            let listed = self.store().list(ListFilter { open_only: false, limit }).await.map_err(store_error)?;
+            let all = listed.len();
+            let is_new = |id: &str, seq, at: Timestamp| match feed.followed.get(id) {
+                Some(followed) => followed.seq < seq,
+                None => at >= feed.since,
+            };
+            let moved = listed.into_iter().filter(|run| is_new(run.id.as_str(), run.seq, run.updated_at));
+            let moved: Vec<RunLine> = moved.map(line_of).collect();
+            if moved.len() < all || all < limit {
+                return Ok(moved);
+            }
+            limit *= 4;
+        }
+    }
+
+    /// What is to be told of a run. One that cannot be read is told nothing of: lists show it.
+    async fn followed(&self, feed: &mut Feed, line: RunLine) -> Vec<Happened> {
+        let address = Address::parse(&line.run);
+        if feed.only.as_ref().is_some_and(|only| *only != address) {
+            return Vec::new();
+        }
+        let mut told = Vec::new();
+        loop {
+            let after = feed.followed.get(&line.run).map_or(0, |followed| followed.seq);
+            let Ok(page) = self.page(&address, after, PAGE).await else { return told };
+            if page.is_empty() {
+                return told;
+            }
+            if !feed.followed.contains_key(&line.run) {
+                let Ok(held) = self.peek(&address).await else { return told };
+                let followed = Followed { seq: 0, trail: Trail::default(), hidden: self.hidden_of(&held) };
+                feed.followed.insert(line.run.clone(), followed);
+            }
+            let since = feed.since;
+            let Some(followed) = feed.followed.get_mut(&line.run) else { return told };
+            told.extend(page.iter().filter_map(|record| followed.take(record, &line, since)));
+        }
+    }
+}
+
+impl Followed {
+    fn take(&mut self, record: &Record, line: &RunLine, since: Timestamp) -> Option<Happened> {
+        self.trail.take(&record.event, &record.changes);
+        self.hidden.learn_from([(&record.event, record.changes.as_slice())]);
+        self.seq = record.seq;
+        (record.event.at >= since).then(|| Happened {
+            line: line.clone(),
+            seq: record.seq,
+            at: record.event.at,
+            by: record.event.by.clone(),
+            kind: logging::event_word(&record.event.what),
+            text: self.hidden.text(&history(&record.event, &record.changes)),
+            nodes: self.trail.about(&record.changes),
+        })
+    }
+}

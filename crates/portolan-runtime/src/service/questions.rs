@@ -1,0 +1,64 @@
+//! What waits for a person, in all runs of the project.
+
+use portolan_core::run::{Place, Run};
+use portolan_core::value::Timestamp;
+
+use super::Service;
+use super::hold::Held;
+use super::request::Grip;
+use crate::carrier::Address;
+use crate::error::ServiceError;
+use crate::service::Caller;
+use crate::store::Record;
+use crate::view::View;
+
+/// A question that waits.
+pub struct Waiting {
+    /// Where the run is that asks, at the position that does.
+    pub view: View,
+    /// Since when it does.
+    pub since: Timestamp,
+}
+
+/// How many open runs are looked at.
+const MOST_RUNS: usize = 1_000;
+
+impl Service {
+    /// The questions that wait for a person, those of the run that moved last first. A run that cannot be read asks nothing
+    /// that could be answered.
+    ///
+    /// # Errors
+    /// The store or the journal cannot be read.
+    pub async fn questions(&self, caller: &Caller) -> Result<Vec<Waiting>, ServiceError> {
+        let mut found = Vec::new();
+        for line in self.list(true, MOST_RUNS).await?.into_iter().filter(|line| line.status == "waiting") {
+            let address = Address::parse(&line.run);
+            let Ok(held) = self.peek(&address).await else { continue };
+            let Ok(records) = self.records(&address).await else { continue };
+            found.extend(self.questions_of(held, &records, caller)?);
+        }
+        Ok(found)
+    }
+
+    fn questions_of(&self, held: Held, records: &[Record], caller: &Caller) -> Result<Vec<Waiting>, ServiceError> {
+        let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
+        let positions = held.run.positions().into_iter().filter(|(_, frame)| waits(&frame.place));
+        let positions: Vec<_> = positions.map(|(path, frame)| (path, frame.since)).collect();
+        let grip = Grip::of(held, None);
+        let waiting = |(path, revision)| {
+            let view = self.present(&grip, Some(path), caller)?;
+            Ok(Waiting { view, since: reached(records, revision, &grip.held.run) })
+        };
+        positions.into_iter().map(waiting).collect()
+    }
+}
+
+/// When a run reached a revision: revisions count changes.
+fn reached(records: &[Record], revision: u64, run: &Run) -> Timestamp {
+    let mut left = run.revision;
+    let last = records.iter().rev().find(|record| {
+        left = left.saturating_sub(record.changes.len() as u64);
+        left < revision
+    });
+    last.or(records.first()).map_or(Timestamp(0), |record| record.event.at)
+}
