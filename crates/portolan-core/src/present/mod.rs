@@ -4,6 +4,7 @@
 //! follows too. What agents and people read of a situation is worded by the faces.
 
 mod dot;
+mod drawing;
 mod export;
 mod fill;
 mod here;
@@ -22,6 +23,7 @@ mod trace;
 mod work;
 
 pub use dot::dot;
+pub use drawing::{Drawing, Drawn, DrawnEdge, DrawnNode, Fold, drawing, svg};
 pub use export::{Crates, langgraph, rust_project};
 pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;
