@@ -22,7 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("dialect", &["graph", "expr", "schema", "source", "diagnostic", "value", "chat"]),
     // How closely a definition is held to its format is the one word that reading and checking share.
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),
-    ("present", &["run", "graph", "value", "diagnostic", "chat"]),
+    ("present", &["run", "graph", "value", "diagnostic", "source", "chat"]),
     ("chat", &["source", "diagnostic"]),
     ("reply", &["diagnostic"]),
     ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),

@@ -5,6 +5,7 @@
 
 mod checked;
 mod dot;
+mod drawing;
 mod export;
 mod fill;
 mod here;

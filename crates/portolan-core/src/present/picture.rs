@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::talk;
-use crate::graph::{EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
+use crate::graph::{Edge, EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
 use crate::value::NodeId;
 
 /// The longest label, in characters.
-const LABEL: usize = 40;
+pub(super) const LABEL: usize = 40;
 
 /// What a node is to the eye.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,7 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for edge in flow.edges.iter().filter(|edge| known(&edge.from.value) && known(&edge.to.value)) {
         let outcome = edge.on.outcome();
-        let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
-        let guard = || match &edge.on {
-            Trigger::When(guard) => Some(cut(&one_line(&guard.value.text()), LABEL)),
-            Trigger::Outcome(_) | Trigger::Done => None,
-        };
-        let text = label.or_else(guard).or_else(|| outcome.map(|on| one_line(on.as_str())).filter(|on| !on.is_empty()));
+        let text = text_of(edge);
         lines.push(Line {
             from: &edge.from.value,
             to: &edge.to.value,
@@ -76,6 +71,17 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     let added: Vec<_> = added.filter(|way| !written.contains(way)).collect();
     lines.extend(added.into_iter().map(|(from, to)| Line { from, to, text: None, failed: false }));
     lines
+}
+
+/// What stands on an edge: its label, else its guard, else its outcome.
+pub(super) fn text_of(edge: &Edge) -> Option<String> {
+    let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
+    let guard = || match &edge.on {
+        Trigger::When(guard) => Some(cut(&one_line(&guard.value.text()), LABEL)),
+        Trigger::Outcome(_) | Trigger::Done => None,
+    };
+    let outcome = || edge.on.outcome().map(|on| one_line(on.as_str())).filter(|on| !on.is_empty());
+    label.or_else(guard).or_else(outcome)
 }
 
 /// What a node is called: by its name, else its description, else its identifier.

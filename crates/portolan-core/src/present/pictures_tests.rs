@@ -1,6 +1,6 @@
 //! What the pictures show.
 
-mod hostile;
+pub(super) mod hostile;
 
 use expect_test::{Expect, expect};
 

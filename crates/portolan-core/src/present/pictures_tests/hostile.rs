@@ -357,7 +357,7 @@ fn assert_dot(graph: &str, nodes: usize, edges: usize) {
     assert_eq!(bare.lines().filter(|line| line.trim_start().starts_with("[label=")).count(), nodes, "{bare}");
 }
 
-fn hostile() -> impl Strategy<Value = String> {
+pub(in crate::present) fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         proptest::sample::select(TEXTS).prop_map(str::to_owned),
         proptest::sample::select(RESERVED.split_whitespace().collect::<Vec<_>>()).prop_map(str::to_owned),

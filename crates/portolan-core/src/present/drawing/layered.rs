@@ -1,0 +1,350 @@
+//! One level of a drawing: things beside and under each other, in layers from top to bottom.
+//!
+//! Ways back are told by walking in the order written. Each thing stands as early as the ways to it let it, so that what
+//! is added behind it does not move it.
+
+use super::size;
+use super::{order, place, route};
+
+/// Links over so many layers run through places of their own between the things; longer ones run at the side. All links
+/// together get a place for each thing and so many more.
+const LONGEST: usize = 12;
+const SPARE_PLACES: usize = 20_000;
+/// How many things without links stand beside each other.
+const IN_A_ROW: usize = 6;
+
+/// What stands at one level, and what links it.
+#[derive(Default)]
+pub(super) struct Level {
+    pub(super) items: Vec<Item>,
+    pub(super) links: Vec<Link>,
+}
+
+/// A thing, of an even width.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub(super) width: i64,
+    pub(super) height: i64,
+    pub(super) stands: Stands,
+    /// Whether it stands in the middle of all that it is linked to. Other things stand under what leads to them first.
+    pub(super) balances: bool,
+}
+
+/// Where a thing may stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// Where its links let it.
+    Free,
+    /// The same, and the walk begins at it.
+    First,
+    /// On the upper border: what comes from outside enters there.
+    Top,
+    /// On the lower border.
+    Bottom,
+}
+
+/// A link from one thing to another.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// Where it leaves the lower border, from the middle; nothing where it is free to.
+    pub(super) leaves: Option<i64>,
+    /// Where it enters the upper border, likewise.
+    pub(super) enters: Option<i64>,
+    /// How wide its text is; 0 where it has none.
+    pub(super) label: i64,
+    /// Whether it is for failures: these are told from others at the side.
+    pub(super) is_failure: bool,
+}
+
+/// Where everything stands; the upper left corner is at 0.
+#[derive(Default)]
+pub(super) struct Laid {
+    pub(super) width: i64,
+    pub(super) height: i64,
+    /// The upper left corner of each thing.
+    pub(super) at: Vec<(i64, i64)>,
+    pub(super) routes: Vec<Route>,
+}
+
+/// The course of a link.
+#[derive(Clone, Default)]
+pub(super) struct Route {
+    pub(super) points: Vec<(i64, i64)>,
+    pub(super) label: Option<(i64, i64)>,
+    pub(super) back: bool,
+}
+
+/// How a link runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// From a thing to itself.
+    Own,
+    /// Downwards, by these segments.
+    Down(Vec<usize>),
+    /// At the side of everything.
+    Side,
+}
+
+/// A thing, or the place of a link in a layer that it passes.
+#[derive(Clone, Copy)]
+pub(super) struct Vertex {
+    pub(super) layer: usize,
+    /// How much room it takes, half to each side of its middle.
+    pub(super) width: i64,
+    pub(super) is_place: bool,
+}
+
+/// A piece of a link from one layer to the next.
+#[derive(Clone, Copy)]
+pub(super) struct Segment {
+    pub(super) upper: usize,
+    pub(super) lower: usize,
+    /// Where it meets the upper one, from its middle, and where the lower one.
+    pub(super) leaves: i64,
+    pub(super) enters: i64,
+    /// Whether it belongs to the line that is drawn straight before all others.
+    pub(super) is_main: bool,
+}
+
+/// The layers of a level. The vertices of its things come first, in their order.
+pub(super) struct Layers {
+    pub(super) vertices: Vec<Vertex>,
+    /// Each layer from left to right.
+    pub(super) rows: Vec<Vec<usize>>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) courses: Vec<Course>,
+    pub(super) backs: Vec<bool>,
+}
+
+pub(super) fn lay(level: &Level) -> Laid {
+    if level.items.is_empty() {
+        return Laid::default();
+    }
+    let walk = Walk::of(level);
+    let mut layers = layers(level, &walk);
+    order::order(&mut layers);
+    place::spread(level, &mut layers);
+    let middles = place::across(&layers);
+    route::routed(level, &layers, &middles)
+}
+
+/// What walking the links in the order written finds.
+struct Walk {
+    /// When each thing was come to.
+    found: Vec<usize>,
+    /// How many things had been found when each link was followed.
+    followed: Vec<usize>,
+    backs: Vec<bool>,
+    /// The things, each before those that its links lead to, but for ways back.
+    sorted: Vec<usize>,
+    /// The links that leave each thing.
+    out: Vec<Vec<usize>>,
+    /// Whether a thing is come to from where the walk began.
+    reached: Vec<bool>,
+}
+
+const NEVER: usize = usize::MAX;
+
+impl Walk {
+    fn of(level: &Level) -> Walk {
+        let count = level.items.len();
+        let mut out = vec![Vec::new(); count];
+        for (at, link) in level.links.iter().enumerate() {
+            out[link.from].push(at);
+        }
+        let mut walk = Walk {
+            found: vec![NEVER; count],
+            followed: vec![0; level.links.len()],
+            backs: vec![false; level.links.len()],
+            sorted: Vec::with_capacity(count),
+            out,
+            reached: vec![false; count],
+        };
+        let stands = |wanted: Stands| (0..count).filter(move |at| level.items[*at].stands == wanted);
+        let (mut finished, mut found, mut is_first) = (vec![false; count], 0, true);
+        let roots = stands(Stands::First).chain(stands(Stands::Free));
+        for root in roots.chain(stands(Stands::Top)).chain(stands(Stands::Bottom)) {
+            if walk.found[root] == NEVER {
+                walk.from(level, root, &mut found, &mut finished);
+                if is_first {
+                    walk.reached = finished.clone();
+                }
+                is_first = false;
+            }
+        }
+        walk.sorted.reverse();
+        walk
+    }
+
+    fn from(&mut self, level: &Level, root: usize, found: &mut usize, finished: &mut [bool]) {
+        let mut open = vec![(root, 0)];
+        self.found[root] = *found;
+        *found += 1;
+        while let Some((at, next)) = open.last_mut() {
+            let Some(&link) = self.out[*at].get(*next) else {
+                finished[*at] = true;
+                self.sorted.push(*at);
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            self.followed[link] = *found;
+            let to = level.links[link].to;
+            if self.found[to] == NEVER {
+                self.found[to] = *found;
+                *found += 1;
+                open.push((to, 0));
+            } else {
+                self.backs[link] = !finished[to];
+            }
+        }
+    }
+
+    /// The layer of each thing, and how many there are.
+    fn layered(&self, level: &Level) -> (Vec<usize>, usize) {
+        let is_top = |at: usize| level.items[at].stands == Stands::Top;
+        let first = usize::from((0..level.items.len()).any(is_top));
+        let mut layer: Vec<usize> = (0..level.items.len()).map(|at| if is_top(at) { 0 } else { first }).collect();
+        self.early(level, &mut layer);
+        self.late(level, &mut layer);
+        self.early(level, &mut layer);
+        let linked = self.linked(level);
+        let last = (0..layer.len()).filter(|at| linked[*at]).map(|at| layer[at] + 1).max().unwrap_or(first);
+        let mut loose = 0;
+        for (at, item) in level.items.iter().enumerate() {
+            if !linked[at] && !is_top(at) && item.stands != Stands::Bottom {
+                layer[at] = last + loose / IN_A_ROW;
+                loose += 1;
+            }
+        }
+        let is_bottom = |at: &usize| level.items[*at].stands == Stands::Bottom;
+        let above = (0..layer.len()).filter(|at| !is_bottom(at)).map(|at| layer[at] + 1).max().unwrap_or(0);
+        let mut count = above;
+        for at in (0..layer.len()).filter(is_bottom) {
+            layer[at] = above;
+            count = above + 1;
+        }
+        (layer, count)
+    }
+
+    /// Each thing under all that lead to it.
+    fn early(&self, level: &Level, layer: &mut [usize]) {
+        for &at in &self.sorted {
+            for link in self.forward(at) {
+                let to = level.links[link].to;
+                layer[to] = layer[to].max(layer[at] + 1);
+            }
+        }
+    }
+
+    /// What is not come to from where the walk began stands close over what it leads to.
+    fn late(&self, level: &Level, layer: &mut [usize]) {
+        let mut leads = self.reached.clone();
+        for &at in self.sorted.iter().rev() {
+            if self.reached[at] || level.items[at].stands == Stands::Top {
+                continue;
+            }
+            let targets = self.forward(at).map(|link| level.links[link].to).filter(|to| leads[*to]);
+            if let Some(lowest) = targets.map(|to| layer[to]).min() {
+                leads[at] = true;
+                layer[at] = layer[at].max(lowest.saturating_sub(1));
+            }
+        }
+    }
+
+    /// Of the links that leave a thing, the first one that no failure takes, where it was the first to lead to its target.
+    fn mains(&self, level: &Level) -> Vec<bool> {
+        let mut mains = vec![false; level.links.len()];
+        for (at, item) in level.items.iter().enumerate().filter(|(_, item)| !item.balances) {
+            let is_usual = |link: &usize| !level.links[*link].is_failure && level.links[*link].to != at;
+            let Some(link) = self.forward(at).find(is_usual) else { continue };
+            let to = level.links[link].to;
+            let is_first = self.found[to] == self.followed[link];
+            mains[link] = is_first && !level.items[to].balances && item.stands != Stands::Top;
+        }
+        mains
+    }
+
+    fn forward(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        self.out[at].iter().copied().filter(|link| !self.backs[*link])
+    }
+
+    fn linked(&self, level: &Level) -> Vec<bool> {
+        let mut linked = vec![false; level.items.len()];
+        for link in level.links.iter().filter(|link| link.from != link.to) {
+            linked[link.from] = true;
+            linked[link.to] = true;
+        }
+        linked
+    }
+}
+
+fn layers(level: &Level, walk: &Walk) -> Layers {
+    let (layer, count) = walk.layered(level);
+    let mut vertices = Vec::with_capacity(level.items.len());
+    for (item, layer) in level.items.iter().zip(layer) {
+        vertices.push(Vertex { layer, width: item.width, is_place: false });
+    }
+    for link in level.links.iter().filter(|link| link.from == link.to) {
+        let room = 2 * (route::OWN + link.label);
+        let vertex = &mut vertices[link.from];
+        vertex.width = vertex.width.max(level.items[link.from].width + room);
+    }
+    let mut layers = Layers {
+        vertices,
+        rows: vec![Vec::new(); count],
+        segments: Vec::new(),
+        courses: Vec::new(),
+        backs: Vec::new(),
+    };
+    let mains = walk.mains(level);
+    let mut ranks: Vec<(usize, usize, usize)> = walk.found.iter().map(|found| (*found, NEVER, 0)).collect();
+    let mut spare = level.items.len() + SPARE_PLACES;
+    for (at, link) in level.links.iter().enumerate() {
+        let course = layers.course(link, walk.backs[at], &mut spare);
+        if let (Course::Down(segments), true) = (&course, mains[at]) {
+            segments.iter().for_each(|segment| layers.segments[*segment].is_main = true);
+        }
+        ranks.resize(layers.vertices.len(), (walk.followed[at], at, 0));
+        layers.courses.push(course);
+    }
+    layers.backs = walk.backs.clone();
+    for (at, vertex) in layers.vertices.iter().enumerate() {
+        layers.rows[vertex.layer].push(at);
+    }
+    layers.rows.iter_mut().for_each(|row| row.sort_by_key(|at| ranks[*at]));
+    layers
+}
+
+impl Layers {
+    fn course(&mut self, link: &Link, is_back: bool, spare: &mut usize) -> Course {
+        if link.from == link.to {
+            return Course::Own;
+        }
+        let (first, last) = (self.vertices[link.from].layer, self.vertices[link.to].layer);
+        if is_back || last <= first || last - first > LONGEST || last - first - 1 > *spare {
+            return Course::Side;
+        }
+        *spare -= last - first - 1;
+        let mut segments = Vec::with_capacity(last - first);
+        let mut upper = link.from;
+        for layer in first + 1..=last {
+            let lower = if layer == last { link.to } else { self.pass(layer, link.label, layer == first + 1) };
+            let leaves = if layer == first + 1 { link.leaves.unwrap_or(0) } else { 0 };
+            let enters = if layer == last { link.enters.unwrap_or(0) } else { 0 };
+            segments.push(self.segments.len());
+            self.segments.push(Segment { upper, lower, leaves, enters, is_main: false });
+            upper = lower;
+        }
+        Course::Down(segments)
+    }
+
+    /// A place in a layer; the first one of a link has room for its text.
+    fn pass(&mut self, layer: usize, label: i64, is_first: bool) -> usize {
+        let width = if is_first { size::even(label) } else { 0 };
+        self.vertices.push(Vertex { layer, width, is_place: true });
+        self.vertices.len() - 1
+    }
+}

@@ -1,0 +1,234 @@
+//! What stands in what: each box is laid out by itself, the innermost first, and is then one thing among others.
+//!
+//! An edge through the border of a box is laid out in pieces, which meet at a port on the border.
+
+use std::collections::BTreeMap;
+
+use super::layered::{Item, Laid, Level, Link, Stands, lay};
+use super::lines::Way;
+use super::sheet::Sheet;
+use super::size::{self, HEAD, MARGIN, PADDING};
+use super::{Drawing, DrawnEdge, route};
+
+/// The level of what stands in no box.
+const ROOT: usize = 0;
+const PORT: i64 = 8;
+
+pub(super) fn laid_out(sheet: Sheet) -> Drawing {
+    let mut nest = Nest::of(sheet);
+    let pieces: Vec<Vec<Piece>> = (0..nest.sheet.ways.len()).map(|way| nest.pieces(way)).collect();
+    for level in (0..nest.rooms.len()).rev() {
+        nest.lay(level);
+    }
+    nest.place();
+    nest.drawing(&pieces)
+}
+
+/// An end of a link in a level.
+#[derive(Clone, Copy)]
+enum End {
+    /// What stands there, and which node in it is meant; often itself.
+    Box { standing: usize, meant: usize },
+    /// A port, by its number.
+    Port(usize),
+}
+
+/// A link of a level, before the ends of it are known.
+struct Linked {
+    from: End,
+    to: End,
+    /// How wide its text is.
+    label: i64,
+    is_failure: bool,
+}
+
+/// A piece of an edge: the level, and the link in it.
+type Piece = (usize, usize);
+
+/// A level: what stands in one box, or in none.
+#[derive(Default)]
+struct Room {
+    /// What stands there, in the order written.
+    children: Vec<usize>,
+    /// By the node that is meant, and whether it is left: the number of the port, and the link to it.
+    ports: BTreeMap<(usize, bool), (usize, usize)>,
+    /// Whether each port is one to leave by.
+    sides: Vec<bool>,
+    links: Vec<Linked>,
+    laid: Laid,
+    /// Where the upper left corner of the level is: in its box, then in the drawing.
+    corner: (i64, i64),
+}
+
+struct Nest {
+    sheet: Sheet,
+    /// The root first, then one for each box, empty where nothing stands in it.
+    rooms: Vec<Room>,
+    /// The place of each box among the children of its level.
+    rank: Vec<usize>,
+    sizes: Vec<(i64, i64)>,
+    depth: Vec<usize>,
+    width: i64,
+    height: i64,
+}
+
+impl Nest {
+    fn of(sheet: Sheet) -> Nest {
+        let count = sheet.boxes.len();
+        let mut rooms: Vec<Room> = (0..=count).map(|_| Room::default()).collect();
+        let (mut rank, mut depth): (Vec<usize>, Vec<usize>) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (at, sketch) in sheet.boxes.iter().enumerate() {
+            let level = sketch.parent.map_or(ROOT, |parent| parent + 1);
+            rank.push(rooms[level].children.len());
+            rooms[level].children.push(at);
+            depth.push(sketch.parent.map_or(0, |parent| depth[parent] + 1));
+        }
+        let sizes = sheet.boxes.iter().map(|sketch| size::of(&sketch.node)).collect();
+        Nest { sheet, rooms, rank, sizes, depth, width: 0, height: 0 }
+    }
+
+    fn level_of(&self, standing: usize) -> usize {
+        self.sheet.boxes[standing].parent.map_or(ROOT, |parent| parent + 1)
+    }
+
+    /// The pieces of an edge, from its beginning to its end: out of the boxes that hold only the one end, and into those
+    /// that hold only the other.
+    fn pieces(&mut self, way: usize) -> Vec<Piece> {
+        let Way { from, to, .. } = self.sheet.ways[way];
+        let (mut start, mut end) = (from, to);
+        let (mut out, mut into) = (Vec::new(), Vec::new());
+        while self.level_of(start) != self.level_of(end) {
+            if self.depth[start] >= self.depth[end] {
+                start = self.leave(start, from, true, &mut out);
+            } else {
+                end = self.leave(end, to, false, &mut into);
+            }
+        }
+        let level = self.level_of(start);
+        let edge = &self.sheet.ways[way].edge;
+        let (label, is_failure) = (edge.text.as_deref().map_or(0, size::label), edge.kind == "failed");
+        let (from, to) = (End::Box { standing: start, meant: from }, End::Box { standing: end, meant: to });
+        self.rooms[level].links.push(Linked { from, to, label, is_failure });
+        out.push((level, self.rooms[level].links.len() - 1));
+        out.extend(into.into_iter().rev());
+        out
+    }
+
+    /// Takes an end to the level around, through a port; tells the box that has it.
+    fn leave(&mut self, standing: usize, meant: usize, is_out: bool, pieces: &mut Vec<Piece>) -> usize {
+        let level = self.level_of(standing);
+        let Room { ports, sides, links, .. } = &mut self.rooms[level];
+        let (_, link) = *ports.entry((meant, is_out)).or_insert_with(|| {
+            let (inner, port) = (End::Box { standing, meant }, End::Port(sides.len()));
+            let (from, to) = if is_out { (inner, port) } else { (port, inner) };
+            links.push(Linked { from, to, label: 0, is_failure: false });
+            sides.push(is_out);
+            (sides.len() - 1, links.len() - 1)
+        });
+        pieces.push((level, link));
+        level - 1
+    }
+
+    /// Lays out a level, and gives its box a size.
+    fn lay(&mut self, level: usize) {
+        let is_open = level == ROOT || self.sheet.boxes[level - 1].is_open();
+        if !is_open {
+            return;
+        }
+        let laid = lay(&self.level(level));
+        let (width, height) = (laid.width, laid.height);
+        if level == ROOT {
+            (self.width, self.height) = (width + 2 * MARGIN, height + 2 * MARGIN);
+            self.rooms[level].corner = (MARGIN, MARGIN);
+        } else {
+            let outer = (width + 2 * PADDING).max(size::head(&self.sheet.boxes[level - 1].node));
+            self.sizes[level - 1] = (outer, HEAD + height + PADDING);
+            self.rooms[level].corner = ((outer - width) / 2, HEAD);
+        }
+        self.rooms[level].laid = laid;
+    }
+
+    fn level(&self, level: usize) -> Level {
+        let room = &self.rooms[level];
+        let children = room.children.iter().map(|child| {
+            let (width, height) = self.sizes[*child];
+            let stands = if self.sheet.boxes[*child].begins { Stands::First } else { Stands::Free };
+            let balances = matches!(self.sheet.boxes[*child].node.kind, "fork" | "join");
+            Item { width, height, stands, balances }
+        });
+        let ports = room.sides.iter().map(|is_out| {
+            let stands = if *is_out { Stands::Bottom } else { Stands::Top };
+            Item { width: PORT, height: 0, stands, balances: false }
+        });
+        let links = room.links.iter().map(|link| Link {
+            from: self.item(room, link.from),
+            to: self.item(room, link.to),
+            leaves: self.port(link.from, true),
+            enters: self.port(link.to, false),
+            label: link.label,
+            is_failure: link.is_failure,
+        });
+        Level { items: children.chain(ports).collect(), links: links.collect() }
+    }
+
+    fn item(&self, room: &Room, end: End) -> usize {
+        match end {
+            End::Box { standing, .. } => self.rank[standing],
+            End::Port(port) => room.children.len() + port,
+        }
+    }
+
+    /// Where a link meets a thing, from its middle; nothing where it may choose.
+    fn port(&self, end: End, is_out: bool) -> Option<i64> {
+        let (standing, meant) = match end {
+            End::Box { standing, meant } if standing != meant => (standing, meant),
+            End::Box { .. } => return None,
+            End::Port(_) => return Some(0),
+        };
+        let room = &self.rooms[standing + 1];
+        let (port, _) = room.ports.get(&(meant, is_out))?;
+        let (x, _) = room.laid.at[room.children.len() + port];
+        Some(room.corner.0 + x + PORT / 2 - self.sizes[standing].0 / 2)
+    }
+
+    /// Turns places in boxes into places in the drawing, from the outside in.
+    fn place(&mut self) {
+        for standing in 0..self.sheet.boxes.len() {
+            let outer = &self.rooms[self.level_of(standing)];
+            let (x, y) = outer.laid.at[self.rank[standing]];
+            let corner = (outer.corner.0 + x, outer.corner.1 + y);
+            let inner = &mut self.rooms[standing + 1].corner;
+            *inner = (inner.0 + corner.0, inner.1 + corner.1);
+            let node = &mut self.sheet.boxes[standing].node;
+            (node.x, node.y) = (pixels(corner.0), pixels(corner.1));
+            (node.width, node.height) = (pixels(self.sizes[standing].0), pixels(self.sizes[standing].1));
+        }
+    }
+
+    fn drawing(mut self, pieces: &[Vec<Piece>]) -> Drawing {
+        let ways = std::mem::take(&mut self.sheet.ways);
+        let edges = ways.into_iter().zip(pieces).map(|(way, pieces)| self.routed(way.edge, pieces)).collect();
+        let nodes = self.sheet.boxes.into_iter().map(|sketch| sketch.node).collect();
+        Drawing { width: pixels(self.width), height: pixels(self.height), nodes, edges }
+    }
+
+    fn routed(&self, edge: DrawnEdge, pieces: &[Piece]) -> DrawnEdge {
+        let (mut points, mut label_at, mut back) = (Vec::new(), None, false);
+        for (level, link) in pieces {
+            let room = &self.rooms[*level];
+            let route = &room.laid.routes[*link];
+            let moved = |point: &(i64, i64)| (point.0 + room.corner.0, point.1 + room.corner.1);
+            points.extend(route.points.iter().map(moved));
+            label_at = label_at.or(route.label.as_ref().map(moved));
+            back |= route.back;
+        }
+        let pixel = |point: (i64, i64)| (pixels(point.0), pixels(point.1));
+        let points = route::straightened(points).into_iter().map(pixel).collect();
+        DrawnEdge { points, label_at: label_at.map(pixel), back, ..edge }
+    }
+}
+
+/// Nothing stands left of the drawing or over it, and what would stand beyond what a browser can count stands at its end.
+fn pixels(length: i64) -> u32 {
+    u32::try_from(length.max(0)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,84 @@
+//! How much room things take. The core has no font: texts are measured by the count of their letters.
+
+use super::DrawnNode;
+
+/// Between things that stand beside each other.
+pub(super) const ACROSS: i64 = 28;
+/// Between one layer and the next.
+pub(super) const BETWEEN: i64 = 56;
+/// Around everything.
+pub(super) const MARGIN: i64 = 24;
+/// Around what stands in a box, but for its head.
+pub(super) const PADDING: i64 = 16;
+/// The head of a box, in which its name stands.
+pub(super) const HEAD: i64 = 36;
+/// One line of texts on edges.
+pub(super) const LABEL_LINE: i64 = 16;
+
+const NAME_LETTER: f64 = 7.4;
+const SMALL_LETTER: f64 = 6.2;
+const NARROWEST: i64 = 120;
+const WIDEST: i64 = 260;
+
+/// How wide a text is where a narrow letter is `letter` wide. Letters of East Asia and pictures take twice as much.
+fn wide(text: &str, letter: f64) -> i64 {
+    let letters: u32 = text.chars().map(units).sum();
+    (f64::from(letters) * letter).ceil() as i64
+}
+
+fn units(letter: char) -> u32 {
+    if matches!(letter, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{fe6f}' | '\u{ff00}'..='\u{ffe6}' | '\u{1f000}'..) {
+        2
+    } else {
+        1
+    }
+}
+
+/// How wide the text of an edge may be.
+pub(super) const LABEL_ROOM: u32 = 260;
+
+/// How wide the text of an edge is.
+pub(super) fn label(text: &str) -> i64 {
+    wide(text, SMALL_LETTER).min(LABEL_ROOM.into()) + 8
+}
+
+/// As much of a text as fits into a width, in letters of names or of the small print.
+pub(super) fn fitting(text: &str, width: u32, small: bool) -> String {
+    let letter = if small { SMALL_LETTER } else { NAME_LETTER };
+    let most = (f64::from(width) / letter) as u32;
+    if text.chars().map(units).sum::<u32>() <= most {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let fits = |letter: &char| {
+        used += units(*letter);
+        used < most
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// How wide and high a node is by itself. Widths are even, so that its middle is a whole pixel.
+pub(super) fn of(node: &DrawnNode) -> (i64, i64) {
+    let text = wide(&node.name, NAME_LETTER).max(wide(&node.detail, SMALL_LETTER));
+    let width = even((text + 32).clamp(NARROWEST, WIDEST));
+    match node.kind {
+        "fork" | "join" => (width, 12),
+        "gate" | "switch" | "checkpoint" => {
+            (even((text + 56).clamp(NARROWEST, WIDEST)), if node.detail.is_empty() { 44 } else { 60 })
+        }
+        "start" => (even((wide(&node.name, NAME_LETTER) + 36).clamp(72, WIDEST)), 32),
+        "end" => (even((text + wide(node.result.unwrap_or_default(), NAME_LETTER) + 50).clamp(NARROWEST, WIDEST)), 32),
+        _ if node.container.is_some() => (even((text + 60).clamp(NARROWEST, WIDEST)), 60),
+        _ if node.detail.is_empty() => (width, 44),
+        _ => (width, 60),
+    }
+}
+
+/// How wide a box must be for its head.
+pub(super) fn head(node: &DrawnNode) -> i64 {
+    even((wide(&node.name, NAME_LETTER) + 60).clamp(NARROWEST, WIDEST))
+}
+
+pub(super) fn even(width: i64) -> i64 {
+    width + width % 2
+}

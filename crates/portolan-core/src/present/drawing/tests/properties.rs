@@ -1,0 +1,279 @@
+//! What holds of every drawing, whatever is drawn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::size::HEAD;
+use super::super::{Drawing, Drawn, DrawnNode, Fold, drawing, svg};
+use crate::expr::Expr;
+use crate::graph::{
+    self, Activity, AtLimit, EndResult, Graph, Kind, LoopKind, Node, Seat, Strategy as Collects, Trigger,
+};
+use crate::present::pictures_tests::hostile::hostile;
+use crate::source::{Span, Spanned};
+
+fn spanned<T>(value: T) -> Spanned<T> {
+    Spanned { value, span: Span::default() }
+}
+
+/// A node by three numbers: what it is, what it stands in, and how it is called.
+type Numbers = (usize, usize, usize);
+
+fn kind(number: usize) -> Kind {
+    let name = |name: &str| spanned(name.into());
+    match number % 9 {
+        0 => Kind::Start,
+        1 => Kind::End { result: EndResult::Success, escalation: None },
+        2 => Kind::Work { gate: true, outputs: Vec::new() },
+        3 => Kind::Fork { join: name("n1"), max_concurrency: None },
+        4 => Kind::Join { fork: name("n1"), strategy: Collects::AllPass },
+        5 => Kind::Subflow { workflow: spanned("zero".to_owned()), args: None, context: Vec::new() },
+        6 => Kind::Subflow { workflow: spanned("one".to_owned()), args: None, context: Vec::new() },
+        7 => {
+            let kind = LoopKind::While(Expr::Literal(json!(true).into()));
+            Kind::Loop(Box::new(graph::Loop { kind, stop: None, most: 3, at_limit: AtLimit::Fails }))
+        }
+        _ => Kind::Work { gate: false, outputs: Vec::new() },
+    }
+}
+
+/// Any graph: seats, loops and edges that may make no sense.
+fn any_graph(id: &'static str) -> impl Strategy<Value = Graph> {
+    let nodes = prop::collection::vec((0..9_usize, 0..12_usize, 0..60_usize), 0..24);
+    let edges = prop::collection::vec((0..26_usize, 0..26_usize, 0..4_usize), 0..40);
+    (nodes, edges).prop_map(move |(nodes, edges)| made(id, &nodes, &edges))
+}
+
+fn made(id: &str, nodes: &[Numbers], edges: &[(usize, usize, usize)]) -> Graph {
+    let mut graph = Graph::new(spanned(id.to_owned()));
+    let activity = |id: &str| Activity { id: id.to_owned(), name: format!("The {id}"), ..Activity::default() };
+    graph.activities = ["first", "second", "third"].map(activity).into();
+    let mut loops: Vec<Vec<_>> = vec![Vec::new()];
+    for (at, (what, stands, name)) in nodes.iter().enumerate() {
+        let mut node = Node::new(format!("n{at}"), Span { start: at + 1, end: at + 2 }, kind(*what));
+        node.name = "name ".repeat(name % 12);
+        let around = loops[stands % loops.len()].clone();
+        if let Kind::Loop(_) = node.kind {
+            let inside = around.iter().cloned().chain([node.id.clone()]).collect();
+            loops.push(inside);
+        }
+        // Not all activities of the seats need be there.
+        node.seat = (stands % 4 > 0).then(|| Box::new(seat(stands % 4, around)));
+        graph.nodes.push(node);
+    }
+    graph.edges = edges.iter().map(|(from, to, on)| edge(*from, *to, *on)).collect();
+    graph
+}
+
+fn seat(activity: usize, loops: Vec<crate::value::NodeId>) -> Seat {
+    let id = "step".to_owned();
+    Seat { activity, id, number: None, loops, effectivities: Vec::new(), gates: false, reports: None }
+}
+
+fn edge(from: usize, to: usize, on: usize) -> graph::Edge {
+    let outcome = |on: &str| Trigger::Outcome(spanned(on.into()));
+    let on = match on {
+        0 => outcome("failed"),
+        1 => outcome("an outcome with a long name"),
+        2 => Trigger::When(spanned(Expr::Literal(json!(false).into()))),
+        _ => Trigger::Done,
+    };
+    let name = |at: usize| spanned(format!("n{at}").into());
+    graph::Edge { from: name(from), to: name(to), on, label: None, span: Span::default() }
+}
+
+/// Draws a flow that may run another one and itself, where some things are folded and some are open.
+fn draw(graphs: &[Graph; 2], choice: &[bool]) -> Drawing {
+    let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
+    let (mut folded, mut opened) = (BTreeSet::new(), BTreeSet::new());
+    let mut drawn = None;
+    // What is opened shows more that can be.
+    for _ in 0..3 {
+        let what = Drawn { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened };
+        let drawing = drawing(&what);
+        let (mut fold, mut open) = (folded.clone(), opened.clone());
+        for (at, node) in drawing.nodes.iter().enumerate() {
+            if choice[at % choice.len()] {
+                let set = if node.container == Some(Fold::Open) { &mut fold } else { &mut open };
+                set.insert(node.id.clone());
+            }
+        }
+        drawn = Some(drawing);
+        (folded, opened) = (fold, open);
+        if opened.len() > 12 {
+            break;
+        }
+    }
+    drawn.unwrap()
+}
+
+/// Asserts all that a page and a picture rely on.
+pub(super) fn assert_sound(drawing: &Drawing) {
+    let known: BTreeMap<&str, &DrawnNode> = drawing.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+    assert_eq!(known.len(), drawing.nodes.len(), "each has an identifier of its own");
+    let edges: BTreeSet<&str> = drawing.edges.iter().map(|edge| edge.id.as_str()).collect();
+    assert_eq!(edges.len(), drawing.edges.len(), "so has each edge");
+    assert_boxes(drawing, &known);
+    for edge in &drawing.edges {
+        assert_course(drawing, &edge.points, known[edge.from.as_str()], known[edge.to.as_str()]);
+        let (x, y) = edge.label_at.unwrap_or_default();
+        assert!(x <= drawing.width && y <= drawing.height, "{edge:?}");
+        assert_eq!(edge.text.is_some(), edge.label_at.is_some(), "{edge:?}");
+    }
+}
+
+fn assert_boxes(drawing: &Drawing, known: &BTreeMap<&str, &DrawnNode>) {
+    let mut beside: BTreeMap<Option<&str>, Vec<&DrawnNode>> = BTreeMap::new();
+    for node in &drawing.nodes {
+        assert!(node.x + node.width <= drawing.width && node.y + node.height <= drawing.height, "{node:?}");
+        if let Some(parent) = node.parent.as_deref().map(|parent| known[parent]) {
+            assert_eq!(parent.container, Some(Fold::Open));
+            assert!(node.x > parent.x && node.x + node.width < parent.x + parent.width, "{node:?} in {parent:?}");
+            let head = u32::try_from(HEAD).unwrap();
+            assert!(node.y >= parent.y + head && node.y + node.height < parent.y + parent.height, "{node:?}");
+        }
+        beside.entry(node.parent.as_deref()).or_default().push(node);
+    }
+    for siblings in beside.into_values() {
+        for (at, one) in siblings.iter().enumerate() {
+            for other in &siblings[at + 1..] {
+                let apart =
+                    |start: u32, length: u32, other: u32, others: u32| start + length < other || other + others < start;
+                let beside = apart(one.x, one.width, other.x, other.width);
+                assert!(beside || apart(one.y, one.height, other.y, other.height), "{one:?} covers {other:?}");
+            }
+        }
+    }
+}
+
+fn assert_course(drawing: &Drawing, points: &[(u32, u32)], from: &DrawnNode, to: &DrawnNode) {
+    let [first, .., last] = *points else { panic!("no course: {points:?}") };
+    let across = |node: &DrawnNode, x: u32| (node.x..=node.x + node.width).contains(&x);
+    let down = |node: &DrawnNode, y: u32| (node.y..=node.y + node.height).contains(&y);
+    if from.id == to.id {
+        let right = from.x + from.width;
+        assert!(first.0 == right && last.0 == right && down(from, first.1) && down(from, last.1), "{points:?}");
+    } else {
+        assert!(first.1 == from.y + from.height && across(from, first.0), "{points:?} leaves {from:?}");
+        assert!(last.1 == to.y && across(to, last.0), "{points:?} enters {to:?}");
+    }
+    for pair in points.windows(2) {
+        assert_ne!(pair[0], pair[1]);
+        for node in drawing.nodes.iter().filter(|node| node.container != Some(Fold::Open)) {
+            assert!(!crosses(pair[0], pair[1], node), "{points:?} crosses {node:?}");
+        }
+    }
+    assert!(points.iter().all(|(x, y)| *x <= drawing.width && *y <= drawing.height), "{points:?}");
+}
+
+/// Whether a line goes through the inside of a node.
+fn crosses(start: (u32, u32), end: (u32, u32), node: &DrawnNode) -> bool {
+    let point = |(x, y): (u32, u32)| (f64::from(x), f64::from(y));
+    let ((x, y), (to_x, to_y)) = (point(start), point(end));
+    let (left, top) = point((node.x, node.y));
+    let (right, low) = point((node.x + node.width, node.y + node.height));
+    // The part of the line, from 0 to 1, that is inside of both pairs of borders.
+    let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
+    for (from, by, least, most) in [(x, to_x - x, left, right), (y, to_y - y, top, low)] {
+        if by == 0.0 {
+            if from <= least || from >= most {
+                return false;
+            }
+            continue;
+        }
+        let (one, other) = ((least - from) / by, (most - from) / by);
+        enter = enter.max(one.min(other));
+        leave = leave.min(one.max(other));
+    }
+    leave - enter > 1e-6
+}
+
+proptest! {
+    #[test]
+    fn nothing_covers_anything(
+        zero in any_graph("zero"), one in any_graph("one"), choice in prop::collection::vec(any::<bool>(), 1..9),
+    ) {
+        let graphs = [zero, one];
+        let drawing = draw(&graphs, &choice);
+        assert_sound(&drawing);
+        assert_well_formed(&svg(&drawing));
+        prop_assert_eq!(drawing, draw(&graphs, &choice));
+    }
+
+    /// In a tree no lines cross, however it is written: what is added has no reason to move anything.
+    #[test]
+    fn a_leaf_keeps_the_order_of_all_others(
+        parents in prop::collection::vec(0..20_usize, 1..20), leaf in 0..20_usize,
+    ) {
+        let nodes: Vec<Numbers> = (0..=parents.len()).map(|at| (8, 0, at)).collect();
+        let mut edges: Vec<_> = parents.iter().enumerate().map(|(at, parent)| (parent % (at + 1), at + 1, 3)).collect();
+        let before = made("zero", &nodes, &edges);
+        edges.push((leaf % nodes.len(), nodes.len(), 3));
+        let nodes: Vec<Numbers> = nodes.into_iter().chain([(8, 0, 3)]).collect();
+        let after = made("zero", &nodes, &edges);
+        let other = Graph::new(spanned("one".to_owned()));
+        let draw = |graph: Graph| draw(&[graph, other.clone()], &[false]);
+        let (before, after) = (draw(before), draw(after));
+        let added = format!("n{}", nodes.len() - 1);
+        let rows: Vec<Vec<&str>> = super::order(&after);
+        let kept = rows.into_iter().map(|row| row.into_iter().filter(|id| *id != added).collect::<Vec<_>>());
+        prop_assert_eq!(super::order(&before), kept.filter(|row| !row.is_empty()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_an_author_writes_breaks_the_picture(
+        id in hostile(), name in hostile(), label in hostile(), long in 1..3_usize,
+    ) {
+        let mut graph = made("zero", &[(7, 1, 0), (8, 2, 0), (1, 0, 0), (5, 0, 0)], &[(0, 1, 0), (1, 2, 1), (1, 0, 3)]);
+        let name = name.repeat(if long == 1 { 1 } else { 10_000 / name.len().max(1) });
+        for node in &mut graph.nodes {
+            node.name.clone_from(&name);
+            node.brief.agent = Some(label.clone());
+        }
+        graph.nodes.push(Node::new(id.as_str(), Span::default(), kind(8)));
+        graph.activities.iter_mut().for_each(|activity| activity.name.clone_from(&name));
+        graph.edges.iter_mut().for_each(|edge| edge.label = Some(label.clone()));
+        let drawing = draw(&[graph, Graph::new(spanned("one".to_owned()))], &[true, false]);
+        assert_sound(&drawing);
+        assert_well_formed(&svg(&drawing));
+    }
+}
+
+/// Asserts what XML 1.0 asks of a text: letters that it has, elements that end, values in quotes, entities that it knows.
+pub(super) fn assert_well_formed(text: &str) {
+    let is_letter = |c: char| matches!(c, '\n' | ' '..='\u{fffd}' | '\u{10000}'..);
+    assert!(text.chars().all(is_letter), "{text:?}");
+    let mut open = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        assert_text(&rest[..at], open.is_empty());
+        let end = rest.find('>').unwrap_or_else(|| panic!("an element does not end: {rest}"));
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap();
+        assert!(name.bytes().all(|c| c.is_ascii_lowercase()), "{tag}");
+        assert!(["svg", "defs", "marker", "path", "rect", "g", "title", "text", "polygon"].contains(&name), "{tag}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        for value in tag.split('"').skip(1).step_by(2) {
+            assert_text(value, false);
+        }
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
+}
+
+fn assert_text(text: &str, is_outside: bool) {
+    assert!(!is_outside || text.trim().is_empty(), "{text}");
+    assert!(!text.contains(['<', '>']), "{text}");
+    for entity in text.split('&').skip(1) {
+        assert!(["amp;", "lt;", "gt;", "quot;", "#39;"].iter().any(|known| entity.starts_with(known)), "{text}");
+    }
+}
