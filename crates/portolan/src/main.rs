@@ -6,6 +6,7 @@ mod install;
 mod mcp;
 #[cfg(test)]
 mod reference;
+mod web;
 mod words;
 
 use std::process::ExitCode;

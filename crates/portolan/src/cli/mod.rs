@@ -28,6 +28,7 @@ mod runs;
 mod serve;
 mod show;
 mod start;
+mod studio;
 mod supervisor;
 mod test;
 mod trust;
@@ -81,6 +82,7 @@ enum Verb {
     Run(run::Run),
     Test(test::Test),
     Serve(serve::Serve),
+    Studio(studio::Studio),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Flow(flow::Flow),
@@ -218,6 +220,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Run(args) => run::run(&args, &cli.common),
         Verb::Test(args) => test::run(&args, &cli.common),
         Verb::Serve(args) => serve::run(args, &cli.common),
+        Verb::Studio(args) => studio::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),

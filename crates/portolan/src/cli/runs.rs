@@ -101,6 +101,16 @@ enum Verb {
         /// The token.
         state: String,
     },
+    /// Begin a run with the past of another, up to one of its records. The other is not touched.
+    ///
+    /// Example: portolan runs fork k7m2qx4p --at 3
+    Fork {
+        /// A handle, or the path of a task file.
+        run: String,
+        /// The last record that both have: `runs events` numbers them.
+        #[arg(long, value_name = "RECORD", value_parser = clap::value_parser!(u64).range(1..))]
+        at: u64,
+    },
     /// Call a run off.
     ///
     /// Example: portolan runs cancel k7m2qx4p --reason "not needed any more"
@@ -134,6 +144,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 self::answer(&output, &service, &given).await
             }
             Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
+            Verb::Fork { run, at } => fork(&output, &service, run, *at).await,
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
         }
     })?
@@ -385,6 +396,14 @@ pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]
     let read = io::stdin().lock().read_line(&mut line);
     let answer = line.trim();
     if read.is_err() || answer.is_empty() { Err(missing()) } else { Ok(answer.to_owned()) }
+}
+
+async fn fork(output: &Output, service: &Service, run: &str, at: u64) -> anyhow::Result<Exit> {
+    let address = address(run)?;
+    let caller = person::confirmed(service, "may fork a run")?;
+    let view = service.fork(&address, at, &caller).await.map_err(at_a_shell)?;
+    print_view(output, &view)?;
+    Ok(Exit::Done)
 }
 
 async fn cancel(output: &Output, service: &Service, run: &str, reason: &str) -> anyhow::Result<Exit> {

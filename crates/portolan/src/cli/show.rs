@@ -1,12 +1,14 @@
 //! `portolan show`: a workflow as an outline, or as a picture.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
+use portolan_core::graph::Graph;
 use portolan_core::graph::Workflow;
-use portolan_core::present::{dot, function_word, mermaid, outline};
+use portolan_core::present::{Drawing, Drawn, dot, drawing, function_word, mermaid, outline, svg};
 use portolan_runtime::library::Library;
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
@@ -36,6 +38,8 @@ enum Diagram {
     Mermaid,
     /// Graphviz.
     Dot,
+    /// A picture for browsers and documents.
+    Svg,
     /// The outline.
     Text,
 }
@@ -56,7 +60,8 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
         Ok(drawable) => drawable,
         Err(error) => return refuse(&output, &library, &id, error),
     };
-    let text = draw(&workflow, args.diagram);
+    let graphs = library.sketch(&id, None)?.graphs;
+    let text = draw(&workflow, args.diagram, &graphs);
     if output.is_json() {
         let nodes = workflow
             .root()
@@ -64,7 +69,7 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
             .values()
             .map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": step.node.kind.word() }));
         let nodes: Vec<_> = nodes.collect();
-        output.json(&json!({ "id": id, "name": workflow.root().name, "description": workflow.root().description, "source": origin.word(), "nodes": nodes, "drawn": text }))?;
+        output.json(&json!({ "id": id, "name": workflow.root().name, "description": workflow.root().description, "source": origin.word(), "nodes": nodes, "drawn": text, "drawing": placed(&workflow, &graphs) }))?;
     } else {
         output.line(text.trim_end())?;
     }
@@ -80,13 +85,14 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
         None => tools.iter().collect(),
         Some(name) => tools.iter().filter(|tool| tool.id().as_str() == name).collect(),
     };
-    let one = matches!(args.diagram, Some(Diagram::Mermaid | Diagram::Dot));
+    let one = matches!(args.diagram, Some(Diagram::Mermaid | Diagram::Dot | Diagram::Svg));
     if shown.is_empty() || (one && shown.len() > 1) {
         return Err(no_such_tool(&names, args.tool.as_deref(), path).into());
     }
-    let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram)).collect();
+    let graphs = graphs_of(path, project)?;
+    let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram, &graphs)).collect();
     if output.is_json() {
-        let tools = shown.iter().zip(&drawn).map(|(tool, drawn)| tool_json(tool, drawn));
+        let tools = shown.iter().zip(&drawn).map(|(tool, drawn)| tool_json(tool, drawn, &graphs));
         output.json(&json!({ "file": path, "tools": tools.collect::<Vec<_>>() }))?;
     } else {
         output.line(drawn.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"))?;
@@ -115,7 +121,13 @@ fn no_such_tool(names: &[&str], wanted: Option<&str>, path: &Path) -> ServiceErr
     ServiceError::refused(code, message, help)
 }
 
-fn tool_json(tool: &Workflow, drawn: &str) -> Value {
+/// The graphs of a file as they were written, by their names.
+fn graphs_of(path: &Path, project: &Path) -> Result<Graphs, ServiceError> {
+    let (given, id) = one_file(path)?;
+    Ok(Library::new(project, &given, Strictness::Lenient)?.sketch(&id, None)?.graphs)
+}
+
+fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs) -> Value {
     let flow = tool.root();
     let nodes = flow.steps.values();
     let nodes =
@@ -130,6 +142,7 @@ fn tool_json(tool: &Workflow, drawn: &str) -> Value {
         "outputSchema": output,
         "nodes": nodes.collect::<Vec<_>>(),
         "drawn": drawn,
+        "drawing": placed(tool, graphs),
     })
 }
 
@@ -182,10 +195,22 @@ pub(super) fn unknown(library: &Library, id: &str) -> ServiceError {
     )
 }
 
-fn draw(workflow: &Workflow, diagram: Option<Diagram>) -> String {
+/// Graphs by the names that they are run by.
+type Graphs = BTreeMap<String, Graph>;
+
+fn draw(workflow: &Workflow, diagram: Option<Diagram>, graphs: &Graphs) -> String {
     match diagram {
         Some(Diagram::Mermaid) => mermaid(workflow, None),
         Some(Diagram::Dot) => dot(workflow),
+        Some(Diagram::Svg) => placed(workflow, graphs).map(|drawing| svg(&drawing)).unwrap_or_default(),
         Some(Diagram::Text) | None => outline(workflow),
     }
+}
+
+/// The drawing with its places: activities and loops open, other workflows not.
+fn placed(workflow: &Workflow, graphs: &Graphs) -> Option<Drawing> {
+    let none = BTreeSet::new();
+    let graph = graphs.get(workflow.id().as_str())?;
+    let find = |name: &str| graphs.get(name);
+    Some(drawing(&Drawn { graph, workflow: Some(workflow), find: &find, folded: &none, opened: &none }))
 }

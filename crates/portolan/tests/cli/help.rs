@@ -39,9 +39,9 @@ fn the_examples_of_help_work() {
             assert_eq!(line, "claude mcp add portolan -- portolan serve");
             continue;
         };
-        // These have tests of their own: the demo, a server that waits for its client, and what needs a run that was
+        // These have tests of their own: the demo, servers that wait for their clients, and what needs a run that was
         // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
-        const OWN: [&str; 10] = [
+        const OWN: [&str; 11] = [
             "runs resume",
             "runs migrate",
             "merge-gate",
@@ -52,6 +52,7 @@ fn the_examples_of_help_work() {
             "autopilot start",
             "hook claude-code",
             "people passphrase",
+            "studio",
         ];
         let has_own = OWN.iter().any(|verb| line.starts_with(verb));
         if ["demo", "builtin filesystem ."].contains(&line) || has_own {

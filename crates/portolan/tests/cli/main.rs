@@ -39,6 +39,7 @@ mod show;
 mod side_by_side;
 mod states;
 mod stores;
+mod studio;
 mod supervisor;
 mod support;
 mod telemetry;

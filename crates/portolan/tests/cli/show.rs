@@ -4,6 +4,30 @@ use expect_test::expect;
 
 use crate::support::Project;
 
+/// What is said in JSON without the drawing, which other tests look at.
+fn without_places(said: &str) -> String {
+    let (before, rest) = said.split_once(",\n  \"drawing\": ").expect("it has a drawing");
+    let (_, after) = rest.split_once("\n}\n").expect("it ends");
+    format!("{before}\n}}\n{after}")
+}
+
+#[test]
+fn a_picture_for_browsers_stands_for_itself() {
+    let project = Project::small();
+    let said = project.says("show small --diagram svg");
+    assert!(said.starts_with("<svg ") && said.ends_with("</svg>\nexit: 0\n"), "{said}");
+    for name in ["start", "work", "verify", "It fails. What now?", "done"] {
+        assert!(said.contains(&format!(">{name}")), "{name}: {said}");
+    }
+    let json: serde_json::Value = {
+        let said = project.says("show small --format json");
+        serde_json::from_str(said.trim_end_matches("exit: 0\n")).expect("it is JSON")
+    };
+    let nodes = json["drawing"]["nodes"].as_array().expect("nodes");
+    assert!(nodes.iter().all(|node| node["width"].as_u64() > Some(0) && node["span"].is_object()));
+    assert_eq!(json["drawing"]["edges"].as_array().map(Vec::len), Some(6));
+}
+
 #[test]
 fn a_workflow_is_an_outline_or_a_picture() {
     let project = Project::small();
@@ -108,7 +132,7 @@ fn a_workflow_is_an_outline_or_a_picture() {
           "drawn": "Small (small)\n\nstart   start         → work\nwork    task          → verify\nverify  gate          → done\n                    failed → work (retry up to 1, then stuck)\ndone    end           ends: success\nstuck   checkpoint    → work\n\nWhere no `failed` is shown, failed work is tried again up to 3 times; then a person decides.\n"
         }
         exit: 0
-    "#]].assert_eq(&project.says("show small --format json"));
+    "#]].assert_eq(&without_places(&project.says("show small --format json")));
 }
 
 #[test]
@@ -152,7 +176,7 @@ fn what_is_not_there_is_said_to_be_missing() {
     .assert_eq(&project.says("show flows/small.json"));
     expect![[r#"
         stderr: error: invalid value 'pdf' for '--diagram <KIND>'
-        stderr:   [possible values: mermaid, dot, text]
+        stderr:   [possible values: mermaid, dot, svg, text]
         stderr: 
         stderr: For more information, try '--help'.
         exit: 2
@@ -218,5 +242,7 @@ fn a_graph_is_shown_in_the_words_of_its_file() {
         said.lines().filter(kind).map(|line| line.split_whitespace().take(2).collect()).collect();
     assert_eq!(kinds, [["entry", "entry"], ["exit", "exit"]], "{said}");
     let said = project.says("--format json show sum.yaml");
-    assert!(said.contains(r#""kind": "exit""#) && !said.contains(r#""kind": "end""#), "{said}");
+    let (nodes, drawing) = said.split_once("\"drawing\"").expect("it has places");
+    assert!(nodes.contains(r#""kind": "exit""#) && !nodes.contains(r#""kind": "end""#), "{said}");
+    assert!(drawing.contains(r#""form": "drawing/1""#), "{said}");
 }

@@ -1,0 +1,150 @@
+//! `portolan studio`: definitions and runs in the browser.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use clap::Args;
+use portolan_core::run::Actor;
+use portolan_runtime::project_folder;
+use portolan_runtime::service::{Options, Service, ServiceError};
+use serde_json::json;
+
+use super::runs::person;
+use super::{Common, Exit, Output};
+use crate::web::{self, Opening};
+
+/// See definitions and runs in the browser.
+///
+/// It prints an address that only this start has; whoever has it sees what the project's agents do. It listens on this
+/// machine only, and ends with Ctrl+C.
+///
+/// Example: portolan studio --open
+#[derive(Args)]
+pub(super) struct Studio {
+    /// More definitions than the project's own: files, or folders of them.
+    #[arg(value_name = "FILE|DIR")]
+    definitions: Vec<PathBuf>,
+    /// Open it in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Only show: nothing can be changed.
+    #[arg(long)]
+    read_only: bool,
+    /// The port to listen on [default: one that is free].
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+}
+
+pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let options = Options { definitions: args.definitions, ..common.options()? };
+    let service = Arc::new(Service::new(options)?);
+    let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
+    let opening = Opening { service: Arc::clone(&service), person: name, port: args.port, read_only: args.read_only };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listening = web::listen(opening).await?;
+        let ended = ended()?;
+        let note = Note::leave(service.project(), &listening.base(), listening.token());
+        tell(&output, &listening, note.as_ref().err())?;
+        let opened = args.open.then(|| open(&listening.address()));
+        if opened.as_ref().is_some_and(Option::is_none) {
+            output.remark("no browser could be opened: open the address yourself");
+        }
+        listening.serve(ended).await?;
+        drop((note, opened));
+        Ok(Exit::Done)
+    })
+}
+
+fn tell(output: &Output, listening: &web::Listening, unwritten: Option<&ServiceError>) -> anyhow::Result<()> {
+    if output.is_json() {
+        let shows = listening.only_shows();
+        output.json(&json!({ "address": listening.address(), "base": listening.base(), "onlyShows": shows }))?;
+    } else {
+        output.line(listening.address())?;
+    }
+    std::io::stdout().flush()?;
+    if let Some(why) = listening.only_shows() {
+        output.remark(format!("it only shows: {why}"));
+    }
+    if let Some(error) = unwritten {
+        output.remark(format!("{}; {}", error.message, error.help));
+    }
+    if std::io::stderr().is_terminal() {
+        output.remark("Ctrl+C ends it");
+    }
+    Ok(())
+}
+
+/// When the person, or whoever started the program, has it end. It is listened for from now on.
+#[cfg(unix)]
+fn ended() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _sent = interrupted.recv() => {}
+            _sent = terminated.recv() => {}
+        }
+    })
+}
+
+/// When the person has it end.
+#[cfg(not(unix))]
+fn ended() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _sent = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// A file with the address and the token, which only this user can read: for programs of one's own. It is gone when the
+/// studio ends.
+struct Note(PathBuf);
+
+impl Note {
+    fn leave(project: &Path, base: &str, token: &str) -> Result<Note, ServiceError> {
+        let folder = project.join(".portolan");
+        let path = folder.join("studio.json");
+        let text = json!({ "address": base, "token": token, "process": std::process::id() }).to_string();
+        project_folder::make(&folder).and_then(|()| write_private(&path, &text)).map_err(|error| {
+            let message = format!("`{}` could not be written: {error}", path.display());
+            ServiceError::failed("not_written", message, "programs of your own do not find this studio there")
+        })?;
+        Ok(Note(path))
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        // Another studio of the project may have taken its place.
+        let is_ours = |text: &str| text.contains(&format!("\"process\":{}", std::process::id()));
+        if fs::read_to_string(&self.0).is_ok_and(|text| is_ours(&text)) {
+            let _gone = fs::remove_file(&self.0);
+        }
+    }
+}
+
+/// Nobody else can read it at any moment: it is made anew, and what was there before is taken away.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".studio").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Opens the address with the user's browser. The arguments of a program can be listed by other users of the machine, and
+/// the token is none of theirs: so the browser is given a page that leads there, which only this user can read. It is
+/// there until the answer is dropped. Nothing where there is no browser.
+fn open(address: &str) -> Option<tempfile::TempPath> {
+    let mut page = tempfile::Builder::new().prefix("portolan-studio").suffix(".html").tempfile().ok()?;
+    write!(page, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\">").ok()?;
+    let page = page.into_temp_path();
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(&page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().ok().map(|_browser| page)
+}

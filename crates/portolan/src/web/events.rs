@@ -1,0 +1,122 @@
+//! What happens, as it happens: server-sent events.
+//!
+//! | event | data | when |
+//! |---|---|---|
+//! | `here` | the version of the program | at the beginning |
+//! | `record` | a record of a run, in short | it was kept, by whichever process |
+//! | `definitions` | nothing | a definition on disk may be another one |
+//! | `bye` | nothing | the server ends |
+//!
+//! The identifier of an event is the time of its record. A stream that continues another one (`Last-Event-ID`) tells
+//! everything since, and some of what was before: a record is known by its run and its number.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_core::Stream;
+use portolan_core::value::Timestamp;
+use portolan_runtime::service::{Feed, Happened};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::Studio;
+use super::answer::{InQuery, Refusal};
+use super::runs::{address, by as by_whom};
+
+/// How often it is looked whether something has happened. Nothing is read where nothing has.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often definitions on disk are looked at.
+const LOOK_AT_FILES: u32 = 20;
+/// How many events wait for a reader that is slow, before nothing more is looked for.
+const MOST_WAITING: usize = 1_024;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Wanted {
+    run: Option<String>,
+}
+
+/// A stream of what happens.
+pub(super) async fn stream(
+    State(studio): State<Arc<Studio>>,
+    InQuery(wanted): InQuery<Wanted>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+    let only = wanted.run.as_deref().map(address).transpose()?;
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let feed = match last {
+        Some(last) => Feed::since(Timestamp(last), only),
+        None => Feed::from_now(studio.service.now(), only),
+    };
+    let (to, from) = mpsc::channel(MOST_WAITING);
+    tokio::spawn(tell(studio, feed, to));
+    let alive = KeepAlive::new().interval(Duration::from_secs(15));
+    Ok(Sse::new(Events(from)).keep_alive(alive))
+}
+
+struct Events(mpsc::Receiver<Event>);
+
+impl Stream for Events {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx).map(|event| event.map(Ok))
+    }
+}
+
+/// Looks, and tells, until the reader or the server is gone.
+async fn tell(studio: Arc<Studio>, mut feed: Feed, to: mpsc::Sender<Event>) {
+    let mut ending = studio.ending.subscribe();
+    let told = async {
+        // Whoever has heard that it begins is told of every change after that.
+        let mut marks = studio.service.library().marks();
+        let here = event("here", &json!({ "version": env!("CARGO_PKG_VERSION") }));
+        to.send(here).await.ok()?;
+        for look in 0_u32.. {
+            // A store that cannot be read now may be later, and whatever happened meanwhile is told then.
+            for happened in studio.service.news(&mut feed).await.unwrap_or_default() {
+                to.send(record(&happened)).await.ok()?;
+            }
+            if look % LOOK_AT_FILES == 0 {
+                let now = studio.service.library().marks();
+                if marks != now {
+                    to.send(event("definitions", &json!({}))).await.ok()?;
+                    marks = now;
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Some(())
+    };
+    let over = tokio::select! {
+        _gone = told => false,
+        () = to.closed() => false,
+        // The guard of the value is not kept: it may not wait with us.
+        over = async { ending.wait_for(|is_over| *is_over).await.is_ok() } => over,
+    };
+    if over {
+        let _late = to.send(event("bye", &json!({}))).await;
+    }
+}
+
+fn event(name: &'static str, data: &serde_json::Value) -> Event {
+    Event::default().event(name).data(data.to_string())
+}
+
+fn record(happened: &Happened) -> Event {
+    let Happened { line, seq, at, by, kind, text, nodes } = happened;
+    let data = json!({
+        "run": line.run, "workflow": line.workflow, "status": line.status, "step": line.step,
+        "updatedAt": line.updated_at, "description": line.description,
+        "seq": seq, "at": at, "by": by_whom(by), "kind": kind, "text": text, "nodes": nodes,
+    });
+    event("record", &data).id(at.0.to_string())
+}

@@ -1,0 +1,85 @@
+//! What waits for a person.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use portolan_core::present::{Act, Meaning, Offer};
+use portolan_core::value::Timestamp;
+use portolan_runtime::clock::rfc3339;
+use portolan_runtime::service::Waiting;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Studio;
+use super::answer::Answer;
+use crate::words::tasks as words;
+
+/// A question that waits.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    run: String,
+    workflow: String,
+    step: String,
+    step_name: String,
+    words: String,
+    options: Vec<Choice>,
+    /// Whether only a person's own word counts.
+    person: bool,
+    /// The command with which a person answers.
+    command: String,
+    since: String,
+    revision: u64,
+    branch: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Choice {
+    outcome: String,
+    title: String,
+    meaning: Option<String>,
+}
+
+/// All questions.
+pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let waiting = studio.service.questions(&studio.person).await?;
+    let asked: Vec<Asked> = waiting.into_iter().map(asked).collect();
+    Ok(Json(json!({ "questions": asked })))
+}
+
+/// How many there are.
+pub(super) async fn count(studio: &Studio) -> Answer<usize> {
+    let runs = studio.service.list(true, 1_000).await?;
+    Ok(Json(runs.iter().filter(|run| run.status == "waiting").count()))
+}
+
+fn asked(Waiting { view, since }: Waiting) -> Asked {
+    let position = &view.situation.position;
+    let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
+    let branch = position.branch.as_deref();
+    let branch_flag = branch.map(|branch| format!(" --branch {}", portolan_runtime::service::shell_word(branch)));
+    let run = portolan_runtime::service::shell_word(&view.address.to_string());
+    Asked {
+        run: view.address.to_string(),
+        workflow: view.workflow.clone(),
+        step: position.step.clone(),
+        step_name: position.step_name.clone(),
+        words: words::instructions(&view),
+        options: answers.map(choice).collect(),
+        person: view.asks_person,
+        command: format!("portolan runs answer {run}{}", branch_flag.unwrap_or_default()),
+        since: rfc3339(Timestamp(since.0)),
+        revision: position.revision,
+        branch: position.branch.clone(),
+    }
+}
+
+fn choice(offer: &Offer) -> Choice {
+    let meaning = match &offer.act {
+        Act::Answer { means: Meaning::Option(label), .. } => Some(label.clone()),
+        _ => offer.leads_to.as_ref().map(|to| format!("goes on at `{to}`")),
+    };
+    let outcome = offer.outcome().map(ToString::to_string).unwrap_or_default();
+    Choice { outcome, title: words::title(offer), meaning }
+}

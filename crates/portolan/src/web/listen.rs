@@ -1,0 +1,123 @@
+//! The server: where it listens, what it is reached by, and how it ends.
+
+use std::future::IntoFuture;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use portolan_core::run::{Actor, Channel};
+use portolan_runtime::service::{Caller, Service, ServiceError};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+
+use super::{Pasts, Studio, routes};
+
+/// How a studio is opened.
+pub(crate) struct Opening {
+    pub(crate) service: Arc<Service>,
+    /// Whoever sits before it.
+    pub(crate) person: String,
+    /// The port to listen on; nothing for any that is free.
+    pub(crate) port: Option<u16>,
+    pub(crate) read_only: bool,
+}
+
+/// A studio that listens.
+pub(crate) struct Listening {
+    studio: Arc<Studio>,
+    listeners: Vec<TcpListener>,
+    port: u16,
+}
+
+/// Begins to listen, on this machine only.
+///
+/// # Errors
+/// The port is taken, no chance can be had from the system, or it cannot be told who has started this process.
+pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> {
+    let Opening { service, person, port, read_only } = opening;
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
+    let first = first.map_err(|error| cannot_listen(port, &error))?;
+    let port = first.local_addr().map_err(|error| cannot_listen(port, &error))?.port();
+    // Browsers take `localhost` for either. A machine without IPv6 has only the one.
+    let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await.ok();
+    let told_by = service.people().told_by()?;
+    let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
+    let studio = Studio {
+        service,
+        person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
+        token: token()?,
+        hosts: hosts.to_vec(),
+        read_only,
+        told_by,
+        pasts: Mutex::new(Pasts::default()),
+        ending: watch::Sender::new(false),
+    };
+    Ok(Listening { studio: Arc::new(studio), listeners: std::iter::once(first).chain(second).collect(), port })
+}
+
+impl Listening {
+    /// The address of the page, with the token in its fragment: browsers do not send that.
+    pub(crate) fn address(&self) -> String {
+        format!("{}#token={}", self.base(), self.studio.token)
+    }
+
+    /// The address without the token.
+    pub(crate) fn base(&self) -> String {
+        format!("http://localhost:{}/", self.port)
+    }
+
+    /// The token.
+    pub(crate) fn token(&self) -> &str {
+        &self.studio.token
+    }
+
+    /// Why the studio only shows; nothing where it does more.
+    pub(crate) fn only_shows(&self) -> Option<&str> {
+        self.studio.told_by.as_deref().or(self.studio.read_only.then_some("`--read-only` was given"))
+    }
+
+    /// Serves until `end`, and then until the requests under way are answered.
+    ///
+    /// # Errors
+    /// The system takes no more connections.
+    pub(crate) async fn serve(self, end: impl Future<Output = ()>) -> io::Result<()> {
+        let Listening { studio, listeners, .. } = self;
+        let app = routes::router(&studio);
+        let mut servers = tokio::task::JoinSet::new();
+        for listener in listeners {
+            let mut ending = studio.ending.subscribe();
+            let ended = async move {
+                // The studio outlives its servers.
+                let _closed = ending.wait_for(|is_over| *is_over).await;
+            };
+            servers.spawn(axum::serve(listener, app.clone()).with_graceful_shutdown(ended).into_future());
+        }
+        end.await;
+        studio.ending.send_replace(true);
+        while let Some(served) = servers.join_next().await {
+            served.map_err(io::Error::other)??;
+        }
+        Ok(())
+    }
+}
+
+fn cannot_listen(port: Option<u16>, error: &io::Error) -> ServiceError {
+    let which = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
+    let why = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program has it".to_owned(),
+        _ => error.to_string(),
+    };
+    let message = format!("{which} can be listened on: {why}");
+    let message = if port.is_some() { message.replace("can be", "cannot be") } else { message };
+    ServiceError::failed("no_port", message, "name another one with `--port`, or none")
+}
+
+/// 256 bits of chance, in letters and digits.
+fn token() -> Result<String, ServiceError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = format!("the system gives no random bytes: {error}");
+        ServiceError::failed("no_chance", message, "try again")
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

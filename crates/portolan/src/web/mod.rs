@@ -1,0 +1,77 @@
+//! The studio: a page in the browser, and the interface that it uses, which programs may use too.
+//!
+//! It listens on this machine only. Each start has a token, which the page is given in the fragment of its address and
+//! sends with every request. A token is not a person: an agent runs as the same user and may have it. So what only a
+//! person may say is not said here, and a studio that an agent's host has started changes nothing.
+
+mod answer;
+mod definitions;
+mod drawn;
+mod events;
+mod facts;
+mod guard;
+mod inbox;
+mod listen;
+mod page;
+mod project;
+mod routes;
+mod runs;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portolan_runtime::service::{Caller, Past, Service};
+use tokio::sync::{Mutex, watch};
+
+pub(crate) use listen::{Listening, Opening, listen};
+
+/// What all requests share.
+pub(crate) struct Studio {
+    service: Arc<Service>,
+    /// Whose word is told by it.
+    person: Caller,
+    /// What every request of the interface carries.
+    token: String,
+    /// The addresses that it is reached by, as `Host` names them.
+    hosts: Vec<String>,
+    read_only: bool,
+    /// What tells that an agent's host has started it.
+    told_by: Option<String>,
+    /// The pasts of the runs that were looked at last.
+    pasts: Mutex<Pasts>,
+    /// Becomes true when the server ends.
+    ending: watch::Sender<bool>,
+}
+
+/// Pasts that were read: the fold of a long journal takes a while.
+#[derive(Default)]
+struct Pasts {
+    /// By the run, with when it was last used.
+    kept: BTreeMap<String, (u64, Arc<Mutex<Past>>)>,
+    clock: u64,
+}
+
+/// How many pasts are kept.
+const MOST_PASTS: usize = 4;
+
+impl Pasts {
+    fn known(&mut self, run: &str) -> Option<Arc<Mutex<Past>>> {
+        self.clock += 1;
+        let (used, past) = self.kept.get_mut(run)?;
+        *used = self.clock;
+        Some(Arc::clone(past))
+    }
+
+    fn keep(&mut self, run: &str, past: Past) -> Arc<Mutex<Past>> {
+        let past = Arc::new(Mutex::new(past));
+        self.clock += 1;
+        self.kept.insert(run.to_owned(), (self.clock, Arc::clone(&past)));
+        if self.kept.len() > MOST_PASTS {
+            let oldest = self.kept.iter().min_by_key(|(_, (used, _))| *used).map(|(run, _)| run.clone());
+            oldest.map(|run| self.kept.remove(&run));
+        }
+        past
+    }
+}

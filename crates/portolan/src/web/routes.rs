@@ -1,0 +1,67 @@
+//! Which requests there are. `openapi.json` describes them, and a test holds one against the other.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodRouter, get, post};
+
+use super::answer::Refusal;
+use super::{Studio, definitions, events, guard, inbox, page, project, runs};
+
+/// The largest body: all files of the largest definition, with what JSON adds to them.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What stands before every path of the interface.
+pub(super) const API: &str = "/api/v1";
+
+/// The paths of the interface, behind [`API`].
+pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
+    vec![
+        ("/project", get(project::one)),
+        ("/definitions", get(definitions::list)),
+        ("/definitions/{id}", get(definitions::one)),
+        ("/definitions/{id}/check", post(definitions::check)),
+        ("/runs", get(runs::list)),
+        ("/runs/{run}", get(runs::one)),
+        ("/runs/{run}/drawing", post(runs::drawing)),
+        ("/runs/{run}/records", get(runs::records)),
+        ("/runs/{run}/records/{seq}", get(runs::record)),
+        ("/runs/{run}/at/{seq}", get(runs::at)),
+        ("/runs/{run}/nodes/{node}", get(runs::node)),
+        ("/runs/{run}/fork", post(runs::fork)),
+        ("/runs/{run}/answer", post(runs::answer)),
+        ("/inbox", get(inbox::list)),
+        ("/events", get(events::stream)),
+        ("/openapi.json", get(page::openapi)),
+    ]
+}
+
+/// Everything that is answered.
+pub(super) fn router(studio: &Arc<Studio>) -> Router {
+    let mut api = Router::new();
+    for (path, methods) in paths() {
+        api = api.route(path, methods);
+    }
+    let api = api.fallback(nothing).method_not_allowed_fallback(no_method);
+    Router::new()
+        .route("/", get(page::index))
+        .route("/{file}", get(page::file))
+        .nest(API, api)
+        .fallback(nothing)
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(from_fn_with_state(Arc::clone(studio), guard::guard))
+        .with_state(Arc::clone(studio))
+}
+
+async fn nothing() -> Refusal {
+    let help = "`/api/v1/openapi.json` has all paths";
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "there is nothing at this path", help)
+}
+
+async fn no_method() -> Refusal {
+    let help = "`/api/v1/openapi.json` has the methods of each path";
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "unknown_method", "this path is not asked for like that", help)
+}

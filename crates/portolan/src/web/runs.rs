@@ -1,0 +1,323 @@
+//! Runs: which there are, what happened to each, where it was at any moment; and what a person does with one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use portolan_core::present::{Overlay, Situation, history, visits};
+use portolan_core::run::Actor;
+use portolan_core::value::Outcome;
+use portolan_runtime::carrier::Address;
+use portolan_runtime::service::{Act, Past, Report, Request, View, event_word};
+use portolan_runtime::store::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
+
+use super::Studio;
+use super::answer::{Answer, Body, InPath, InQuery, Refusal};
+use super::definitions::broken;
+use super::drawn::{Folds, about, draw};
+use crate::words::tasks as words;
+
+/// The most runs of a list, and the most records of a page.
+const MOST: usize = 10_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Listed {
+    all: bool,
+    limit: usize,
+}
+
+impl Default for Listed {
+    fn default() -> Listed {
+        Listed { all: true, limit: 200 }
+    }
+}
+
+/// The runs of the project, the one that moved last first.
+pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQuery<Listed>) -> Answer<Value> {
+    let limit = wanted.limit.min(MOST);
+    let mut runs = studio.service.list(!wanted.all, limit + 1).await?;
+    let more = runs.len() > limit;
+    runs.truncate(limit);
+    Ok(Json(json!({ "runs": runs, "more": more })))
+}
+
+/// A run as it is.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'v> {
+    run: String,
+    workflow: &'v str,
+    definition: Named,
+    head: u64,
+    over: bool,
+    status: String,
+    situation: &'v Situation,
+    words: String,
+    origin: Option<Value>,
+}
+
+/// The definition that a run is held to.
+#[derive(Serialize)]
+struct Named {
+    id: String,
+    name: String,
+    digest: String,
+    /// Whether agents are led through it.
+    led: bool,
+}
+
+/// One run.
+pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(run): InPath<String>) -> Answer<Value> {
+    studio.told(&run).await
+}
+
+impl Studio {
+    async fn told(&self, run: &str) -> Answer<Value> {
+        let address = address(run)?;
+        let view = self.service.view(&Request::of(address), &self.person).await?;
+        let past = self.past(run).await?;
+        let past = past.lock().await;
+        let definition = past.definition();
+        let flow = definition.workflow.root();
+        let origin = past.trail().run().and_then(|run| run.opening.origin.as_ref());
+        let told = Told {
+            run: view.address.to_string(),
+            workflow: &view.workflow,
+            definition: Named {
+                id: definition.workflow.id().to_string(),
+                name: flow.name.clone(),
+                digest: definition.digest.to_string(),
+                led: flow.interface.is_none(),
+            },
+            head: past.head(),
+            over: view.situation.over,
+            status: status(&view),
+            situation: &view.situation,
+            words: words::instructions(&view),
+            origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
+        };
+        Ok(Json(serde_json::to_value(told).map_err(broken)?))
+    }
+
+    /// The past of a run up to now.
+    async fn past(&self, run: &str) -> Result<Arc<Mutex<Past>>, Refusal> {
+        let known = self.pasts.lock().await.known(run);
+        if let Some(past) = known {
+            self.service.read_on(&mut *past.lock().await).await?;
+            return Ok(past);
+        }
+        let past = self.service.past(&address(run)?).await?;
+        Ok(self.pasts.lock().await.keep(run, past))
+    }
+}
+
+/// How a run stands, in one word: that of lists.
+fn status(view: &View) -> String {
+    use portolan_core::present::{Point, State};
+    match (&view.situation.point, view.situation.state) {
+        (Point::Ended { result, .. }, _) => result.word().to_owned(),
+        (Point::Arrived { outcome }, _) => outcome.to_string(),
+        (_, State::Working) => "working".to_owned(),
+        (_, State::Checking) => "checking".to_owned(),
+        (_, State::Waiting) => "waiting".to_owned(),
+        (_, State::Ended) => "ended".to_owned(),
+    }
+}
+
+/// How the page names a run: by its handle, or by the path of its task file.
+pub(super) fn address(run: &str) -> Result<Address, Refusal> {
+    if run.is_empty() || run.len() > 4_096 || run.contains('\0') {
+        let help = "copy it from the list of runs";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "unknown_run", "that names no run", help));
+    }
+    Ok(Address::parse(run))
+}
+
+/// The definition that a run is held to, drawn.
+pub(super) async fn drawing(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    Body(folds): Body<Folds>,
+) -> Answer<Value> {
+    let past = studio.past(&run).await?;
+    let definition = past.lock().await.definition().clone();
+    let drawn = tokio::task::spawn_blocking(move || {
+        let graphs = definition.graphs();
+        let root = graphs.get(definition.workflow.id().as_str());
+        let root = root.ok_or("the definition has no root")?;
+        let drawing = draw(root, Some(&definition.workflow), &graphs, &folds);
+        let about = about(&drawing, &graphs, root, None);
+        Ok::<_, &str>(json!({ "drawing": drawing, "about": about }))
+    });
+    Ok(Json(drawn.await.map_err(broken)?.map_err(broken)?))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Paged {
+    after: u64,
+    limit: Option<usize>,
+}
+
+/// A page of what happened to a run.
+pub(super) async fn records(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    InQuery(wanted): InQuery<Paged>,
+) -> Answer<Value> {
+    let past = studio.past(&run).await?;
+    let past = past.lock().await;
+    let limit = wanted.limit.unwrap_or(1_000).min(MOST);
+    let records = studio.service.page(&address(&run)?, wanted.after, limit).await?;
+    let told: Vec<Value> = records.iter().map(|record| line(&past, record)).collect();
+    Ok(Json(json!({ "records": told, "head": past.head() })))
+}
+
+fn line(past: &Past, record: &Record) -> Value {
+    let text = past.hidden().text(&history(&record.event, &record.changes));
+    json!({
+        "seq": record.seq,
+        "at": record.event.at,
+        "by": by(&record.event.by),
+        "kind": event_word(&record.event.what),
+        "text": text,
+    })
+}
+
+/// A record, whole.
+pub(super) async fn record(
+    State(studio): State<Arc<Studio>>,
+    InPath((run, seq)): InPath<(String, u64)>,
+) -> Answer<Value> {
+    let past = studio.past(&run).await?;
+    let past = past.lock().await;
+    let found = studio.service.page(&address(&run)?, seq.saturating_sub(1), 1).await?;
+    let found = found.first().filter(|record| record.seq == seq).ok_or_else(|| no_record(&past, seq))?;
+    let found = serde_json::to_value(found).map_err(broken)?;
+    Ok(Json(past.hidden().record(&found)))
+}
+
+/// Who did something.
+pub(super) fn by(actor: &Actor) -> Value {
+    match actor {
+        Actor::Agent(name) => json!({ "is": "agent", "name": name }),
+        Actor::Person { name, via } => json!({ "is": "person", "name": name, "via": via }),
+        Actor::Engine => json!({ "is": "engine", "name": null }),
+    }
+}
+
+fn no_record(past: &Past, seq: u64) -> Refusal {
+    let help = format!("its records are numbered from 1 to {}", past.head());
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_record", format!("there is no record {seq}"), &help)
+}
+
+/// A run at a moment.
+#[derive(Serialize)]
+struct MomentTold {
+    seq: u64,
+    at: portolan_core::value::Timestamp,
+    situation: Situation,
+    words: String,
+    overlay: Overlay,
+    values: Vec<FrameValues>,
+}
+
+#[derive(Serialize)]
+struct FrameValues {
+    frame: String,
+    value: Value,
+}
+
+/// A run as it was after one of its records.
+pub(super) async fn at(State(studio): State<Arc<Studio>>, InPath((run, seq)): InPath<(String, u64)>) -> Answer<Value> {
+    let past = studio.past(&run).await?;
+    let past = past.lock().await;
+    let moment = studio.service.moment(&past, seq, &studio.person).await?;
+    let values = moment.values.into_iter().map(|(frame, value)| FrameValues { frame, value }).collect();
+    let told = MomentTold {
+        seq: moment.seq,
+        at: moment.at,
+        words: words::instructions(&moment.view),
+        situation: moment.view.situation,
+        overlay: moment.overlay,
+        values,
+    };
+    Ok(Json(serde_json::to_value(told).map_err(broken)?))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Until {
+    at: Option<u64>,
+}
+
+/// The most visits that are told, the latest of all.
+const MOST_VISITS: usize = 200;
+
+/// What happened at a node of the drawing.
+pub(super) async fn node(
+    State(studio): State<Arc<Studio>>,
+    InPath((run, node)): InPath<(String, String)>,
+    InQuery(until): InQuery<Until>,
+) -> Answer<Value> {
+    let past = studio.past(&run).await?;
+    let (definition, hidden, head) = {
+        let past = past.lock().await;
+        (past.definition().clone(), past.hidden().clone(), past.head())
+    };
+    let last = usize::try_from(until.at.unwrap_or(head).min(head)).unwrap_or(usize::MAX);
+    let records = studio.service.page(&address(&run)?, 0, last).await?;
+    let told = tokio::task::spawn_blocking(move || {
+        let records = records.iter().map(|record| (record.seq, &record.event, record.changes.as_slice()));
+        let mut found = visits(&definition.workflow, records, &node, &hidden);
+        let earlier = found.len().saturating_sub(MOST_VISITS);
+        found.drain(..earlier);
+        json!({ "visits": found, "earlier": earlier })
+    });
+    Ok(Json(told.await.map_err(broken)?))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Forking {
+    seq: u64,
+}
+
+/// Begins a run with the past of another.
+pub(super) async fn fork(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    Body(wanted): Body<Forking>,
+) -> Answer<Value> {
+    let view = studio.service.fork(&address(&run)?, wanted.seq, &studio.person).await?;
+    Ok(Json(json!({ "run": view.address.to_string() })))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answered {
+    revision: u64,
+    branch: Option<String>,
+    outcome: String,
+    note: Option<String>,
+    set: Option<Map<String, Value>>,
+}
+
+/// Answers the question at which a run waits.
+pub(super) async fn answer(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    Body(given): Body<Answered>,
+) -> Answer<Value> {
+    let request =
+        Request { branch: given.branch, revision: Some(given.revision), asked: true, ..Request::of(address(&run)?) };
+    let outputs = given.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
+    let report = Report { outcome: Outcome::from(given.outcome), note: given.note, outputs };
+    studio.service.act(&request, &Act::Report(report), &studio.person).await?;
+    studio.told(&run).await
+}

@@ -1,0 +1,197 @@
+//! What the interface answers.
+
+use std::collections::BTreeSet;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::Studio;
+use crate::support::{Project, SUM};
+
+#[test]
+fn every_method_that_is_described_is_answered() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let described = studio.get("/openapi.json").json();
+    let paths = described["paths"].as_object().expect("paths");
+    let mut tried = 0;
+    for (path, methods) in paths.iter().filter(|(path, _)| *path != "/events") {
+        let path =
+            path.replace("{id}", "small").replace("{run}", "abcdefgh").replace("{seq}", "1").replace("{node}", "x");
+        for method in methods.as_object().expect("methods").keys() {
+            let answer = match method.as_str() {
+                "get" => studio.get(&path),
+                _ => studio.post(&path, &json!({})),
+            };
+            let code = answer.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
+            assert!(!["unknown_path", "unknown_method"].contains(&&*code), "{method} {path}: {code}");
+            tried += 1;
+        }
+        let other = if methods.get("get").is_some() { studio.post(&path, &json!({})) } else { studio.get(&path) };
+        assert_eq!(other.refusal(), "405 unknown_method", "{path}");
+    }
+    assert!(tried > 12);
+    assert_eq!(studio.get("/nothing").refusal(), "404 unknown_path");
+}
+
+#[test]
+fn definitions_are_listed_with_their_faults() {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    project.write(".flow/workflows/broken.json", "{ \"nodes\": ");
+    let studio = Studio::of(&project, &[]);
+    let listed = studio.get("/definitions").json();
+    let of = |id: &str| {
+        let lines = listed["definitions"].as_array().expect("a list");
+        lines.iter().find(|line| line["id"] == id).unwrap_or_else(|| panic!("`{id}` is listed")).clone()
+    };
+    assert_eq!((of("small")["dialect"].as_str(), &of("small")["led"]), (Some("navigator"), &json!(true)));
+    assert_eq!((of("sums")["dialect"].as_str(), &of("sums")["led"]), (Some("toolgraph"), &json!(false)));
+    assert_eq!(of("bug-fix")["source"], "catalog");
+    assert_ne!(of("broken")["errors"], 0);
+    assert_eq!(of("small")["file"], ".flow/workflows/small.json");
+}
+
+#[test]
+fn a_definition_comes_with_its_drawing_and_its_places() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let told = studio.get("/definitions/small").json();
+    assert_eq!((&told["writable"], &told["sound"]), (&json!(true), &json!(true)));
+    let text = told["files"][0]["text"].as_str().expect("a text");
+    let drawn = told["drawing"]["nodes"].as_array().expect("nodes");
+    let names: BTreeSet<&str> = drawn.iter().filter_map(|node| node["id"].as_str()).collect();
+    assert_eq!(names, BTreeSet::from(["start", "work", "verify", "stuck", "done"]));
+    for name in names {
+        let place = &told["about"][name]["place"];
+        let at = |end: &str| usize::try_from(place[end].as_u64().expect("an offset")).expect("it is small");
+        assert_eq!(&text[at("from")..at("to")], format!("\"{name}\""));
+    }
+    let edges = told["drawing"]["edges"].as_array().expect("edges");
+    assert_eq!(edges.len(), 6);
+    assert_eq!(told["about"]["work"]["facts"][0], json!({ "label": "instructions", "text": "Do it." }));
+}
+
+#[test]
+fn a_text_that_is_being_written_is_read_as_it_is() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let text = crate::support::SMALL.replace("\"to\": \"verify\"", "\"to\": \"verfy\"").replace("Do it.", "Tü 𝄞 it.");
+    let wanted = json!({ "files": [{ "name": "small.json", "text": text }] });
+    let told = studio.post("/definitions/small/check", &wanted).json();
+    assert_eq!(told["sound"], true);
+    let problems = told["problems"].as_array().expect("a list");
+    let problem = problems.iter().find(|problem| problem["code"] == "unknown-node").expect("it is found");
+    assert_eq!(problem["message"], "an edge leads to `verfy`, which is not defined");
+    assert_eq!(problem["help"], "did you mean `verify`?");
+    // Places count as the page's strings do.
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let at = |end: &str| usize::try_from(problem["place"][end].as_u64().expect("an offset")).expect("it is small");
+    assert_eq!(String::from_utf16_lossy(&units[at("from")..at("to")]), "\"verfy\"");
+    // On disk nothing has changed, and there everything is sound.
+    assert!(studio.get("/definitions/small").json()["problems"].as_array().expect("a list").is_empty());
+    let broken = json!({ "files": [{ "name": "small.json", "text": "{ \"nodes\": " }] });
+    let told = studio.post("/definitions/small/check", &broken).json();
+    assert_eq!((&told["sound"], &told["drawing"]), (&json!(false), &Value::Null));
+    let two = json!({ "files": [{ "name": "a", "text": "" }, { "name": "b", "text": "" }] });
+    assert_eq!(studio.post("/definitions/small/check", &two).refusal(), "422 other_files");
+}
+
+#[test]
+fn a_run_is_told_at_each_of_its_moments() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed failed");
+    let studio = Studio::of(&project, &[]);
+    let told = studio.get(&format!("/runs/{run}")).json();
+    assert_eq!((&told["status"], &told["head"], &told["workflow"]), (&json!("working"), &json!(4), &json!("small")));
+    let records = studio.get(&format!("/runs/{run}/records")).json();
+    let texts: Vec<&str> =
+        records["records"].as_array().expect("a list").iter().filter_map(|record| record["text"].as_str()).collect();
+    expect![[r#"
+        [
+            "agent tester opened `small`",
+            "agent tester began → `work`",
+            "agent tester reported passed → `verify`",
+            "agent tester reported failed → retry 1 of 1 for `verify`, `work`",
+        ]
+    "#]]
+    .assert_debug_eq(&texts);
+    let steps: Vec<Value> = (1..=4)
+        .map(|seq| studio.get(&format!("/runs/{run}/at/{seq}")).json()["situation"]["position"]["step"].clone())
+        .collect();
+    assert_eq!(steps, ["start", "work", "verify", "work"]);
+    let now = studio.get(&format!("/runs/{run}/at/4")).json();
+    assert_eq!(
+        now["overlay"]["nodes"]["verify"],
+        json!({ "state": "failed", "visits": 1, "failures": 1, "used": 1, "budget": 1 })
+    );
+    assert!(now["words"].as_str().expect("words").contains("Do it."));
+    let second = studio.get(&format!("/runs/{run}/records?after=1&limit=1")).json();
+    assert_eq!(second["records"][0]["seq"], 2);
+    assert_eq!(studio.get(&format!("/runs/{run}/at/5")).refusal(), "404 unknown_record");
+    assert_eq!(studio.get(&format!("/runs/{run}/records/9")).refusal(), "404 unknown_record");
+    assert_eq!(studio.get("/runs/abcdefgh").refusal(), "404 unknown_run");
+    assert_eq!(studio.get(&format!("/runs/{run}/at/x")).refusal(), "400 bad_request");
+    let whole = studio.get(&format!("/runs/{run}/records/2")).json();
+    assert_eq!(whole["seq"], 2);
+    // A run that moves on is told as it is then.
+    project
+        .agent(async |service, me| {
+            let address = crate::support::address(&run);
+            let view = service.view(&portolan_runtime::service::Request::of(address), me).await?;
+            crate::calls::Calls::next(service, &crate::support::reported(&view, "passed"), me).await
+        })
+        .expect("it is accepted");
+    assert_eq!(studio.get(&format!("/runs/{run}")).json()["head"], 5);
+}
+
+#[test]
+fn the_visits_of_a_node_say_what_was_reported() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed failed passed passed");
+    let studio = Studio::of(&project, &[]);
+    let told = studio.get(&format!("/runs/{run}/nodes/verify")).json();
+    let visits = told["visits"].as_array().expect("a list");
+    let reported: Vec<&str> = visits.iter().filter_map(|visit| visit["reports"][0]["outcome"].as_str()).collect();
+    assert_eq!(reported, ["failed", "passed"]);
+    assert!(visits.iter().all(|visit| visit["ended"].is_i64()));
+    let earlier = studio.get(&format!("/runs/{run}/nodes/verify?at=3")).json();
+    assert_eq!(earlier["visits"].as_array().map(Vec::len), Some(1));
+    assert!(earlier["visits"][0]["ended"].is_null(), "it was under way");
+}
+
+#[test]
+fn a_run_is_forked() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed");
+    let studio = Studio::of(&project, &[]);
+    let fork = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 })).json();
+    let fork = fork["run"].as_str().expect("a run").to_owned();
+    let told = studio.get(&format!("/runs/{fork}")).json();
+    assert_eq!((&told["origin"], &told["head"]), (&json!({ "run": run, "seq": 2 }), &json!(2)));
+    assert_eq!(studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 99 })).refusal(), "404 unknown_record");
+    assert_eq!(studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": "x" })).refusal(), "400 bad_request");
+}
+
+#[test]
+fn what_is_too_large_or_no_json_is_told() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let large = json!({ "files": [{ "name": "a", "text": "x".repeat(17 << 20) }] });
+    assert_eq!(studio.post("/definitions/small/check", &large).refusal(), "413 too_large");
+    let (host, bearer) = (studio.host(), studio.bearer());
+    let headers = [("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
+    let answer = studio.with("POST", "/api/v1/definitions/small/check", &headers, "{ nothing");
+    assert_eq!(answer.refusal(), "400 bad_request");
+}
+
+#[test]
+fn names_that_are_markup_stay_text() {
+    let project = Project::new();
+    let name = "<img src=x onerror=alert(1)>";
+    project.write(".flow/workflows/small.json", crate::support::SMALL.replace("Small", name));
+    let studio = Studio::of(&project, &[]);
+    let answer = studio.get("/definitions/small");
+    assert_eq!(answer.json()["name"], name);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+}

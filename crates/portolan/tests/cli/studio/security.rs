@@ -1,0 +1,225 @@
+//! Who gets nothing: pages of others, names that were made to lead here, whoever lacks the token, agents.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::{Answer, Studio};
+use crate::support::Project;
+
+/// What becomes of a request, in a few words.
+fn told(answer: &Answer) -> String {
+    if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
+}
+
+#[test]
+fn hosts_origins_tokens_and_bodies_are_looked_at_in_this_order() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let port = studio.port;
+    let own = format!("127.0.0.1:{port}");
+    let (local, six) = (format!("localhost:{port}"), format!("[::1]:{port}"));
+    let hosts =
+        [&*own, &local, &six, "127.0.0.1", "localhost", "evil.example", "evil.example:80", "127.0.0.1.evil.example"];
+    let (ours, other_port) = (format!("http://{own}"), "http://127.0.0.1:1".to_owned());
+    let secure = format!("https://{own}");
+    let origins = [None, Some(&*ours), Some(&*other_port), Some(&*secure), Some("null"), Some("http://evil.example")];
+    let (right, wrong) = (studio.bearer(), format!("Bearer {}", "0".repeat(64)));
+    let basic = format!("Basic {}", studio.token);
+    let cut = right[..right.len() - 1].to_owned();
+    let tokens = [Some(&*right), None, Some(&*wrong), Some(&*basic), Some(&*cut)];
+    let kinds = [
+        Some("application/json"),
+        Some("application/json; charset=utf-8"),
+        None,
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+    ];
+    let mut tried = 0;
+    for (nth_host, host) in hosts.iter().enumerate() {
+        for (nth_origin, origin) in origins.iter().enumerate() {
+            for (nth_token, token) in tokens.iter().enumerate() {
+                for (nth_kind, kind) in kinds.iter().enumerate() {
+                    let mut headers = vec![("Host", *host)];
+                    headers.extend(origin.map(|origin| ("Origin", origin)));
+                    headers.extend(token.map(|token| ("Authorization", token)));
+                    headers.extend(kind.map(|kind| ("Content-Type", kind)));
+                    let answer = studio.with("POST", "/api/v1/definitions/small/check", &headers, "{}");
+                    let expected = match (nth_host, nth_origin, nth_token, nth_kind) {
+                        (3.., ..) => "421 other_host",
+                        (_, 2.., ..) => "403 other_origin",
+                        (_, _, 1.., _) => "401 no_token",
+                        (.., 2..) => "415 no_json",
+                        _ => "200",
+                    };
+                    assert_eq!(told(&answer), expected, "{headers:?}");
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(tried, 8 * 6 * 5 * 5);
+}
+
+#[test]
+fn a_host_is_named_once_and_nowhere_else() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let (host, bearer) = (studio.host(), studio.bearer());
+    let twice = [("Host", &*host), ("Host", "evil.example"), ("Authorization", &*bearer)];
+    assert_ne!(studio.with("GET", "/api/v1/project", &twice, "").status, 200);
+    let none = [("Authorization", &*bearer)];
+    assert_ne!(studio.with("GET", "/api/v1/project", &none, "").status, 200);
+    let whole = [("Host", &*host), ("Authorization", &*bearer)];
+    let elsewhere = studio.with("GET", "http://evil.example/api/v1/project", &whole, "");
+    assert_eq!(told(&elsewhere), "421 other_host");
+    let both = [("Host", &*host), ("Authorization", &*bearer), ("Authorization", "Bearer x")];
+    assert_eq!(told(&studio.with("GET", "/api/v1/project", &both, "")), "401 no_token");
+}
+
+#[test]
+fn a_page_of_another_site_gets_nothing_and_may_only_lead_here() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let (host, bearer) = (studio.host(), studio.bearer());
+    for site in ["cross-site", "same-site"] {
+        let asks = [("Host", &*host), ("Authorization", &*bearer), ("Sec-Fetch-Site", site)];
+        assert_eq!(told(&studio.with("GET", "/api/v1/project", &asks, "")), "403 other_origin");
+        // A script or a frame of it.
+        let loads =
+            [("Host", &*host), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Dest", "script")];
+        assert_eq!(told(&studio.with("GET", "/", &loads, "")), "403 other_origin");
+        let frames =
+            [("Host", &*host), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
+        assert_eq!(told(&studio.with("GET", "/", &frames, "")), "403 other_origin");
+        let opens = [
+            ("Host", &*host),
+            ("Sec-Fetch-Site", site),
+            ("Sec-Fetch-Mode", "navigate"),
+            ("Sec-Fetch-Dest", "document"),
+        ];
+        let page = studio.with("GET", "/", &opens, "");
+        assert_eq!(page.status, 200);
+        assert!(!page.body.contains(&studio.token));
+        // Not even like that does anything but the page itself come.
+        assert_eq!(studio.with("GET", "/api/v1/project", &opens, "").status, 403);
+    }
+    for site in ["same-origin", "none"] {
+        let asks = [("Host", &*host), ("Authorization", &*bearer), ("Sec-Fetch-Site", site)];
+        assert_eq!(told(&studio.with("GET", "/api/v1/project", &asks, "")), "200");
+    }
+}
+
+#[test]
+fn without_the_token_it_cannot_be_told_what_there_is() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let host = studio.host();
+    for path in ["/api", "/api/", "/api/v1", "/api/v1/project", "/api/v1/nothing", "/api/v2/x", "/api/v1/runs/abcdefgh"]
+    {
+        for method in ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"] {
+            let answer = studio.with(method, path, &[("Host", &*host)], "");
+            assert_eq!(answer.status, 401, "{method} {path}");
+        }
+    }
+    // No token in the address.
+    let asked = studio.with("GET", &format!("/api/v1/project?token={}", studio.token), &[("Host", &*host)], "");
+    assert_eq!(told(&asked), "401 no_token");
+}
+
+#[test]
+fn every_answer_says_what_a_browser_may_do_with_it() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let (host, bearer) = (studio.host(), studio.bearer());
+    let asks = [("Host", &*host), ("Authorization", &*bearer)];
+    for (path, headers) in
+        [("/", &asks[..1]), ("/nothing", &asks[..1]), ("/api/v1/project", &asks[..]), ("/api/v1/project", &asks[1..])]
+    {
+        let answer = studio.with("GET", path, headers, "");
+        let policy = answer.header("content-security-policy").expect("there is one");
+        for part in
+            ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]
+        {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+}
+
+#[test]
+fn a_studio_that_an_agents_host_has_started_only_shows() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed");
+    let mut command = project.command(&["studio", "--format", "json"]);
+    command.env("CLAUDECODE", "1");
+    let studio = Studio::started(command);
+    assert!(studio.get("/project").json()["observes"].as_bool().expect("it says so"));
+    let refused = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }));
+    assert_eq!(told(&refused), "403 needs_person");
+    let answered = studio.post(&format!("/runs/{run}/answer"), &json!({ "revision": 1, "outcome": "passed" }));
+    assert_eq!(told(&answered), "403 needs_person");
+    assert_eq!(told(&studio.get(&format!("/runs/{run}"))), "200");
+    assert_eq!(told(&studio.post("/definitions/small/check", &json!({}))), "200");
+}
+
+#[test]
+fn a_studio_that_is_read_only_changes_nothing() {
+    let mut project = Project::small();
+    let run = project.run("small", "passed");
+    let studio = Studio::of(&project, &["--read-only"]);
+    assert_eq!(told(&studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }))), "403 read_only");
+    assert_eq!(told(&studio.get("/runs")), "200");
+    assert_eq!(told(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
+}
+
+#[test]
+fn what_only_a_person_may_say_is_not_said_with_a_token() {
+    let mut project = Project::small();
+    // Its budget is spent: nobody but a person goes on from there.
+    let run = project.run("small", "passed failed passed failed");
+    project.agent(async |service, _| service.list(true, 10).await.map(drop)).expect("it is there");
+    let studio = Studio::of(&project, &[]);
+    let questions = studio.get("/inbox").json();
+    let question = &questions["questions"][0];
+    assert_eq!(question["run"].as_str(), Some(&*run));
+    if question["person"] == json!(true) {
+        let answer = json!({ "revision": question["revision"], "outcome": "passed" });
+        assert_eq!(told(&studio.post(&format!("/runs/{run}/answer"), &answer)), "403 needs_person");
+        let command = question["command"].as_str().expect("a command");
+        assert_eq!(command, format!("portolan runs answer {run}"));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn the_token_lies_in_a_file_that_nobody_else_reads_until_the_studio_ends() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::small();
+    let mut studio = Studio::of(&project, &[]);
+    let path = project.path().join(".portolan/studio.json");
+    let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let told: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(told["token"].as_str(), Some(&*studio.token));
+    let ended = std::process::Command::new("kill").args(["-TERM", &studio.child.id().to_string()]).status();
+    assert!(ended.expect("it can be told").success());
+    assert!(studio.child.wait().expect("it ends").success());
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let said = project.says(&format!("studio --port {}", studio.port)).replace(&studio.port.to_string(), "<port>");
+    expect![[r"
+        stderr: error: port <port> cannot be listened on: another program has it
+        stderr: help: name another one with `--port`, or none
+        exit: 1
+    "]]
+    .assert_eq(&said);
+}
