@@ -20,7 +20,7 @@ const FAILURES: i64 = 14;
 /// At most so many lines of texts stand over each other in a gap.
 const MOST_LINES: usize = 6;
 /// How much may be passed and compared for all lines at the side to be as near as they can.
-const MOST_PASSED: usize = 10_000_000;
+const MOST_PASSED: usize = 1_500_000;
 
 pub(super) fn routed(level: &Level, layers: &Layers, middles: &[i64]) -> Laid {
     let mut router = Router::of(level, layers, middles);
@@ -249,36 +249,26 @@ impl Sides {
         order.sort_by_key(|at| self.lanes[*at].last - self.lanes[*at].first);
         let mut spare = MOST_PASSED;
         let mut outmost = right.iter().copied().max().unwrap_or(0);
-        for (rank, at) in order.iter().enumerate() {
-            let lane = &self.lanes[*at];
-            let passed = &right[lane.first..=lane.last];
-            let cost = passed.len() + rank;
-            let beside = if cost <= spare {
+        let mut taken: Vec<Vec<(i64, i64)>> = vec![Vec::new(); right.len()];
+        for at in order {
+            let lane = &mut self.lanes[at];
+            let passed = lane.first..=lane.last;
+            let cost = passed.clone().map(|layer| taken[layer].len() + 1).sum::<usize>();
+            let is_near = cost <= spare;
+            let beside = if is_near {
                 spare -= cost;
-                self.beside(lane, passed.iter().copied().max().unwrap_or(0), &order[..rank])
+                let nearest = right[passed.clone()].iter().copied().max().unwrap_or(0);
+                free_beside(nearest, lane.label, taken[passed.clone()].iter().flatten().copied().collect())
             } else {
                 outmost
             };
-            let x = beside + ASIDE + lane.label / 2;
-            outmost = outmost.max(x + lane.label / 2);
-            self.lanes[*at].x = x;
-        }
-    }
-
-    /// The nearest to `right` that leaves room for a line beside those that are placed.
-    fn beside(&self, lane: &Lane, right: i64, placed: &[usize]) -> i64 {
-        let placed = placed.iter().map(|at| &self.lanes[*at]);
-        let passes = |other: &&Lane| other.first <= lane.last && lane.first <= other.last;
-        let mut taken: Vec<(i64, i64)> =
-            placed.filter(passes).map(|other| (other.x - other.label / 2, other.x + other.label / 2)).collect();
-        taken.sort_unstable();
-        let mut beside = right;
-        for (start, end) in taken {
-            if start < beside + 2 * ASIDE + lane.label && beside < end + ASIDE {
-                beside = beside.max(end);
+            lane.x = beside + ASIDE + lane.label / 2;
+            let (start, end) = (lane.x - lane.label / 2, lane.x + lane.label / 2);
+            outmost = outmost.max(end);
+            if is_near {
+                taken[passed].iter_mut().for_each(|layer| layer.push((start, end)));
             }
         }
-        beside
     }
 
     fn route(&self, router: &Router<'_>, at: usize) -> Route {
@@ -296,6 +286,18 @@ impl Sides {
         });
         Route { points: straightened(points), label, back: false }
     }
+}
+
+/// The nearest to `right` that leaves room for a line with a text so wide between those that are there.
+fn free_beside(right: i64, label: i64, mut taken: Vec<(i64, i64)>) -> i64 {
+    taken.sort_unstable();
+    let mut beside = right;
+    for (start, end) in taken {
+        if start < beside + 2 * ASIDE + label && beside < end + ASIDE {
+            beside = beside.max(end);
+        }
+    }
+    beside
 }
 
 /// How often a key has been asked for before.
