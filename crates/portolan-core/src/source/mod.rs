@@ -3,10 +3,12 @@
 //! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
 
 mod codes;
+mod edit;
 pub(crate) mod fields;
 mod files;
 mod json;
 mod place;
+mod splice;
 mod write;
 mod yaml;
 
@@ -18,10 +20,12 @@ use serde_json::{Map, Value};
 use crate::diagnostic::{Diagnostic, clip};
 
 pub(crate) use codes::CODES;
+pub use edit::{Edit, Step, edited};
 pub use files::Piece;
 pub(crate) use files::parse_part;
 pub use json::parse_json;
 pub use place::offset_in;
+pub use splice::{Unfit, appended, spliced};
 pub use write::{Spelling, convert};
 pub use yaml::parse_yaml;
 

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip, closest, list};
 use portolan_core::dialect::{self, Dialect, RunAs};
-use portolan_core::source::{self, Source, Span, Tree, TreeKind};
+use portolan_core::source::{self, Source, Span, Tree, TreeKind, Unfit, appended, spliced};
 use serde_json::{Map, Value, json};
 
-use super::splice::{Unfit, appended, spliced};
 use super::{checks, refused};
 use crate::definition::DefinitionError;
 use crate::digest::Digest;

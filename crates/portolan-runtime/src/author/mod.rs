@@ -8,7 +8,6 @@ mod checks;
 mod draft;
 mod file;
 mod servers;
-mod splice;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use portolan_core::source::{Source, parse};
 use serde_json::{Map, Value, json};
 
-use crate::author::splice::spliced;
+use portolan_core::source::spliced;
 
 /// A random stream that is the same each time.
 struct Chance(u64);

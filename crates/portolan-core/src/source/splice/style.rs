@@ -1,6 +1,6 @@
 //! How a file is laid out, so that what is new in it looks like its neighbours.
 
-use portolan_core::source::{Tree, TreeKind};
+use crate::source::{Tree, TreeKind};
 
 use super::lines::Lines;
 

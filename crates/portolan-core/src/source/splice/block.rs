@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use portolan_core::source::{Entry, Span, Tree};
+use crate::source::{Entry, Span, Tree};
 use serde_json::{Map, Value};
 
 use super::align::{aligned, ordered};

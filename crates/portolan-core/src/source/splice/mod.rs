@@ -12,7 +12,7 @@ mod lines;
 mod style;
 mod write;
 
-use portolan_core::source::{self, Source, Span, Tree, TreeKind};
+use crate::source::{self, Source, Span, Tree, TreeKind};
 use serde_json::Value;
 
 use lines::Lines;
@@ -20,7 +20,7 @@ use style::Style;
 
 /// Why a text cannot be changed in place: one lower-case sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unfit(pub(super) String);
+pub struct Unfit(pub String);
 
 impl Unfit {
     fn because(why: impl Into<String>) -> Unfit {
@@ -29,7 +29,10 @@ impl Unfit {
 }
 
 /// The text of `source`, whose value is `tree`, with the value `wanted` instead.
-pub(super) fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, Unfit> {
+///
+/// # Errors
+/// It cannot be changed in place.
+pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, Unfit> {
     let text = &*source.text;
     if tree.value() == *wanted {
         return Ok(text.to_owned());
@@ -50,7 +53,10 @@ pub(super) fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<St
 }
 
 /// A text that says nothing yet, with a value after its comments.
-pub(super) fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit> {
+///
+/// # Errors
+/// It holds something that cannot be added to.
+pub fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit> {
     let text = &*source.text;
     let style = Style::new(style::newline(text));
     let is_json = source.name.to_ascii_lowercase().ends_with(".json");
@@ -69,7 +75,7 @@ pub(super) fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit>
 /// Whether a text says exactly this.
 fn says(source: &Source, text: &str, wanted: &Value) -> bool {
     let (tree, faults) = source::parse(&Source::new(&*source.name, text));
-    let sound = !faults.iter().any(portolan_core::diagnostic::Diagnostic::is_error);
+    let sound = !faults.iter().any(crate::diagnostic::Diagnostic::is_error);
     sound && tree.is_some_and(|tree| tree.value() == *wanted)
 }
 

@@ -1,6 +1,6 @@
 //! Lines of a text, and the comments on them.
 
-use portolan_core::source::Span;
+use crate::source::Span;
 
 /// A text whose last line is ended like the others.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Values as text: in blocks of YAML, or in braces.
 
-use portolan_core::diagnostic::is_unseen;
-use portolan_core::source::{Source, TreeKind, parse_yaml};
+use crate::diagnostic::is_unseen;
+use crate::source::{Source, TreeKind, parse_yaml};
 use serde_json::Value;
 
 use super::style::Style;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::source::{Entry, Span, Tree};
+use crate::source::{Entry, Span, Tree};
 use serde_json::{Map, Value};
 
 use super::align::{aligned, ordered};

@@ -1,7 +1,7 @@
 //! Where values end. The tree knows where they begin; its ends may lie beyond what was written, where blanks and comments
 //! follow.
 
-use portolan_core::source::{Span, Tree, TreeKind};
+use crate::source::{Span, Tree, TreeKind};
 
 use super::lines::Lines;
 

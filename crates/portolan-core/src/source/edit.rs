@@ -1,0 +1,439 @@
+//! A text is changed at one place, and every byte stays that the change is not about.
+//!
+//! An edit says what is meant: a value is set, put in, taken out or moved, a key is another one. That a key was renamed
+//! cannot be told from two values, and what stands beside it would be lost. Knows YAML and JSON, and no format.
+
+use serde_json::{Map, Value};
+
+use super::splice::{Unfit, spliced};
+use super::{Source, Span, Tree, TreeKind, parse};
+
+/// A step on the way to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The value of a key.
+    Key(String),
+    /// An item, from 0.
+    Item(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Step {
+        Step::Key(key.to_owned())
+    }
+}
+
+impl From<usize> for Step {
+    fn from(item: usize) -> Step {
+        Step::Item(item)
+    }
+}
+
+/// A change at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// A place has another value. A key that is not there comes last in its object.
+    Set {
+        /// The place.
+        at: Vec<Step>,
+        /// The value.
+        value: Value,
+    },
+    /// An item is put into a list, or a key into an object.
+    Insert {
+        /// Where it stands afterwards: what is there now comes behind it. For a key, `before` says where.
+        at: Vec<Step>,
+        /// The key that it comes before; nothing for the end.
+        before: Option<String>,
+        /// The value.
+        value: Value,
+    },
+    /// A place is taken out, with its key.
+    Remove {
+        /// The place.
+        at: Vec<Step>,
+    },
+    /// A key is another one; its value stays as it is written.
+    Rename {
+        /// The place.
+        at: Vec<Step>,
+        /// The key.
+        to: String,
+    },
+    /// An item stands elsewhere in its list.
+    Move {
+        /// The item.
+        at: Vec<Step>,
+        /// Its number afterwards.
+        to: usize,
+    },
+}
+
+/// The text of `source` after each of the edits, in order.
+///
+/// ```
+/// use portolan_core::source::{Edit, Source, edited};
+/// let source = Source::new("a.yaml", "nodes:\n  fix: # the work\n    type: task   # of an agent\n");
+/// let edits = [
+///     Edit::Rename { at: vec!["nodes".into(), "fix".into()], to: "mend".to_owned() },
+///     Edit::Set { at: vec!["nodes".into(), "mend".into(), "name".into()], value: "Mend it".into() },
+/// ];
+/// let text = edited(&source, &edits).unwrap();
+/// assert_eq!(text, "nodes:\n  mend: # the work\n    type: task   # of an agent\n    name: Mend it\n");
+/// ```
+///
+/// # Errors
+/// The text cannot be read, there is no such place, or it cannot be changed in place.
+pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, Unfit> {
+    let mut text = source.text.to_string();
+    for edit in edits {
+        let now = Source::new(&*source.name, &text);
+        let (tree, faults) = parse(&now);
+        let tree = tree.filter(|_| !faults.iter().any(crate::diagnostic::Diagnostic::is_error));
+        let tree = tree.ok_or_else(|| Unfit("its text cannot be read".to_owned()))?;
+        text = match edit {
+            Edit::Rename { at, to } => renamed(&now, &tree, at, to)?,
+            edit => {
+                let mut wanted = tree.value();
+                change(&mut wanted, edit)?;
+                let moved = match edit {
+                    Edit::Move { at, to } => moved(&now, &tree, at, *to).filter(|text| says(&now, text, &wanted)),
+                    _ => None,
+                };
+                match moved {
+                    Some(text) => text,
+                    None => spliced(&now, &tree, &wanted)?,
+                }
+            }
+        };
+    }
+    Ok(text)
+}
+
+fn nowhere() -> Unfit {
+    Unfit("there is no such place in it".to_owned())
+}
+
+/// Makes the change in a value.
+fn change(root: &mut Value, edit: &Edit) -> Result<(), Unfit> {
+    match edit {
+        Edit::Set { at, value } => match parted(root, at)? {
+            Parent::Object(object, key) => {
+                object.insert(key.to_owned(), value.clone());
+            }
+            Parent::Array(items, nth) => *items.get_mut(nth).ok_or_else(nowhere)? = value.clone(),
+        },
+        Edit::Insert { at, before, value } => match parted(root, at)? {
+            Parent::Object(object, key) => {
+                if object.contains_key(key) {
+                    return Err(Unfit(format!("there is a `{key}` already")));
+                }
+                insert_before(object, key, before.as_deref(), value);
+            }
+            Parent::Array(items, nth) if nth <= items.len() => items.insert(nth, value.clone()),
+            Parent::Array(..) => return Err(nowhere()),
+        },
+        Edit::Remove { at } => match parted(root, at)? {
+            Parent::Object(object, key) => {
+                object.shift_remove(key).ok_or_else(nowhere)?;
+            }
+            Parent::Array(items, nth) if nth < items.len() => {
+                items.remove(nth);
+            }
+            Parent::Array(..) => return Err(nowhere()),
+        },
+        Edit::Move { at, to } => match parted(root, at)? {
+            Parent::Array(items, nth) if nth < items.len() && *to < items.len() => {
+                let item = items.remove(nth);
+                items.insert(*to, item);
+            }
+            _ => return Err(nowhere()),
+        },
+        Edit::Rename { .. } => {}
+    }
+    Ok(())
+}
+
+/// Where the last step of a way leads from.
+enum Parent<'v, 's> {
+    Object(&'v mut Map<String, Value>, &'s str),
+    Array(&'v mut Vec<Value>, usize),
+}
+
+/// What the way leads through is made where it is missing, as objects.
+fn parted<'v, 's>(root: &'v mut Value, at: &'s [Step]) -> Result<Parent<'v, 's>, Unfit> {
+    let (last, way) = at.split_last().ok_or_else(nowhere)?;
+    let mut here = root;
+    for step in way {
+        here = match (here, step) {
+            (Value::Object(object), Step::Key(key)) => {
+                object.entry(key.as_str()).or_insert_with(|| Value::Object(Map::new()))
+            }
+            (Value::Array(items), Step::Item(nth)) => items.get_mut(*nth).ok_or_else(nowhere)?,
+            _ => return Err(nowhere()),
+        };
+    }
+    if here.is_null() {
+        *here = match last {
+            Step::Key(_) => Value::Object(Map::new()),
+            Step::Item(_) => Value::Array(Vec::new()),
+        };
+    }
+    match (here, last) {
+        (Value::Object(object), Step::Key(key)) => Ok(Parent::Object(object, key)),
+        (Value::Array(items), Step::Item(nth)) => Ok(Parent::Array(items, *nth)),
+        _ => Err(nowhere()),
+    }
+}
+
+fn insert_before(object: &mut Map<String, Value>, key: &str, before: Option<&str>, value: &Value) {
+    let at = before.and_then(|before| object.keys().position(|known| known == before)).unwrap_or(object.len());
+    object.shift_insert(at, key.to_owned(), value.clone());
+}
+
+/// The tree at the end of a way.
+pub(crate) fn found<'t>(tree: &'t Tree, at: &[Step]) -> Option<&'t Tree> {
+    at.iter().try_fold(tree, |here, step| match (&here.kind, step) {
+        (TreeKind::Object(_), Step::Key(key)) => here.get(key),
+        (TreeKind::Array(items), Step::Item(nth)) => items.get(*nth),
+        _ => None,
+    })
+}
+
+/// The text with another key, spelt like the one before.
+fn renamed(source: &Source, tree: &Tree, at: &[Step], to: &str) -> Result<String, Unfit> {
+    let Some((Step::Key(key), way)) = at.split_last() else { return Err(nowhere()) };
+    let object = found(tree, way).ok_or_else(nowhere)?;
+    let entries = object.entries().ok_or_else(nowhere)?;
+    if key != to && entries.iter().any(|entry| entry.key.value == to) {
+        return Err(Unfit(format!("there is a `{to}` already")));
+    }
+    let mut named = entries.iter().filter(|entry| entry.key.value == *key);
+    let (Some(entry), None) = (named.next(), named.next()) else { return Err(nowhere()) };
+    let Span { start, end } = entry.key.span;
+    let text = &*source.text;
+    let written = text.get(start..end).ok_or_else(nowhere)?;
+    let mut wanted = tree.value();
+    rename_in(&mut wanted, at, to)?;
+    spellings(written, to)
+        .into_iter()
+        .map(|spelling| [&text[..start], &spelling, &text[end..]].concat())
+        .find(|text| says(source, text, &wanted))
+        .ok_or_else(|| Unfit("the changed text would not say what was meant".to_owned()))
+}
+
+/// The text with an item that stands on lines of its own elsewhere, with the comments above and behind it. Nothing where
+/// items share a line.
+fn moved(source: &Source, tree: &Tree, at: &[Step], to: usize) -> Option<String> {
+    let (Step::Item(from), way) = at.split_last()? else { return None };
+    let TreeKind::Array(items) = &found(tree, way)?.kind else { return None };
+    let text = &*source.text;
+    let line_of = |offset: usize| text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let mut starts: Vec<usize> = items.iter().map(|item| with_comments(text, line_of(item.span.start))).collect();
+    if starts.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return None;
+    }
+    let last = items.last()?.span.end;
+    // A scalar may end with its line.
+    let last = if text[..last].ends_with('\n') {
+        last
+    } else {
+        text[last..].find('\n').map_or(text.len(), |at| last + at + 1)
+    };
+    starts.push(last);
+    let mut pieces: Vec<&str> = starts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+    if pieces.iter().any(|piece| !piece.ends_with('\n')) {
+        return None;
+    }
+    let piece = pieces.remove(*from);
+    pieces.insert(to, piece);
+    Some([&text[..starts[0]], &pieces.concat(), &text[last..]].concat())
+}
+
+/// Where a line begins, or the comments directly above it that stand as deep.
+fn with_comments(text: &str, line: usize) -> usize {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let own = depth(&text[line..]);
+    let mut start = line;
+    while start > 0 {
+        let above = text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
+        let comment = &text[above..start - 1];
+        if !comment.trim_start().starts_with('#') || depth(comment) != own {
+            break;
+        }
+        start = above;
+    }
+    start
+}
+
+fn says(source: &Source, text: &str, wanted: &Value) -> bool {
+    let (tree, faults) = parse(&Source::new(&*source.name, text));
+    !faults.iter().any(crate::diagnostic::Diagnostic::is_error) && tree.is_some_and(|tree| tree.value() == *wanted)
+}
+
+fn rename_in(root: &mut Value, at: &[Step], to: &str) -> Result<(), Unfit> {
+    let Parent::Object(object, key) = parted(root, at)? else { return Err(nowhere()) };
+    let renamed = std::mem::take(object).into_iter();
+    *object = renamed.map(|(known, value)| (if known == key { to.to_owned() } else { known }, value)).collect();
+    Ok(())
+}
+
+/// How a key may be spelt, the way that the one before was first.
+fn spellings(before: &str, key: &str) -> Vec<String> {
+    let (plain, double) = (key.to_owned(), Value::from(key).to_string());
+    let single = format!("'{}'", key.replace('\'', "''"));
+    match before.chars().next() {
+        Some('"') => vec![double],
+        Some('\'') => vec![single, double],
+        _ => vec![plain, double],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    fn way(text: &str) -> Vec<Step> {
+        let step = |part: &str| part.parse::<usize>().map_or_else(|_| Step::from(part), Step::from);
+        text.split('.').map(step).collect()
+    }
+
+    fn check(name: &str, text: &str, edits: &[Edit], expected: Expect) {
+        let told = match edited(&Source::new(name, text), edits) {
+            Ok(text) => text,
+            Err(unfit) => format!("unfit: {}", unfit.0),
+        };
+        expected.assert_eq(&told);
+    }
+
+    const YAML: &str = "# A flow.\nnodes:\n  # The work.\n  fix: {type: task, 'name': Fix} # short\n\n  \"check\":\n    type: gate   # strict\n    maxRetries: 2\nedges:\n  - {from: fix, to: check}\n  # Last.\n  - from: check\n    to: done\n";
+
+    #[test]
+    fn a_key_is_renamed_and_nothing_else() {
+        check(
+            "a.yaml",
+            YAML,
+            &[
+                Edit::Rename { at: way("nodes.fix"), to: "mend".to_owned() },
+                Edit::Rename { at: way("nodes.check"), to: "verify it".to_owned() },
+                Edit::Rename { at: way("nodes.mend.name"), to: "it's".to_owned() },
+            ],
+            expect![[r#"
+                # A flow.
+                nodes:
+                  # The work.
+                  mend: {type: task, 'it''s': Fix} # short
+
+                  "verify it":
+                    type: gate   # strict
+                    maxRetries: 2
+                edges:
+                  - {from: fix, to: check}
+                  # Last.
+                  - from: check
+                    to: done
+            "#]],
+        );
+    }
+
+    #[test]
+    fn values_are_set_put_in_and_taken_out_in_place() {
+        check(
+            "a.yaml",
+            YAML,
+            &[
+                Edit::Set { at: way("nodes.check.maxRetries"), value: json!(5) },
+                Edit::Insert {
+                    at: way("nodes.review"),
+                    before: Some("check".to_owned()),
+                    value: json!({ "type": "task", "name": "Review" }),
+                },
+                Edit::Remove { at: way("nodes.fix.name") },
+                Edit::Insert { at: way("edges.1"), before: None, value: json!({ "from": "fix", "to": "review" }) },
+                Edit::Set { at: way("edges.0.to"), value: json!("review") },
+            ],
+            expect![[r##"
+                # A flow.
+                nodes:
+                  # The work.
+                  fix: {type: task} # short
+
+                  review:
+                    type: task
+                    name: Review
+
+                  "check":
+                    type: gate   # strict
+                    maxRetries: 5
+                edges:
+                  - {from: fix, to: review}
+                  - from: fix
+                    to: review
+                  # Last.
+                  - from: check
+                    to: done
+            "##]],
+        );
+    }
+
+    #[test]
+    fn json_keeps_its_layout() {
+        check(
+            "a.json",
+            "{\n  \"nodes\": {\n    \"fix\": { \"type\": \"task\" },\n    \"done\": { \"type\": \"end\" }\n  }\n}\n",
+            &[
+                Edit::Rename { at: way("nodes.fix"), to: "mend".to_owned() },
+                Edit::Set { at: way("nodes.mend.name"), value: json!("Mend") },
+                Edit::Insert {
+                    at: way("nodes.check"),
+                    before: Some("done".to_owned()),
+                    value: json!({ "type": "gate" }),
+                },
+            ],
+            expect![[r#"
+                {
+                  "nodes": {
+                    "mend": { "type": "task", "name": "Mend" },
+                    "check": {
+                      "type": "gate"
+                    },
+                    "done": { "type": "end" }
+                  }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_says_why() {
+        let taken = Edit::Rename { at: way("nodes.fix"), to: "check".to_owned() };
+        check("a.yaml", YAML, &[taken], expect!["unfit: there is a `check` already"]);
+        check(
+            "a.yaml",
+            YAML,
+            &[Edit::Remove { at: way("nodes.none") }],
+            expect!["unfit: there is no such place in it"],
+        );
+        check("a.yaml", "a: [", &[Edit::Remove { at: way("a") }], expect!["unfit: its text cannot be read"]);
+    }
+
+    #[test]
+    fn an_item_is_moved() {
+        check(
+            "a.yaml",
+            "steps:\n  - a   # first\n  - b\n  # The last.\n  - c: 1\n    d: 2\nend: 1\n",
+            &[Edit::Move { at: way("steps.2"), to: 0 }],
+            expect![[r#"
+                steps:
+                  # The last.
+                  - c: 1
+                    d: 2
+                  - a   # first
+                  - b
+                end: 1
+            "#]],
+        );
+    }
+}
