@@ -72,6 +72,8 @@ export function createPane(host: HTMLElement, onCursor: (offset: number) => void
 
   const view = new EditorView({ state: stateOf("", "yaml"), parent: root, root });
   const clamp = (offset: number) => Math.max(0, Math.min(offset, view.state.doc.length));
+  // A problem of a whole step would underline all its lines; the first names it.
+  const firstLine = (from: number, to: number) => Math.max(clamp(from), Math.min(clamp(to), view.state.doc.lineAt(clamp(from)).to));
 
   return {
     show(text, language, file) {
@@ -81,7 +83,7 @@ export function createPane(host: HTMLElement, onCursor: (offset: number) => void
     setProblems(problems) {
       const found = problems.flatMap(({ place, severity, message, help, code }) =>
         place
-          ? [{ from: clamp(place.from), to: clamp(Math.max(place.to, place.from)), severity, message: help ? `${message}\n${help}` : message, source: code }]
+          ? [{ from: clamp(place.from), to: firstLine(place.from, place.to), severity, message: help ? `${message}\n${help}` : message, source: code }]
           : [],
       );
       view.dispatch(setDiagnostics(view.state, found));

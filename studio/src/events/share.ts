@@ -1,4 +1,4 @@
-import { noteVersion, setConnection } from "../api/connection";
+import { connection, noteVersion, setConnection } from "../api/connection";
 import type { RunEvent } from "../api/types";
 import type { ServerEvent } from "./parse";
 import { readEvents } from "./stream";
@@ -37,8 +37,8 @@ export function startEvents(): void {
       dispatch(data.events);
     } else if (data.is === "state") {
       if (data.version) noteVersion(data.version);
-      // The reading tab may hold the token of an earlier start; this tab then tries with its own.
-      if (data.state !== "refused") setConnection(data.state);
+      // Each tab has a token of its own, perhaps of an earlier start: whether it is good only its own requests show.
+      if (data.state !== "refused" && connection.get().state !== "refused") setConnection(data.state);
     } else if (leading) {
       send({ is: "state", state: leading, version });
     }

@@ -35,7 +35,8 @@ export function FarCanvas({ graph }: { graph: Graph }) {
 }
 
 const MAP_WIDTH = 168;
-const MAP_HEIGHT = 116;
+const MAP_HEIGHT = 220;
+const MAP_LEAST = 48;
 
 /** The overview: where the window is on a drawing that does not fit. */
 export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, y: number) => void }) {
@@ -46,13 +47,9 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
   const look = useStore(theme);
   const { drawing } = graph;
   const zoom = Math.min(MAP_WIDTH / drawing.width, MAP_HEIGHT / drawing.height);
-  const view: View = {
-    zoom,
-    x: (MAP_WIDTH - drawing.width * zoom) / 2,
-    y: (MAP_HEIGHT - drawing.height * zoom) / 2,
-    width: MAP_WIDTH,
-    height: MAP_HEIGHT,
-  };
+  const width = Math.max(MAP_LEAST, drawing.width * zoom);
+  const height = Math.max(MAP_LEAST, drawing.height * zoom);
+  const view: View = { zoom, x: (width - drawing.width * zoom) / 2, y: (height - drawing.height * zoom) / 2, width, height };
 
   useEffect(() => {
     const element = canvas.current;
@@ -60,18 +57,18 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
     if (!element || !context) return;
     const palette: Palette = readPalette(element);
     const draw = onceAFrame(() => {
-      resize(element, MAP_WIDTH, MAP_HEIGHT, devicePixelRatio);
+      resize(element, width, height, devicePixelRatio);
       const { overlay, selected } = state.get();
       paint(context, { graph, overlay, selected, palette }, view, devicePixelRatio);
     });
     const place = () => {
-      const { transform, width, height } = flow.getState();
+      const { transform, width: seen, height: high } = flow.getState();
       const [x, y, scale] = transform;
       const box = frame.current;
       if (!box) return;
       box.style.transform = `translate(${view.x + (-x / scale) * zoom}px, ${view.y + (-y / scale) * zoom}px)`;
-      box.style.width = `${(width / scale) * zoom}px`;
-      box.style.height = `${(height / scale) * zoom}px`;
+      box.style.width = `${(seen / scale) * zoom}px`;
+      box.style.height = `${(high / scale) * zoom}px`;
     };
     draw();
     place();
@@ -86,7 +83,7 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
   };
 
   return (
-    <div className="overview" aria-hidden="true" onPointerDown={move} onPointerMove={move}>
+    <div className="overview" aria-hidden="true" style={{ width, height }} onPointerDown={move} onPointerMove={move}>
       <canvas ref={canvas} />
       <div ref={frame} className="window" />
     </div>

@@ -71,7 +71,7 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
           <Icon name={mark} />
         </span>
       )}
-      {overlay?.passes && <Passes passes={overlay.passes} />}
+      {overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
       {overlay?.arrived && <span className="arrived">{overlay.arrived} arrived</span>}
       {node.checks > 0 && (
         <span className="checks" title={`${node.checks} ${node.checks === 1 ? "check" : "checks"}`}>
@@ -106,8 +106,8 @@ function Budget({ budget, used }: { budget: number; used: number }) {
   );
 }
 
-function Passes({ passes }: { passes: NonNullable<NodeOverlay["passes"]> }) {
-  const last = passes.slice(-12);
+function Passes({ passes, room }: { passes: NonNullable<NodeOverlay["passes"]>; room: number }) {
+  const last = passes.slice(-Math.max(2, Math.min(12, Math.floor(room / 17))));
   return (
     <span className="passes" title={passes.map((pass) => `${pass.name}: ${stateWord(pass.state)}`).join("\n")}>
       {passes.length > last.length && <em>{passes.length - last.length} +</em>}

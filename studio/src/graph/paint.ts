@@ -13,12 +13,17 @@ export interface Palette {
 }
 
 export function readPalette(element: Element): Palette {
-  const style = getComputedStyle(element);
-  const value = (name: string) => style.getPropertyValue(name).trim();
+  // A variable keeps `light-dark(…)` unresolved, and a canvas cannot read that; a property resolves it.
+  const probe = element.ownerDocument.createElement("span");
+  element.after(probe);
+  const value = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
   const states = Object.fromEntries(
     ["done", "here", "checking", "waiting", "failed", "skipped", "cancelled"].map((state) => [state, value(`--${state}`)]),
   ) as Record<NodeState, string>;
-  return {
+  const palette = {
     line: value("--node-line"),
     edge: value("--edge"),
     fill: value("--node"),
@@ -27,6 +32,8 @@ export function readPalette(element: Element): Palette {
     accent: value("--accent"),
     states,
   };
+  probe.remove();
+  return palette;
 }
 
 export interface Scene {

@@ -111,7 +111,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   useEffect(() => show(selected), [selected, show]);
   useEffect(() => show(follow ?? null), [follow, show]);
 
-  const nodes = useMemo(() => graph.ordered.map((node, i) => asFlowNode(node, graph.depth.get(node.id) ?? 0, i)), [graph]);
+  const nodes = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0)), [graph]);
 
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -205,7 +205,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
 
 const fitAll = (graph: Graph, view: { width: number; height: number }) => opening(graph, view, null, LEAST);
 
-function asFlowNode(node: DrawnNode, depth: number, order: number): Node {
+function asFlowNode(node: DrawnNode, depth: number): Node {
   return {
     id: node.id,
     type: "drawn",
@@ -216,7 +216,7 @@ function asFlowNode(node: DrawnNode, depth: number, order: number): Node {
     initialHeight: node.height,
     measured: { width: node.width, height: node.height },
     // Contents above their containers; edges lie between the two.
-    zIndex: node.container === "open" ? depth : 1000 + depth + order / 1e6,
+    zIndex: node.container === "open" ? depth : 1000 + depth,
     data: { node },
     domAttributes: { "aria-hidden": true } as object,
   };

@@ -15,7 +15,7 @@ interface Viewport {
 
 const MARGIN = 40;
 /** The smallest scale at which names are read with ease; a drawing that needs less begins at its start. */
-const LEGIBLE = 0.62;
+const LEGIBLE = 0.8;
 
 export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE): Viewport {
   const { width, height } = graph.drawing;

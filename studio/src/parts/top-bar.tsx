@@ -24,7 +24,7 @@ export function TopBar({ route, project, onHelp }: { route: Route; project: Proj
   const [icon, word] = LINKS[state] as [IconName, string];
   return (
     <header className="top-bar">
-      <a className="brand" href={link.home()} aria-label="Portolan Studio, home">
+      <a className="brand" href={link.home()} title="Home">
         <svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">
           <rect width="24" height="24" rx="6" className="brand-ground" />
           <path d="M12 3.5 13.9 10.1 20.5 12 13.9 13.9 12 20.5 10.1 13.9 3.5 12 10.1 10.1Z" fill="#fff" />
