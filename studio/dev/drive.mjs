@@ -180,7 +180,7 @@ await check("inbox: an answer is confirmed; a person's is refused with the comma
   const first = page.locator(".question").first();
   await first.getByText("Keep the format").click();
   await first.getByText("Answer…").click();
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Yes, answer");
+  await page.waitForFunction(() => document.activeElement.textContent === "Yes, answer");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelectorAll(".question").length === 1);
 });

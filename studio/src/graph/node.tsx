@@ -16,7 +16,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
   const bar = node.kind === "fork" || node.kind === "join";
   const pending = overlay?.state === "waiting";
 
-  const classes = ["node", node.kind, open && "open", node.container && "container", overlay?.state, selected && "selected"];
+  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected"];
   if (watched && !overlay) classes.push("untouched");
   if (node.result) classes.push(`result-${node.result}`);
 
@@ -35,7 +35,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
         {node.kind === "subflow" && !open && <path className="rail" d={`M7 1V${node.height - 1}M${node.width - 7} 1V${node.height - 1}`} />}
       </svg>
       {bar ? (
-        <span className="bar-name" style={{ top: BAR + 2 }}>
+        <span className="bar-name" style={{ top: Math.min(BAR, node.height) / 2 }}>
           {node.name}
           {overlay?.arrived && <b>{overlay.arrived} arrived</b>}
         </span>
@@ -54,16 +54,25 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
             {node.detail && !open && <span className="detail">{node.detail}</span>}
           </span>
           {open && node.detail && <span className="detail beside">{node.detail}</span>}
-          <Marks node={node} overlay={overlay} mark={mark} />
+          {node.kind === "end" && node.result && !sameWord(node) && <span className="detail">{node.result}</span>}
+          {open && overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
         </div>
       )}
+      <Marks node={node} overlay={overlay} mark={mark} />
       {overlay && <Badge overlay={overlay} />}
     </div>
   );
 });
 
+/** An end is often called by its result; once is enough. */
+const sameWord = (node: DrawnNode) => node.name.toLowerCase() === node.result;
+
+/** What a node carries besides its name. It stands on the lower border, so that names have the whole width. */
 function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay | undefined; mark: "error" | "warning" | undefined }) {
-  const budget = overlay?.budget ?? node.budget;
+  const budget = overlay?.budget ?? node.budget ?? 0;
+  const passes = node.container === "open" ? undefined : overlay?.passes;
+  const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
+  if (!mark && !passes && !arrived && node.checks === 0 && budget === 0) return null;
   return (
     <span className="marks">
       {mark && (
@@ -71,15 +80,15 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
           <Icon name={mark} />
         </span>
       )}
-      {overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
-      {overlay?.arrived && <span className="arrived">{overlay.arrived} arrived</span>}
+      {passes && <Passes passes={passes} room={node.width - 90} />}
+      {arrived && <span className="arrived">{arrived} arrived</span>}
       {node.checks > 0 && (
         <span className="checks" title={`${node.checks} ${node.checks === 1 ? "check" : "checks"}`}>
           <Icon name="checks" />
           {node.checks > 1 && node.checks}
         </span>
       )}
-      {budget !== null && budget > 0 && <Budget budget={budget} used={overlay?.used ?? 0} />}
+      {budget > 0 && <Budget budget={budget} used={overlay?.used ?? 0} />}
     </span>
   );
 }

@@ -44,7 +44,7 @@ const slanted = (x: number, y: number, w: number, h: number, c: number) =>
   `M${n(x + c)} ${n(y)}H${n(x + w)}L${n(x + w - c)} ${n(y + h)}H${n(x)}z`;
 
 /** A bar is thin however much room the layout leaves: its name stands below or beside it. */
-export const BAR = 8;
+export const BAR = 12;
 
 function bar(node: DrawnNode, inset: number): string {
   return rounded(inset, inset / 2, node.width - 2 * inset, Math.min(BAR, node.height) - inset, 4);

@@ -48,6 +48,19 @@ export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", s
 
 export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);
 
+/**
+ * Who did it. Journals name the author as `{ person: { name } }`, summaries as `{ is, name }`;
+ * both come to the page.
+ */
+export function authorOf(by: unknown): Author {
+  if (typeof by === "string") return { is: by, name: null };
+  if (typeof by !== "object" || by === null) return { is: "engine", name: null };
+  if ("is" in by) return by as Author;
+  const [is = "engine", more] = Object.entries(by)[0] ?? [];
+  const name = typeof more === "object" && more !== null && "name" in more ? String(more.name) : null;
+  return { is, name };
+}
+
 export const authorIcon = (by: Author): IconName =>
   by.is === "person" ? "person" : by.is === "agent" ? "agent" : by.is === "host" ? "host" : "engine";
 

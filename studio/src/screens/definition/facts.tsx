@@ -64,7 +64,13 @@ function Whole({ definition }: { definition: Definition }) {
       <dl className="fact-list">
         <div>
           <dt>Files</dt>
-          <dd>{definition.files.map((file) => file.name).join(", ")}</dd>
+          <dd>
+            {definition.files.map((file) => (
+              <div key={file.name}>
+                <code>{file.name}</code>
+              </div>
+            ))}
+          </dd>
         </div>
         <div>
           <dt>From</dt>

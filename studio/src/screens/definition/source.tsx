@@ -10,6 +10,14 @@ interface Props {
   onCursor: (file: number, offset: number) => void;
 }
 
+/** The names without the folder that all of them are in. */
+export function shortNames(files: SourceFile[]): string[] {
+  const folders = files.map((file) => file.name.split("/").slice(0, -1));
+  let common = 0;
+  while (folders.every((parts) => parts[common] !== undefined && parts[common] === folders[0]?.[common])) common++;
+  return files.map((file) => file.name.split("/").slice(common).join("/"));
+}
+
 /** The source of a definition. The editor is a chunk of its own, loaded when it is first shown. */
 export function Source({ files, problems, jump, onCursor }: Props) {
   const [shown, setShown] = useState(jump?.file ?? 0);
@@ -19,6 +27,7 @@ export function Source({ files, problems, jump, onCursor }: Props) {
   const latest = useRef({ onCursor, shown });
   latest.current = { onCursor, shown };
   const file = files[shown] ?? files[0];
+  const names = shortNames(files);
 
   useEffect(() => {
     let ended = false;
@@ -61,7 +70,7 @@ export function Source({ files, problems, jump, onCursor }: Props) {
         <div className="files" role="group" aria-label="Files">
           {files.map((entry, i) => (
             <button key={entry.name} type="button" aria-pressed={i === shown} onClick={() => setShown(i)}>
-              {entry.name}
+              {names[i]}
             </button>
           ))}
         </div>

@@ -89,8 +89,7 @@ function VisitBody({ visit }: { visit: Visit }) {
   return (
     <div className="visit">
       <p className="dim">
-        {momentOf(visit.startedAt)}
-        {visit.at && <> · <code>{visit.at}</code></>}
+        {momentOf(visit.startedAt)} {visit.at && <code>{visit.at}</code>}
       </p>
       {(tokens || money) && <p className="dim">{[tokens && `Tokens: ${tokens}`, money].filter(Boolean).join(" · ")}</p>}
       {visit.error && (

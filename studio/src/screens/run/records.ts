@@ -1,5 +1,6 @@
 import { get, segment } from "../../api/client";
 import type { RecordLine } from "../../api/types";
+import { authorOf } from "../../parts/words";
 
 export const PAGE = 1_000;
 
@@ -34,7 +35,7 @@ export class Records {
       const page = pageOf(record.seq);
       let held = this.pages.get(page);
       if (!held) this.pages.set(page, (held = []));
-      held[(record.seq - 1) % PAGE] = record;
+      held[(record.seq - 1) % PAGE] = { ...record, by: authorOf(record.by) };
     }
     this.changed();
   }
