@@ -215,6 +215,41 @@ await check("a wrong token is a designed state", async (page) => {
   await page.waitForSelector("text=Open the address that the terminal shows");
 });
 
+await check("a token pasted into an open tab is never read as a name", async (page) => {
+  const asked = [];
+  page.on("request", (r) => asked.push(r.url()));
+  await page.goto(address("/"));
+  await page.waitForSelector(".entry");
+  await page.evaluate(() => (location.hash = "#/definition/research&token=mock"));
+  await page.waitForSelector(".node");
+  assert.equal(await hash(page), "#/definition/research");
+  assert.ok(!asked.some((url) => url.split("#")[0].includes("token")), "the token is in a request");
+});
+
+await check("a server that was started anew has another token", async (page) => {
+  await page.goto(address("/definition/research"));
+  await page.waitForSelector(".node");
+  mock.kill();
+  await page.waitForSelector(".banner.bad");
+  await page.screenshot({ path: join(here, "../.look/offline.png") });
+  mock = await startMock({ MOCK_TOKEN: "other" });
+  await page.waitForSelector("text=does not know this page", { timeout: 15000 });
+  mock.kill();
+  await new Promise((resolve) => mock.once("exit", resolve));
+  mock = await startMock();
+});
+
+await check("dialogs", async (page) => {
+  await page.goto(address("/run/r-500@40"));
+  await page.waitForSelector(".badge");
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await page.screenshot({ path: join(here, "../.look/keys.png") });
+  await page.keyboard.press("Escape");
+  await page.click("text=Fork from here");
+  await page.screenshot({ path: join(here, "../.look/fork.png") });
+}, { colorScheme: "dark" });
+
 for (const [width, height, name] of [[1024, 700, "1024 px"], [640, 450, "200 % zoom"]]) {
   await check(`nothing is cut off: ${name}`, async (page) => {
     for (const route of ["/", "/definition/release?node=tag", "/run/r-500@173", "/inbox", "/project", "/compare/r-500@170/r-500@201"]) {

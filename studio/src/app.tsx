@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from "react";
 import { get } from "./api/client";
 import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
-import { takeToken } from "./api/token";
 import type { Project } from "./api/types";
 import { useLive, useThrottled } from "./events/use";
 import { Banner } from "./parts/banner";
@@ -32,17 +31,6 @@ export function App() {
   useLive((events) => {
     if (events.some((event) => event.is === "record")) recount();
   });
-
-  // An address with a fresh token may be pasted into a tab that is already open.
-  useEffect(() => {
-    const pasted = () => {
-      if (!location.hash.includes("token=")) return;
-      takeToken();
-      location.reload();
-    };
-    addEventListener("hashchange", pasted);
-    return () => removeEventListener("hashchange", pasted);
-  }, []);
 
   const place = placeOf(route);
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { createRoot } from "react-dom/client";
-import { takeToken } from "./api/token";
+import { takeToken, watchTokens } from "./api/token";
 import { App } from "./app";
 import { startEvents } from "./events/share";
 import { startTheme } from "./parts/theme";
@@ -10,6 +10,7 @@ import "./style/graph.css";
 import "./style/screens.css";
 
 takeToken();
+watchTokens();
 startTheme();
 startRoutes();
 startEvents();

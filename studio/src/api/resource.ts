@@ -22,9 +22,10 @@ function remember(key: string, value: unknown): void {
 
 /**
  * Loads what `key` names. The last answer for the key is shown at once while a newer one is loaded,
- * and everything is loaded again after the server came back.
+ * and everything is loaded again after the server came back. With `keep`, the answer for the key
+ * before stays until there is one for this: for what changes with every record.
  */
-export function useResource<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Resource<T> {
+export function useResource<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>, keep = false): Resource<T> {
   const { returns } = useStore(connection);
   const [again, setAgain] = useState(0);
   const [state, setState] = useState<{ key: string | null; data: T | null; error: ApiError | null; loading: boolean }>(
@@ -36,7 +37,7 @@ export function useResource<T>(key: string | null, load: (signal: AbortSignal) =
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
-    setState((now) => (now.key === key ? { ...now, loading: true } : start<T>(key)));
+    setState((now) => (now.key === key || (keep && !cache.has(key)) ? { ...now, loading: true } : start<T>(key)));
     loader
       .current(abort.signal)
       .then((data) => {
@@ -47,13 +48,13 @@ export function useResource<T>(key: string | null, load: (signal: AbortSignal) =
       .catch((error: unknown) => {
         if (abort.signal.aborted || isAbort(error)) return;
         const known = error instanceof ApiError ? error : new ApiError(0, "page", String(error));
-        setState((now) => ({ key, data: now.key === key ? now.data : null, error: known, loading: false }));
+        setState((now) => ({ key, data: now.key === key || keep ? now.data : null, error: known, loading: false }));
       });
     return () => abort.abort();
   }, [key, again, returns]);
 
   const reload = useCallback(() => setAgain((n) => n + 1), []);
-  const shown = state.key === key ? state : start<T>(key);
+  const shown = state.key === key || (keep && !(key !== null && cache.has(key))) ? state : start<T>(key);
   return { data: shown.data, error: shown.error, loading: shown.loading, reload };
 }
 

@@ -33,6 +33,19 @@ export function takeToken(): void {
   }
 }
 
+/**
+ * An address with a fresh token may be pasted into a tab that is already open. This has to listen
+ * before the routes do: a token must never be read as a part of a name.
+ */
+export function watchTokens(): void {
+  addEventListener("hashchange", (event) => {
+    if (splitFragment(location.hash).token === null) return;
+    event.stopImmediatePropagation();
+    takeToken();
+    location.reload();
+  });
+}
+
 export function bearer(): string | null {
   return token;
 }

@@ -1,7 +1,7 @@
 import { useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 import { useStore } from "../parts/store";
-import { theme } from "../parts/theme";
+import { systemDark, theme } from "../parts/theme";
 import type { Graph } from "./model";
 import { paint, readPalette, type Palette, type View } from "./paint";
 import { useGraph } from "./state";
@@ -11,7 +11,7 @@ export function FarCanvas({ graph }: { graph: Graph }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const flow = useStoreApi();
   const { state } = useGraph();
-  const look = useStore(theme);
+  const look = `${useStore(theme)} ${useStore(systemDark)}`;
 
   useEffect(() => {
     const element = canvas.current;
@@ -44,7 +44,7 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
   const frame = useRef<HTMLDivElement>(null);
   const flow = useStoreApi();
   const { state } = useGraph();
-  const look = useStore(theme);
+  const look = `${useStore(theme)} ${useStore(systemDark)}`;
   const { drawing } = graph;
   const zoom = Math.min(MAP_WIDTH / drawing.width, MAP_HEIGHT / drawing.height);
   const width = Math.max(MAP_LEAST, drawing.width * zoom);

@@ -52,6 +52,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const ready = useFlow((s) => s.width > 0 && s.height > 0);
   const came = useRef<string | null>(null);
   const calm = useRef(matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
   useEffect(() => state.set({ selected, overlay, marks: marks ?? {} }), [state, selected, overlay, marks]);
@@ -127,8 +128,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
       const node = graph.nodes.get(selected);
       if (node?.container) actions.fold(selected);
     } else if (event.key === "Escape" && selected) onSelect(null);
-    else if (event.key === "+" || event.key === "=") void flow.zoomIn({ duration: 120 });
-    else if (event.key === "-") void flow.zoomOut({ duration: 120 });
+    else if (event.key === "+" || event.key === "=") void flow.zoomIn(step());
+    else if (event.key === "-") void flow.zoomOut(step());
     else if (event.key === "0") move(fitAll(graph, look()));
     else return;
     event.preventDefault();
@@ -188,10 +189,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         </div>
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn({ duration: 120 })}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn(step())}>
             <Icon name="plus" />
           </button>
-          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut({ duration: 120 })}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut(step())}>
             <Icon name="minus" />
           </button>
           <button type="button" aria-label="Show everything" title="Show everything (0)" onClick={() => move(fitAll(graph, look()))}>

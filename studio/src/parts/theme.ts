@@ -20,7 +20,15 @@ function apply(chosen: Theme): void {
   theme.set(chosen);
 }
 
-export const startTheme = () => apply(read());
+/** Whether the system is dark: what paints by itself has to paint again when that changes. */
+export const systemDark = new Store(false);
+
+export function startTheme(): void {
+  apply(read());
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  systemDark.set(dark.matches);
+  dark.addEventListener("change", () => systemDark.set(dark.matches));
+}
 
 export function nextTheme(): void {
   const order: Theme[] = ["auto", "light", "dark"];

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { get, post, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { About, Moment, Run } from "../../api/types";
+import type { About, Moment, Run, RunEntry } from "../../api/types";
 import { StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
@@ -15,6 +15,7 @@ type CompareRoute = Extract<Route, { screen: "compare" }>;
 export function CompareScreen({ route }: { route: CompareRoute }) {
   const left = useSide(route.left);
   const right = useSide(route.right);
+  const runs = useResource<{ runs: RunEntry[] }>("runs", (signal) => get("/runs?all=true&limit=200", signal));
   const error = left.error ?? right.error;
   return (
     <div className="page compare">
@@ -25,6 +26,13 @@ export function CompareScreen({ route }: { route: CompareRoute }) {
         <Icon name="right" size={14} />
         <h1>Compare</h1>
       </nav>
+      <datalist id="runs">
+        {runs.data?.runs.map((run) => (
+          <option key={run.run} value={run.run}>
+            {run.workflow}, {run.status}
+          </option>
+        ))}
+      </datalist>
       <div className="sides">
         <Side name="Left" side={left} at={route.left} onChange={(ref) => note(link.compare(ref, route.right))} />
         <Side name="Right" side={right} at={route.right} onChange={(ref) => note(link.compare(route.left, ref))} />
@@ -78,7 +86,7 @@ function Side({ name, side, at, onChange }: { name: string; side: SideData; at: 
       <div className="side-fields">
         <label className="field block">
           <span>{name}: run</span>
-          <input name="run" defaultValue={at.run} spellCheck={false} onBlur={(event) => event.target.value !== at.run && event.target.form?.requestSubmit()} />
+          <input name="run" list="runs" defaultValue={at.run} spellCheck={false} onBlur={(event) => event.target.value !== at.run && event.target.form?.requestSubmit()} />
         </label>
         <label className="field block number">
           <span>Record</span>

@@ -41,7 +41,11 @@ function Workbench({ route, definition }: { route: DefinitionRoute; definition: 
   if (!asked) last.current = definition;
   else if (checked.data) last.current = checked.data;
   const shown = last.current;
-  const { drawing, problems, about } = shown;
+  const { problems } = shown;
+  // A syntax error leaves the last sound graph on screen, greyed.
+  const sound = useRef(shown);
+  if (shown.drawing) sound.current = shown;
+  const { drawing, about } = sound.current;
 
   const [tab, setTab] = useState("source");
   const [bottomOpen, setBottomOpen] = useState(true);
@@ -122,7 +126,7 @@ function Workbench({ route, definition }: { route: DefinitionRoute; definition: 
           {drawing && <Outline drawing={drawing} selected={selected} marks={marks} onSelect={select} onOpen={openDetails} onFold={toggle} />}
         </aside>
         <Splitter split={left} axis="x" grows={1} label="Width of the outline" />
-        <section className={`pane middle${shown.sound ? "" : " stale"}`} aria-label="Graph">
+        <section className={`pane middle${shown.sound && shown.drawing ? "" : " stale"}`} aria-label="Graph">
           {drawing ? (
             <GraphView key={root} label={`Graph of ${definition.name}`} drawing={drawing} selected={selected} marks={marks} onSelect={select} onOpen={openDetails} onFold={toggle} />
           ) : (

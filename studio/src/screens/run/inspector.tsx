@@ -25,7 +25,7 @@ export function Inspector({ run, seq, id, chosen, about, overlay }: Props) {
       {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
       {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
       <StateLine over={over} />
-      <Visits run={run} seq={seq} id={id} />
+      <Visits key={id} run={run} seq={seq} id={id} />
       {entry && entry.facts.length > 0 && (
         <details className="definition-facts">
           <summary>In the definition</summary>
@@ -53,10 +53,12 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
 }
 
 function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
-  const { data, error, reload } = useResource<{ visits: Visit[] }>(`visits ${run} ${id} ${seq}`, (signal) =>
-    get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
+  const { data, error, reload } = useResource<{ visits: Visit[] }>(
+    `visits ${run} ${id} ${seq}`,
+    (signal) => get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
+    true,
   );
-  if (error) return <Failure error={error} retry={reload} />;
+  if (error && !data) return <Failure error={error} retry={reload} />;
   if (!data) return <Loading what="the visits" />;
   if (data.visits.length === 0) return <p className="hint">Not visited up to record {seq}.</p>;
   // The newest first: it is what one looks for.

@@ -49,7 +49,7 @@ export function ValuesPane({ moment }: { moment: Moment | null }) {
 const isShort = (value: unknown) => typeof value !== "object" || value === null ? String(value).length < 60 : JSON.stringify(value).length < 40;
 
 export function RecordPane({ run, seq, line }: { run: string; seq: number; line: RecordLine | undefined }) {
-  const { data, error, reload } = useResource<unknown>(seq > 0 ? `record ${run} ${seq}` : null, (signal) => get(`/runs/${segment(run)}/records/${seq}`, signal));
+  const { data, error, reload } = useResource<unknown>(seq > 0 ? `record ${run} ${seq}` : null, (signal) => get(`/runs/${segment(run)}/records/${seq}`, signal), true);
   return (
     <div className="record-pane">
       {line && (

@@ -29,15 +29,15 @@ export class Records {
     return this.pages.get(pageOf(seq))?.[(seq - 1) % PAGE];
   }
 
-  /** Adds what the event stream brought. */
-  add(records: RecordLine[]): void {
+  /** Adds records; `quiet` leaves it to the caller to say so, when many come one after another. */
+  add(records: RecordLine[], quiet = false): void {
     for (const record of records) {
       const page = pageOf(record.seq);
       let held = this.pages.get(page);
       if (!held) this.pages.set(page, (held = []));
       held[(record.seq - 1) % PAGE] = { ...record, by: authorOf(record.by) };
     }
-    this.changed();
+    if (!quiet) this.changed();
   }
 
   /** Loads whatever is missing between two sequence numbers, both included. */
@@ -63,7 +63,7 @@ export class Records {
     }
   }
 
-  private changed(): void {
+  changed(): void {
     this.changes++;
     for (const listener of [...this.listeners]) listener();
   }

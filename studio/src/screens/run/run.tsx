@@ -1,4 +1,4 @@
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Run } from "../../api/types";
@@ -15,7 +15,13 @@ export function RunScreen({ route, readOnly }: { route: RunRoute; readOnly: bool
   const records = useMemo(() => new Records(route.run), [route.run]);
   useSyncExternalStore(records.subscribe, records.version);
   const [head, setHead] = useState(0);
+  const newest = useRef(0);
   const reload = useThrottled(loaded.reload, 400);
+  // A fast run brings more records in a second than one can see: the screen takes them in batches.
+  const show = useThrottled(() => {
+    setHead(newest.current);
+    records.changed();
+  }, 80);
 
   useLive((events) => {
     let last = 0;
@@ -26,8 +32,9 @@ export function RunScreen({ route, readOnly }: { route: RunRoute; readOnly: bool
       last = Math.max(last, event.record.seq);
     }
     if (last === 0) return;
-    records.add(lines);
-    setHead((now) => Math.max(now, last));
+    records.add(lines, true);
+    newest.current = Math.max(newest.current, last);
+    show();
     reload();
   });
 
