@@ -4,6 +4,7 @@ import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
 import type { Project } from "./api/types";
 import { useLive, useThrottled } from "./events/use";
+import { Boundary } from "./parts/boundary";
 import { Banner } from "./parts/banner";
 import { useGlobalKeys } from "./parts/keys";
 import { KeysDialog } from "./parts/keys-dialog";
@@ -49,7 +50,11 @@ export function App() {
       <TopBar route={route} project={project.data} onHelp={() => setHelp(true)} />
       <Banner observes={project.data?.observes ?? false} />
       <main id="main" ref={main} tabIndex={-1} key={place}>
-        {state === "refused" && !project.data ? <Refused /> : <Screen route={route} project={project.data} />}
+        {state === "refused" && !project.data ? <Refused /> : (
+          <Boundary>
+            <Screen route={route} project={project.data} />
+          </Boundary>
+        )}
       </main>
       {help && <KeysDialog onClose={() => setHelp(false)} />}
     </>

@@ -174,7 +174,9 @@ export interface NodeOverlay {
   failures: number;
   used: number;
   budget: number | null;
+  /** The passes of a loop, or only the one that is under way. */
   passes?: { name: string; state: NodeState }[];
+  pass?: { number: number; of?: number };
   arrived?: string;
 }
 
@@ -199,8 +201,13 @@ export interface Moment {
 
 export interface Visit {
   at: string;
-  startedAt: number;
-  tookUs: number;
+  /** The record with which it began. */
+  seq?: number;
+  startedAt?: number;
+  tookUs?: number;
+  began?: number;
+  ended?: number;
+  reports?: { by: unknown; outcome: string; note?: string }[];
   retries: number;
   input?: unknown;
   expression?: string;
@@ -208,7 +215,10 @@ export interface Visit {
   error?: { code: string; message: string };
   became?: string;
   checks?: { id: string; held: boolean; reason?: string; output?: string }[];
-  messages?: { role: string; text: string; tools?: unknown }[];
+  messages?: { role: unknown; text: string; tools?: unknown }[];
+  /** What the judges of each attempt found. */
+  attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
+  spent?: Record<string, number>;
   tokens?: { input: number; output: number };
   cost?: number;
 }
@@ -218,10 +228,12 @@ export interface Question {
   workflow: string;
   step: string;
   stepName: string;
-  kind: "question" | "budget" | "held";
+  kind?: "question" | "budget" | "held";
   words: string;
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
+  /** The command with which a person answers in the terminal; the outcome has to be added. */
+  command?: string;
   since: string;
   revision: number | string;
   branch: string | null;

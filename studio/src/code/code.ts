@@ -90,9 +90,13 @@ export function createPane(host: HTMLElement, onCursor: (offset: number) => void
     },
     reveal(from, to) {
       const range = { from: clamp(from), to: clamp(to) };
-      view.dispatch({
-        selection: EditorSelection.cursor(range.from),
-        effects: [mark.of(range), EditorView.scrollIntoView(range.from, { y: "center" })],
+      view.dispatch({ selection: EditorSelection.cursor(range.from), effects: mark.of(range) });
+      // The editor's own scrolling moves the page, too, when the panes stand below each other.
+      view.requestMeasure({
+        read: () => view.lineBlockAt(range.from).top - view.scrollDOM.clientHeight / 3,
+        write: (top) => {
+          view.scrollDOM.scrollTop = top;
+        },
       });
     },
     destroy: () => view.destroy(),

@@ -48,10 +48,10 @@ export function Edges({ graph }: { graph: Graph }) {
 const Edge = memo(function Edge({ edge, count, watched, lit }: { edge: DrawnEdge; count: number; watched: boolean; lit: boolean }) {
   const path = useMemo(() => edgePath(edge.points), [edge]);
   const at = edge.labelAt ?? middle(edge.points);
-  const look = lit ? "lit" : count > 0 ? "taken" : edge.kind === "failed" ? "failed" : "plain";
+  const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
   const label = [edge.text, count > 1 ? `×${count}` : null].filter(Boolean).join("  ");
   return (
-    <g className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched && count === 0 ? " untaken" : ""}`}>
+    <g className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
       <path d={path} markerEnd={`url(#tip-${look})`} />
       {label && (
         <text x={at[0]} y={at[1]} textAnchor="middle" dominantBaseline="central">

@@ -37,7 +37,6 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       {bar ? (
         <span className="bar-name" style={{ top: Math.min(BAR, node.height) / 2 }}>
           {node.name}
-          {overlay?.arrived && <b>{overlay.arrived} arrived</b>}
         </span>
       ) : (
         <div className="face">
@@ -55,9 +54,11 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
           </span>
           {open && node.detail && <span className="detail beside">{node.detail}</span>}
           {node.kind === "end" && node.result && !sameWord(node) && <span className="detail">{node.result}</span>}
+          {open && overlay?.pass && <PassNow pass={overlay.pass} />}
           {open && overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
         </div>
       )}
+      {bar && overlay?.arrived && <b className="bar-arrived">{overlay.arrived} arrived</b>}
       <Marks node={node} overlay={overlay} mark={mark} />
       {overlay && <Badge overlay={overlay} />}
     </div>
@@ -72,7 +73,8 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
   const budget = overlay?.budget ?? node.budget ?? 0;
   const passes = node.container === "open" ? undefined : overlay?.passes;
   const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
-  if (!mark && !passes && !arrived && node.checks === 0 && budget === 0) return null;
+  const pass = node.container === "open" ? undefined : overlay?.pass;
+  if (!mark && !passes && !pass && !arrived && node.checks === 0 && budget === 0) return null;
   return (
     <span className="marks">
       {mark && (
@@ -80,6 +82,7 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
           <Icon name={mark} />
         </span>
       )}
+      {pass && <PassNow pass={pass} />}
       {passes && <Passes passes={passes} room={node.width - 90} />}
       {arrived && <span className="arrived">{arrived} arrived</span>}
       {node.checks > 0 && (
@@ -111,6 +114,15 @@ function Budget({ budget, used }: { budget: number; used: number }) {
       {Array.from({ length: budget }, (_, i) => (
         <i key={i} className={i < used ? "used" : ""} />
       ))}
+    </span>
+  );
+}
+
+function PassNow({ pass }: { pass: NonNullable<NodeOverlay["pass"]> }) {
+  return (
+    <span className="pass-now">
+      pass {pass.number}
+      {pass.of !== undefined && `/${pass.of}`}
     </span>
   );
 }

@@ -57,12 +57,20 @@ export function authorOf(by: unknown): Author {
   if (typeof by !== "object" || by === null) return { is: "engine", name: null };
   if ("is" in by) return by as Author;
   const [is = "engine", more] = Object.entries(by)[0] ?? [];
-  const name = typeof more === "object" && more !== null && "name" in more ? String(more.name) : null;
+  const name = typeof more === "string" ? more : typeof more === "object" && more !== null && "name" in more ? String(more.name) : null;
   return { is, name };
 }
 
 export const authorIcon = (by: Author): IconName =>
   by.is === "person" ? "person" : by.is === "agent" ? "agent" : by.is === "host" ? "host" : "engine";
+
+/** What happened without who did it, where the author stands beside it anyway. */
+export function withoutAuthor(text: string, by: Author): string {
+  const author = by.name === null ? null : `${by.is} ${by.name} `;
+  if (author === null || !text.startsWith(author)) return text;
+  // By which way an author came, such as "(command line)", belongs to the author.
+  return text.slice(author.length).replace(/^\([^)]*\) /, "");
+}
 
 export const authorWords = (by: Author) => (by.name ? `${by.is} ${by.name}` : by.is);
 

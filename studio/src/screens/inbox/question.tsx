@@ -6,11 +6,18 @@ import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
 
-const KINDS: Record<Question["kind"], string> = {
+const KINDS: Record<NonNullable<Question["kind"]>, string> = {
   question: "asks",
   budget: "asks for more budget",
   held: "is held",
 };
+
+/** The server names the command where it knows more, such as the branch. */
+function commandOf({ command, run }: Question, outcome: string | null): string {
+  const base = command ?? `portolan runs answer ${run}`;
+  if (outcome === null) return base.includes("<") ? base : `${base} <outcome>`;
+  return base.includes("<outcome>") ? base.replace("<outcome>", outcome) : `${base} ${outcome}`;
+}
 
 interface Props {
   question: Question;
@@ -68,7 +75,7 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
         <div>
           <h2 id={`${id}-title`}>{q.stepName}</h2>
           <p className="dim">
-            {q.workflow} {KINDS[q.kind]}
+            {q.workflow} {KINDS[q.kind ?? "question"]}
             {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} />
           </p>
         </div>
@@ -79,7 +86,7 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
           <Icon name="person" />
           <p>
             Only a person's word counts here, and a page is not a person. If the server does not accept the answer from this page, give it in the terminal:
-            <code className="command">portolan runs answer {q.run} {outcome ?? "<outcome>"}</code>
+            <code className="command">{commandOf(q, outcome)}</code>
           </p>
         </div>
       )}
@@ -92,7 +99,7 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
               </li>
             ))}
           </ul>
-          <p className="hint">{blocked} Answer in your terminal: <code>portolan runs answer {q.run} {"<outcome>"}</code></p>
+          <p className="hint">{blocked} Answer in your terminal: <code>{commandOf(q, null)}</code></p>
         </>
       ) : (
         <form onSubmit={review}>

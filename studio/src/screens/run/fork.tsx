@@ -26,7 +26,11 @@ export function ForkDialog({ run, seq, values, onClose }: Props) {
     if ("problem" in parsed || sending) return;
     setSending(true);
     try {
-      const made = await post<{ run: string }>(`/runs/${segment(run.run)}/fork`, { seq, definition, ...(parsed.set ? { set: parsed.set } : {}) });
+      const made = await post<{ run: string }>(`/runs/${segment(run.run)}/fork`, {
+        seq,
+        ...(definition === "current" ? { definition } : {}),
+        ...(parsed.set ? { set: parsed.set } : {}),
+      });
       onClose();
       go(link.run(made.run));
     } catch (failure) {

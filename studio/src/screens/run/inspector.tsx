@@ -1,10 +1,10 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
-import { StateChip, Value } from "../../parts/bits";
+import { By, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
-import { duration, momentOf, plural } from "../../parts/words";
+import { authorOf, duration, momentOf, plural } from "../../parts/words";
 import { AboutHead, FactList } from "../definition/facts";
 
 interface Props {
@@ -71,7 +71,7 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
             <summary>
               <b>Visit {number}</b>
               <span className="dim">
-                {visit.tookUs > 0 && duration(visit.tookUs)}
+                {took(visit)}
                 {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
               </span>
               {visit.error ? <StateChip state="failed" /> : visit.became && <span className="tag">{visit.became}</span>}
@@ -85,14 +85,20 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
   );
 }
 
+function took({ tookUs, began, ended }: Visit): string {
+  const us = tookUs ?? (began !== undefined && ended !== undefined ? (ended - began) * 1_000 : 0);
+  return us > 0 ? duration(us) : "";
+}
+
 function VisitBody({ visit }: { visit: Visit }) {
   const money = visit.cost === undefined ? null : `$${visit.cost.toFixed(4)}`;
   const tokens = visit.tokens ? `${visit.tokens.input.toLocaleString("en")} in, ${visit.tokens.output.toLocaleString("en")} out` : null;
   return (
     <div className="visit">
       <p className="dim">
-        {momentOf(visit.startedAt)} {visit.at && <code>{visit.at}</code>}
+        {momentOf(visit.startedAt ?? visit.began ?? NaN)} {visit.at && <code>{visit.at}</code>}
       </p>
+      {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}
       {(tokens || money) && <p className="dim">{[tokens && `Tokens: ${tokens}`, money].filter(Boolean).join(" · ")}</p>}
       {visit.error && (
         <p className="inline-failure">
@@ -102,33 +108,25 @@ function VisitBody({ visit }: { visit: Visit }) {
           </span>
         </p>
       )}
+      {visit.reports?.map((report, i) => (
+        <p key={i} className="report">
+          <By by={authorOf(report.by)} /> <span className="tag">{report.outcome}</span> {report.note}
+        </p>
+      ))}
       {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}
       {visit.input !== undefined && <Part label="Input" value={visit.input} />}
       {visit.output !== undefined && <Part label="Output" value={visit.output} />}
-      {visit.checks && visit.checks.length > 0 && (
-        <section>
-          <h3>Checks</h3>
-          <ul className="check-list">
-            {visit.checks.map((check) => (
-              <li key={check.id} className={`tint ${check.held ? "done" : "failed"}`}>
-                <Icon name={check.held ? "done" : "failed"} size={14} />
-                <div>
-                  <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
-                  {check.reason && <p>{check.reason}</p>}
-                  {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
-                </div>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {visit.checks && visit.checks.length > 0 && <Checks title="Checks" checks={visit.checks} />}
+      {visit.attempts?.map((found, i) => (
+        <Checks key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
+      ))}
       {visit.messages && visit.messages.length > 0 && (
         <section>
           <h3>Messages</h3>
           <ol className="messages">
             {visit.messages.map((message, i) => (
               <li key={i}>
-                <b>{message.role}</b>
+                <b>{typeof message.role === "string" ? message.role : JSON.stringify(message.role)}</b>
                 <Value value={message.text} label={`Message ${i + 1}`} />
                 {message.tools !== undefined && <Value value={message.tools} label={`Tools of message ${i + 1}`} />}
               </li>
@@ -138,6 +136,37 @@ function VisitBody({ visit }: { visit: Visit }) {
       )}
     </div>
   );
+}
+
+function Checks({ title, checks }: { title: string; checks: NonNullable<Visit["checks"]> }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className="check-list">
+        {checks.map((check, i) => (
+          <li key={i} className={`tint ${check.held ? "done" : "failed"}`}>
+            <Icon name={check.held ? "done" : "failed"} size={14} />
+            <div>
+              <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
+              {check.reason && <p>{check.reason}</p>}
+              {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** `input_tokens: 18234` as words: whatever was counted and is not nothing. */
+function spentWords(spent: Record<string, number>): string {
+  return Object.entries(spent)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => {
+      const words = name.replace(/([A-Z])/g, " $1").replaceAll("_", " ").toLowerCase();
+      return words === "microdollars" ? `$${(count / 1e6).toFixed(4)}` : `${count.toLocaleString("en")} ${words}`;
+    })
+    .join(" · ");
 }
 
 function Part({ label, value }: { label: string; value: unknown }) {

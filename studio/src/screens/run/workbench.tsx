@@ -69,13 +69,13 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
         <nav className="crumbs" aria-label="Place">
           <a href={link.home()}>Runs</a>
           <Icon name="right" size={14} />
-          <h1>{run.workflow}</h1>
+          <h1>{run.definition.name || run.workflow}</h1>
         </nav>
         <Status status={run.status} />
         <span className="work-text">
           <code>{run.run}</code>
           {" · "}
-          <a href={link.definition(run.definition.id)}>{run.definition.name}</a>
+          <a href={link.definition(run.definition.id)}>its definition</a>
           {run.origin && (
             <>
               {" · forked from "}
