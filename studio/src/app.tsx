@@ -77,7 +77,7 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
       return <ProjectScreen />;
     case "unknown":
       return (
-        <Notice icon="search" title="No screen has this address" actions={<a className="button" href="#/">Go home</a>}>
+        <Notice alone icon="search" title="No screen has this address" actions={<a className="button" href="#/">Go home</a>}>
           <p>{route.address}</p>
         </Notice>
       );
@@ -86,7 +86,7 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
 
 function Refused() {
   return (
-    <Notice icon="lock" title="Open the address that the terminal shows" tone="bad">
+    <Notice alone icon="lock" title="Open the address that the terminal shows" tone="bad">
       <p>
         Each start of the studio has an address of its own, with a secret in it. Copy the one that <code>portolan studio</code> printed last.
       </p>

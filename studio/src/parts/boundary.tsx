@@ -14,6 +14,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
     if (!error) return this.props.children;
     return (
       <Notice
+        alone
         icon="error"
         title="This screen failed"
         tone="bad"

@@ -3,11 +3,11 @@ import type { ApiError } from "../api/client";
 import { Icon, type IconName } from "./icons";
 
 /** A state of a screen without its content: what is the case, and what one can do. */
-export function Notice({ icon, title, children, actions, tone = "plain" }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; tone?: "plain" | "bad" }) {
+export function Notice({ icon, title, children, actions, tone = "plain", alone }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; tone?: "plain" | "bad"; alone?: boolean }) {
   return (
     <div className={`notice ${tone}`} role={tone === "bad" ? "alert" : undefined}>
       <Icon name={icon} size={22} />
-      <h2>{title}</h2>
+      {alone ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <div className="notice-text">{children}</div>}
       {actions && <div className="actions">{actions}</div>}
     </div>
@@ -37,13 +37,15 @@ const TITLES: Record<number, [IconName, string]> = {
   503: ["offline", "The server is ending"],
 };
 
-export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
+/** `alone`: nothing else is on the screen, so the title is the screen's. */
+export function Failure({ error, retry, alone }: { error: ApiError; retry?: () => void; alone?: boolean }) {
   const [icon, title] = TITLES[error.status] ?? (["error", "The server refused this"] as const);
   return (
     <Notice
       icon={icon}
       title={title}
       tone="bad"
+      alone={alone}
       actions={
         retry && (
           <button type="button" className="button" onClick={retry}>

@@ -25,7 +25,7 @@ export function DefinitionScreen({ route }: { route: DefinitionRoute }) {
     if (events.some((event) => event.is === "definitions")) reload();
   });
   if (definition.data) return <Workbench route={route} definition={definition.data} />;
-  return definition.error ? <Failure error={definition.error} retry={definition.reload} /> : <Loading what="the definition" />;
+  return definition.error ? <Failure alone error={definition.error} retry={definition.reload} /> : <Loading what="the definition" />;
 }
 
 function Workbench({ route, definition }: { route: DefinitionRoute; definition: Definition }) {

@@ -7,7 +7,7 @@ import { link } from "../../route";
 
 export function ProjectScreen() {
   const { data, error, reload } = useResource<Project>("project", (signal) => get("/project", signal));
-  if (!data) return error ? <Failure error={error} retry={reload} /> : <Loading what="the project" />;
+  if (!data) return error ? <Failure alone error={error} retry={reload} /> : <Loading what="the project" />;
   const facts: [string, React.ReactNode, string][] = [
     ["Folder", <code>{data.path}</code>, "Definitions and runs on this page belong to it."],
     ["Portolan", <code>{data.version}</code>, "The version of the server."],

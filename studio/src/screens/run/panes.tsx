@@ -31,7 +31,7 @@ export function ValuesPane({ moment }: { moment: Moment | null }) {
     <div className="values">
       {frames.map(({ frame, value }) => (
         <section key={frame}>
-          <h3>{frame === "" ? "Run" : frame}</h3>
+          <h2>{frame === "" ? "Run" : frame}</h2>
           <dl>
             {Object.entries(value).map(([name, entry]) => (
               <div key={name}>

@@ -86,6 +86,12 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
           )}
         </span>
         <div className="work-actions">
+          {run.status === "waiting" && (
+            <a className="button primary" href={link.inbox()}>
+              <Icon name="person" />
+              Answer in the inbox
+            </a>
+          )}
           <a className="button" href={link.compare({ run: run.run, seq: Math.max(1, following ? seq - 1 : seq) }, { run: run.run, seq: run.head })}>
             <Icon name="compare" />
             Compare
