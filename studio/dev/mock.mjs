@@ -1,0 +1,130 @@
+// A server with made-up data that keeps the contract of `/api/v1`: for work on the page without the engine.
+// node dev/mock.mjs [port]      prints the address; MOCK_LIVE=ms between two records of the live run (0: none)
+import { createReadStream, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { about, definitions } from "./fixtures.mjs";
+import { layout } from "./layout.mjs";
+import { makeRun, momentOf, statusOf, stepOf, visitsOf } from "./runs.mjs";
+
+const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../crates/portolan/studio/dist");
+const TOKEN = process.env.MOCK_TOKEN ?? "mock";
+const LIVE = Number(process.env.MOCK_LIVE ?? 1500);
+const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+const find = (id) => definitions.find((d) => d.id === id);
+const runs = [
+  makeRun("r-live", find("release"), 61, { description: "Release 1.5 of the compiler" }),
+  makeRun("r-500", find("release"), 500, { over: true, description: "Release 1.4, with three repairs" }),
+  makeRun("r-wait", find("work-package"), 37, { waiting: true, description: "The new importer" }),
+  makeRun("r-tools", find("inventory"), 24, { over: true }),
+  makeRun("r-large", find("large"), 800),
+  makeRun("r-long", find("release"), 100_000, { over: true, description: "A hundred thousand records" }),
+];
+let questions = [
+  { run: "r-wait", workflow: "Work package", step: "design/cp", stepName: "Which design?", kind: "question", words: "Two designs are written down.\n\nA  keeps the format and costs a week more.\nB  changes the format; users convert once.\n\nThe checks of both hold.", options: [{ outcome: "a", title: "Keep the format", meaning: "a week more" }, { outcome: "b", title: "Change the format", meaning: "users convert once" }, { outcome: "cancelled", title: "Stop here", meaning: null }], person: false, since: "2026-11-24T09:04:00Z", revision: 37, branch: null },
+  { run: "r-live", workflow: "Release", step: "approve", stepName: "Approve the release", kind: "question", words: "The notes are written and the tests pass. Shall this version be published?", options: [{ outcome: "passed", title: "Publish", meaning: "tags and announces it" }, { outcome: "failed", title: "Not now", meaning: null }], person: true, since: "2026-11-24T08:59:00Z", revision: 61, branch: "linux" },
+];
+
+const streams = new Set();
+const log = [];
+function emit(r, record) {
+  const data = { run: r.run, ...record, status: statusOf(r), step: stepOf(r), over: r.over };
+  log.push(data);
+  for (const stream of streams) stream.write(`event: record\nid: ${log.length}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+if (LIVE > 0) setInterval(() => runs[0].grow(1).forEach((record) => emit(runs[0], record)), LIVE).unref();
+
+class Refusal extends Error {
+  constructor(status, code, message, help = null) {
+    super(message);
+    Object.assign(this, { status, code, help });
+  }
+}
+const need = (value, what) => {
+  if (value === undefined) throw new Refusal(404, "unknown", `There is no ${what} of this name.`);
+  return value;
+};
+const entry = (r) => ({ run: r.run, status: statusOf(r), workflow: r.d.name, step: stepOf(r), updatedAt: new Date(r.steps.at(-1).at).toISOString(), description: r.description });
+const problems = (d) => (d.problems ?? []).map((p) => ({ ...p, place: d.places[p.node] ?? null }));
+const checked = (d, { folded, opened } = {}) => ({ sound: true, drawing: layout(d.nodes, d.edges, folded, opened), problems: problems(d), about: about(d), took: 812 });
+const whole = (r) => ({ run: r.run, workflow: r.d.name, definition: { id: r.d.id, name: r.d.name, dialect: r.d.dialect }, head: r.steps.length, over: r.over, status: statusOf(r), situation: {}, words: momentOf(r, r.steps.length).words, origin: r.origin });
+
+function answer(method, path, query, body) {
+  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const [kind, id, what, more] = parts;
+  if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, inbox: questions.length };
+  if (kind === "inbox") return { questions };
+  if (kind === "definitions") {
+    if (!id) {
+      return { definitions: definitions.map((d, i) => ({ id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: i === 2 ? "catalog" : "project", file: i === 2 ? null : `workflows/${i}.json`, steps: d.nodes.length, errors: problems(d).filter((p) => p.severity === "error").length, warnings: problems(d).filter((p) => p.severity === "warning").length, led: d.led, openRuns: runs.filter((r) => r.d === d && !r.over).length })) };
+    }
+    const d = need(find(id), "definition");
+    if (what === "check") return checked(d, body);
+    return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: true, revision: "1", files: [{ name: "workflow.json", text: d.text, language: "json" }], roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory" }, { id: "count", name: "count" }] : [{ id: d.id, name: d.name }], ...checked(d) };
+  }
+  if (kind !== "runs") throw new Refusal(404, "unknown", "There is no such path.");
+  if (!id) return { runs: runs.map(entry), more: false };
+  const r = need(runs.find((run) => run.run === id), "run");
+  if (!what) return whole(r);
+  if (what === "drawing") return { drawing: layout(r.d.nodes, r.d.edges, body.folded, body.opened), about: about(r.d) };
+  if (what === "records" && more) {
+    const { failed, act, ...event } = need(r.steps[more - 1], "record");
+    return { seq: event.seq, event, changes: [{ set: "attempts", to: 2 }, { token: "•••" }] };
+  }
+  if (what === "records") {
+    const after = Number(query.get("after") ?? 0);
+    return { records: r.steps.slice(after, after + Number(query.get("limit") ?? 1000)).map(({ failed, act, ...record }) => record), head: r.steps.length };
+  }
+  if (what === "at") return momentOf(r, Math.min(Number(more), r.steps.length));
+  if (what === "nodes") return visitsOf(r, more, Number(query.get("at") ?? r.steps.length));
+  if (what === "fork" && method === "POST") {
+    const made = makeRun(`r-fork-${runs.length}`, r.d, body.seq, { origin: { run: r.run, seq: body.seq } });
+    runs.push(made);
+    emit(made, made.steps.at(-1));
+    return { run: made.run };
+  }
+  if (what === "answer" && method === "POST") {
+    const question = questions.find((q) => q.run === r.run);
+    if (!question) throw new Refusal(409, "answered", "This question was answered meanwhile.");
+    if (question.person) throw new Refusal(403, "person-only", "Only a person's answer counts here.", `Run \`portolan runs answer ${r.run} ${body.outcome}\` in a terminal.`);
+    questions = questions.filter((q) => q !== question);
+    r.waiting = false;
+    r.grow(1).forEach((record) => emit(r, record));
+    return whole(r);
+  }
+  throw new Refusal(404, "unknown", "There is no such path.");
+}
+
+const server = createServer(async (request, response) => {
+  const url = new URL(request.url, "http://localhost");
+  const json = (status, value) => response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" }).end(JSON.stringify(value));
+  if (!url.pathname.startsWith("/api/")) {
+    const file = join(DIST, normalize(url.pathname === "/" ? "/index.html" : url.pathname));
+    if (!file.startsWith(DIST) || !existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "application/octet-stream", "Content-Security-Policy": CSP, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" });
+    return createReadStream(file).pipe(response);
+  }
+  if (request.headers.authorization !== `Bearer ${TOKEN}`) return json(401, { error: { code: "unauthorized", message: "The request carries no valid token.", help: null } });
+  if (url.pathname === "/api/v1/events") {
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    response.write(`event: here\ndata: {"version":"0.9.0-mock"}\n\n`);
+    const after = Number(request.headers["last-event-id"] ?? log.length);
+    log.slice(after).forEach((data, i) => response.write(`event: record\nid: ${after + i + 1}\ndata: ${JSON.stringify(data)}\n\n`));
+    streams.add(response);
+    const beat = setInterval(() => response.write(":\n\n"), 15_000);
+    return request.on("close", () => (streams.delete(response), clearInterval(beat)));
+  }
+  let text = "";
+  for await (const chunk of request) text += chunk;
+  try {
+    json(200, answer(request.method, url.pathname.replace("/api/v1", ""), url.searchParams, text ? JSON.parse(text) : {}));
+  } catch (error) {
+    json(error.status ?? 500, { error: { code: error.code ?? "mock", message: error.message, help: error.help ?? null } });
+  }
+});
+
+const port = Number(process.argv[2] ?? 4178);
+server.listen(port, "127.0.0.1", () => console.log(`http://127.0.0.1:${port}/#token=${TOKEN}`));

@@ -1,0 +1,51 @@
+const KEY = "portolan-token";
+
+/**
+ * Splits an address's fragment into the token and the rest.
+ * The token may stand alone (`#token=…`) or behind a route (`#/run/abc@17&token=…`).
+ */
+export function splitFragment(fragment: string): { token: string | null; rest: string } {
+  const found = /(^#?|&)token=([^&]*)/.exec(fragment);
+  if (!found) return { token: null, rest: fragment };
+  const rest = fragment.replace(found[0], found[1] === "&" ? "" : "#");
+  return { token: decodeURIComponent(found[2] ?? ""), rest: rest === "#" ? "#/" : rest };
+}
+
+let token: string | null = null;
+
+/** Takes the token out of the address before anything else can read, copy or bookmark it. */
+export function takeToken(): void {
+  const { token: found, rest } = splitFragment(location.hash);
+  if (found) {
+    history.replaceState(null, "", location.pathname + location.search + rest);
+    token = found;
+    try {
+      sessionStorage.setItem(KEY, found);
+    } catch {
+      // Storage may be forbidden; then a reload needs the printed address again.
+    }
+    return;
+  }
+  try {
+    token ??= sessionStorage.getItem(KEY);
+  } catch {
+    token ??= null;
+  }
+}
+
+/**
+ * An address with a fresh token may be pasted into a tab that is already open. This has to listen
+ * before the routes do: a token must never be read as a part of a name.
+ */
+export function watchTokens(): void {
+  addEventListener("hashchange", (event) => {
+    if (splitFragment(location.hash).token === null) return;
+    event.stopImmediatePropagation();
+    takeToken();
+    location.reload();
+  });
+}
+
+export function bearer(): string | null {
+  return token;
+}

@@ -1,0 +1,240 @@
+// The shapes of `/api/v1`. The server's OpenAPI document is the source; this file follows it.
+
+export type Dialect = "navigator" | "activities" | "graphs" | "states" | "phases";
+export type RunStatus = "working" | "checking" | "waiting" | "success" | "failure" | "blocked" | "cancelled";
+export type NodeState = "done" | "here" | "checking" | "waiting" | "failed" | "skipped" | "cancelled";
+
+export interface Project {
+  name: string;
+  path: string;
+  version: string;
+  readOnly: boolean;
+  observes: boolean;
+  inbox: number;
+}
+
+export interface DefinitionEntry {
+  id: string;
+  name: string;
+  description: string;
+  dialect: Dialect;
+  source: "project" | "external" | "catalog";
+  file: string | null;
+  steps: number;
+  errors: number;
+  warnings: number;
+  led: boolean;
+  openRuns: number;
+}
+
+export interface Place {
+  file: number;
+  from: number;
+  to: number;
+  line: number;
+  column: number;
+}
+
+export interface Problem {
+  code: string;
+  severity: "error" | "warning";
+  message: string;
+  help: string | null;
+  place: Place | null;
+  node: string | null;
+}
+
+export interface Fact {
+  label: string;
+  text: string;
+  code?: boolean;
+}
+
+export interface About {
+  kind: string;
+  id: string;
+  name: string;
+  place: Place | null;
+  facts: Fact[];
+}
+
+export type Point = [number, number];
+
+export interface DrawnNode {
+  id: string;
+  parent: string | null;
+  node: string | null;
+  flow: string;
+  kind: string;
+  name: string;
+  detail: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  container: "open" | "folded" | null;
+  budget: number | null;
+  result: "success" | "failure" | "blocked" | "cancelled" | null;
+  checks: number;
+}
+
+export interface DrawnEdge {
+  id: string;
+  from: string;
+  to: string;
+  text: string | null;
+  on: string | null;
+  kind: "outcome" | "done" | "guard" | "failed";
+  implied: boolean;
+  back: boolean;
+  points: Point[];
+  labelAt: Point | null;
+}
+
+export interface Drawing {
+  form: string;
+  width: number;
+  height: number;
+  nodes: DrawnNode[];
+  edges: DrawnEdge[];
+}
+
+export interface Checked {
+  sound: boolean;
+  drawing: Drawing | null;
+  problems: Problem[];
+  about: Record<string, About>;
+  took: number;
+}
+
+export interface SourceFile {
+  name: string;
+  text: string;
+  language: "json" | "yaml";
+}
+
+export interface Definition extends Checked {
+  id: string;
+  name: string;
+  description: string;
+  dialect: Dialect;
+  source: string;
+  writable: boolean;
+  revision: string;
+  files: SourceFile[];
+  roots: { id: string; name: string }[];
+}
+
+export interface RunEntry {
+  run: string;
+  status: RunStatus;
+  workflow: string;
+  step: string;
+  updatedAt: string;
+  description: string | null;
+}
+
+export interface Run {
+  run: string;
+  workflow: string;
+  definition: { id: string; name: string; dialect: Dialect };
+  head: number;
+  over: boolean;
+  status: RunStatus;
+  situation: unknown;
+  words: string;
+  origin: { run: string; seq: number } | null;
+}
+
+export interface Author {
+  is: string;
+  name: string | null;
+}
+
+export interface RecordLine {
+  seq: number;
+  at: number;
+  by: Author;
+  kind: string;
+  text: string;
+  nodes: string[];
+}
+
+export interface RunEvent extends RecordLine {
+  run: string;
+  status: RunStatus;
+  step: string;
+  over: boolean;
+}
+
+export interface NodeOverlay {
+  state: NodeState;
+  worst: NodeState | null;
+  visits: number;
+  failures: number;
+  used: number;
+  budget: number | null;
+  /** The passes of a loop, or only the one that is under way. */
+  passes?: { name: string; state: NodeState }[];
+  pass?: { number: number; of?: number };
+  arrived?: string;
+}
+
+export interface Overlay {
+  nodes: Record<string, NodeOverlay>;
+  edges: { from: string; to: string; count: number }[];
+}
+
+export interface FrameValues {
+  frame: string;
+  value: Record<string, unknown>;
+}
+
+export interface Moment {
+  seq: number;
+  at: number;
+  situation: unknown;
+  words: string;
+  overlay: Overlay;
+  values: FrameValues[];
+}
+
+export interface Visit {
+  at: string;
+  /** The record with which it began. */
+  seq?: number;
+  startedAt?: number;
+  tookUs?: number;
+  began?: number;
+  ended?: number;
+  reports?: { by: unknown; outcome: string; note?: string }[];
+  retries: number;
+  input?: unknown;
+  expression?: string;
+  output?: unknown;
+  error?: { code: string; message: string };
+  became?: string;
+  checks?: { id: string; held: boolean; reason?: string; output?: string }[];
+  messages?: { role: unknown; text: string; tools?: unknown }[];
+  /** What the judges of each attempt found. */
+  attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
+  spent?: Record<string, number>;
+  tokens?: { input: number; output: number };
+  cost?: number;
+}
+
+export interface Question {
+  run: string;
+  workflow: string;
+  step: string;
+  stepName: string;
+  kind?: "question" | "budget" | "held";
+  words: string;
+  options: { outcome: string; title: string; meaning: string | null }[];
+  person: boolean;
+  /** The command with which a person answers in the terminal; the outcome has to be added. */
+  command?: string;
+  since: string;
+  revision: number | string;
+  branch: string | null;
+}

@@ -1,0 +1,166 @@
+import { memo } from "react";
+import type { DrawnNode, NodeOverlay } from "../api/types";
+import { Icon } from "../parts/icons";
+import { kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
+import { BAR, shapePath } from "./shapes";
+import { useGraph, useGraphState } from "./state";
+
+export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNode } }) {
+  const { node } = data;
+  const { actions } = useGraph();
+  const overlay = useGraphState((state) => state.overlay?.nodes[node.id]);
+  const watched = useGraphState((state) => state.overlay !== null);
+  const selected = useGraphState((state) => state.selected === node.id);
+  const mark = useGraphState((state) => state.marks[node.id]);
+  const open = node.container === "open";
+  const bar = node.kind === "fork" || node.kind === "join";
+  const pending = overlay?.state === "waiting";
+
+  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected"];
+  if (watched && !overlay) classes.push("untouched");
+  if (node.result) classes.push(`result-${node.result}`);
+
+  return (
+    <div
+      className={classes.filter(Boolean).join(" ")}
+      style={{ width: node.width, height: node.height }}
+      onClick={() => actions.select(node.id)}
+      onDoubleClick={() => (node.container ? actions.fold(node.id) : actions.open(node.id))}
+      title={node.name}
+    >
+      <svg className="shape" width={node.width} height={node.height} aria-hidden="true">
+        {node.container === "folded" && <path className="stack" d={shapePath(node)} transform="translate(4 4)" />}
+        <path className="outline" d={shapePath(node)} />
+        {pending && <path className="inner" d={shapePath(node, 4)} />}
+        {node.kind === "subflow" && !open && <path className="rail" d={`M7 1V${node.height - 1}M${node.width - 7} 1V${node.height - 1}`} />}
+      </svg>
+      {bar ? (
+        <span className="bar-name" style={{ top: Math.min(BAR, node.height) / 2 }}>
+          {node.name}
+        </span>
+      ) : (
+        <div className="face">
+          {node.container ? (
+            <button type="button" className="fold" tabIndex={-1} aria-label={`${open ? "Fold" : "Open"} ${node.name}`} onClick={stop(() => actions.fold(node.id))}>
+              <Icon name={open ? "down" : "right"} />
+            </button>
+          ) : null}
+          <span className="kind" title={kindWord(node.kind)}>
+            <Icon name={kindIcon(node)} />
+          </span>
+          <span className="names">
+            <span className="name">{node.name}</span>
+            {node.detail && !open && <span className="detail">{node.detail}</span>}
+          </span>
+          {open && node.detail && <span className="detail beside">{node.detail}</span>}
+          {node.kind === "end" && node.result && !sameWord(node) && <span className="detail">{node.result}</span>}
+          {open && overlay?.pass && <PassNow pass={overlay.pass} />}
+          {open && overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
+        </div>
+      )}
+      {bar && overlay?.arrived && <b className="bar-arrived">{overlay.arrived} arrived</b>}
+      <Marks node={node} overlay={overlay} mark={mark} />
+      {overlay && <Badge overlay={overlay} />}
+    </div>
+  );
+});
+
+/** An end is often called by its result; once is enough. */
+const sameWord = (node: DrawnNode) => node.name.toLowerCase() === node.result;
+
+/** What a node carries besides its name. It stands on the lower border, so that names have the whole width. */
+function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay | undefined; mark: "error" | "warning" | undefined }) {
+  const budget = overlay?.budget ?? node.budget ?? 0;
+  const passes = node.container === "open" ? undefined : overlay?.passes;
+  const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
+  const pass = node.container === "open" ? undefined : overlay?.pass;
+  if (!mark && !passes && !pass && !arrived && node.checks === 0 && budget === 0) return null;
+  return (
+    <span className="marks">
+      {mark && (
+        <span className={`mark ${mark}`} title={mark}>
+          <Icon name={mark} />
+        </span>
+      )}
+      {pass && <PassNow pass={pass} />}
+      {passes && <Passes passes={passes} room={node.width - 90} />}
+      {arrived && <span className="arrived">{arrived} arrived</span>}
+      {node.checks > 0 && (
+        <span className="checks" title={`${node.checks} ${node.checks === 1 ? "check" : "checks"}`}>
+          <Icon name="checks" />
+          {node.checks > 1 && node.checks}
+        </span>
+      )}
+      {budget > 0 && <Budget budget={budget} used={overlay?.used ?? 0} />}
+    </span>
+  );
+}
+
+const MANY = 6;
+
+/** Each retry is a dot, filled when it is used; many are a number. */
+function Budget({ budget, used }: { budget: number; used: number }) {
+  const words = `${used} of ${budget} retries used`;
+  if (budget > MANY) {
+    return (
+      <span className="budget" title={words}>
+        <Icon name="retry" />
+        {used}/{budget}
+      </span>
+    );
+  }
+  return (
+    <span className="budget" title={words}>
+      {Array.from({ length: budget }, (_, i) => (
+        <i key={i} className={i < used ? "used" : ""} />
+      ))}
+    </span>
+  );
+}
+
+function PassNow({ pass }: { pass: NonNullable<NodeOverlay["pass"]> }) {
+  return (
+    <span className="pass-now">
+      pass {pass.number}
+      {pass.of !== undefined && `/${pass.of}`}
+    </span>
+  );
+}
+
+function Passes({ passes, room }: { passes: NonNullable<NodeOverlay["passes"]>; room: number }) {
+  const last = passes.slice(-Math.max(2, Math.min(12, Math.floor(room / 17))));
+  return (
+    <span className="passes" title={passes.map((pass) => `${pass.name}: ${stateWord(pass.state)}`).join("\n")}>
+      {passes.length > last.length && <em>{passes.length - last.length} +</em>}
+      {last.map((pass) => (
+        <i key={pass.name} className={pass.state}>
+          <Icon name={stateIcon(pass.state)} />
+        </i>
+      ))}
+    </span>
+  );
+}
+
+function Badge({ overlay }: { overlay: NodeOverlay }) {
+  const { state, worst, visits } = overlay;
+  return (
+    <span className="badges">
+      {worst && worst !== state && (
+        <span className={`badge quiet ${worst}`} title={`Earlier: ${stateWord(worst)}`}>
+          <Icon name={stateIcon(worst)} />
+          {overlay.failures > 1 && `×${overlay.failures}`}
+        </span>
+      )}
+      <span className={`badge ${state}`}>
+        <Icon name={stateIcon(state)} />
+        {stateWord(state)}
+        {visits > 1 && <span className="times">×{visits}</span>}
+      </span>
+    </span>
+  );
+}
+
+const stop = (act: () => void) => (event: React.MouseEvent) => {
+  event.stopPropagation();
+  act();
+};

@@ -1,0 +1,132 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { DrawnNode, Drawing, Overlay } from "../api/types";
+import { Icon } from "../parts/icons";
+import { VirtualList } from "../parts/virtual";
+import { kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
+import { indexDrawing } from "./model";
+
+interface Props {
+  drawing: Drawing;
+  selected: string | null;
+  overlay?: Overlay | null;
+  marks?: Record<string, "error" | "warning">;
+  onSelect: (id: string) => void;
+  onOpen: (id: string) => void;
+  onFold: (node: DrawnNode) => void;
+}
+
+const ROW = 28;
+
+/** The drawing as a tree: what a screen reader reads, and what the eye scans. */
+export function Outline({ drawing, selected, overlay, marks, onSelect, onOpen, onFold }: Props) {
+  const graph = useMemo(() => indexDrawing(drawing), [drawing]);
+  const [filter, setFilter] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const rows = useMemo(() => {
+    const words = filter.trim().toLowerCase();
+    if (!words) return graph.ordered;
+    return graph.ordered.filter((node) => `${node.name} ${node.node ?? ""} ${node.kind}`.toLowerCase().includes(words));
+  }, [graph, filter]);
+  const positions = useMemo(() => {
+    const found = new Map<string, [number, number]>();
+    for (const group of graph.children.values()) group.forEach((node, i) => found.set(node.id, [i + 1, group.length]));
+    return found;
+  }, [graph]);
+  const active = rows.findIndex((node) => node.id === selected);
+
+  const onKey = (event: React.KeyboardEvent, index: number) => {
+    const node = rows[index];
+    if (!node) return;
+    if (event.key === "Enter") onOpen(node.id);
+    else if (event.key === " " && node.container) onFold(node);
+    else if (event.key === "ArrowRight" && node.container === "folded") onFold(node);
+    else if (event.key === "ArrowRight" && graph.children.get(node.id)?.[0]) onSelect((graph.children.get(node.id)?.[0] as DrawnNode).id);
+    else if (event.key === "ArrowLeft" && node.container === "open") onFold(node);
+    else if (event.key === "ArrowLeft" && node.parent !== null) onSelect(node.parent);
+    else return;
+    event.preventDefault();
+  };
+
+  useEffect(() => setFilter(""), [drawing.nodes.length === 0]);
+
+  return (
+    <div className="outline">
+      <label className="field search">
+        <Icon name="search" />
+        <input
+          ref={field}
+          data-search
+          type="search"
+          placeholder="Find a step"
+          aria-label="Find a step"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && rows[0]) onSelect(rows[0].id);
+          }}
+        />
+        <kbd>/</kbd>
+      </label>
+      {rows.length === 0 && <p className="hint">No step is called that.</p>}
+      <VirtualList
+        role="tree"
+        rowRole="treeitem"
+        label="Outline"
+        count={rows.length}
+        rowHeight={ROW}
+        active={active}
+        onActive={(index) => {
+          const node = rows[index];
+          if (node) onSelect(node.id);
+        }}
+        onKey={onKey}
+        rowProps={(index) => {
+          const node = rows[index] as DrawnNode;
+          const [place, size] = positions.get(node.id) ?? [1, 1];
+          return {
+            "aria-level": (graph.depth.get(node.id) ?? 0) + 1,
+            "aria-posinset": place,
+            "aria-setsize": size,
+            "aria-expanded": node.container ? node.container === "open" : undefined,
+          };
+        }}
+        row={(index) => {
+          const node = rows[index] as DrawnNode;
+          const state = overlay?.nodes[node.id]?.state;
+          const mark = marks?.[node.id];
+          return (
+            <div className="outline-row" style={{ paddingLeft: 8 + (filter ? 0 : (graph.depth.get(node.id) ?? 0) * 14) }}>
+              <span
+                className={`twist ${node.container ?? "none"}`}
+                onClick={(event) => {
+                  if (!node.container) return;
+                  event.stopPropagation();
+                  onFold(node);
+                }}
+              >
+                {node.container && <Icon name={node.container === "open" ? "down" : "right"} size={14} />}
+              </span>
+              <span className={`kind ${node.kind}`} title={kindWord(node.kind)}>
+                <Icon name={kindIcon(node)} size={14} />
+              </span>
+              <span className="name">{node.name}</span>
+              <span className="unseen">, {kindWord(node.kind)}</span>
+              {mark && (
+                <span className={`mark ${mark}`}>
+                  <Icon name={mark} size={14} />
+                  <span className="unseen">{mark}</span>
+                </span>
+              )}
+              {state && (
+                <span className={`tint ${state}`}>
+                  <Icon name={stateIcon(state)} size={14} />
+                  <span className="unseen">{stateWord(state)}</span>
+                </span>
+              )}
+            </div>
+          );
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,244 @@
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore as useFlow, useStoreApi, type Node } from "@xyflow/react";
+import "@xyflow/react/dist/base.css";
+import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import type { Drawing, DrawnNode, Overlay } from "../api/types";
+import { Icon } from "../parts/icons";
+import { kindWord, plural, stateWord } from "../parts/words";
+import { Store } from "../parts/store";
+import { FarCanvas, Overview } from "./canvas";
+import { Edges } from "./edges";
+import { indexDrawing, type Graph } from "./model";
+import { NodeView } from "./node";
+import { GraphContext, type GraphState } from "./state";
+import { center, isVisible, opening, reveal } from "./viewport";
+import { walk, type Direction } from "./walk";
+
+/** Below this scale nodes are painted plainly. */
+const FAR = 0.42;
+const LEAST = 0.02;
+const MOST = 2.5;
+const NODE_TYPES = { drawn: NodeView };
+const NO_NODES: Node[] = [];
+
+export interface GraphProps {
+  label: string;
+  drawing: Drawing;
+  selected: string | null;
+  overlay?: Overlay | null;
+  marks?: Record<string, "error" | "warning">;
+  /** The node to keep in the window while a live run moves on. */
+  follow?: string | null;
+  onSelect: (id: string | null) => void;
+  onOpen: (id: string) => void;
+  onFold: (node: DrawnNode) => void;
+}
+
+export function GraphView(props: GraphProps) {
+  return (
+    <ReactFlowProvider>
+      <Inner {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
+
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold }: GraphProps) {
+  const graph = useMemo(() => indexDrawing(drawing), [drawing]);
+  const [state] = useState(() => new Store<GraphState>({ selected, overlay, marks: marks ?? {} }));
+  const flow = useReactFlow();
+  const flowStore = useStoreApi();
+  const far = useFlow((s) => s.transform[2] < FAR);
+  const ready = useFlow((s) => s.width > 0 && s.height > 0);
+  const came = useRef<string | null>(null);
+  const calm = useRef(matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const step = () => ({ duration: calm.current ? 0 : 120 });
+  const help = useId();
+
+  useEffect(() => state.set({ selected, overlay, marks: marks ?? {} }), [state, selected, overlay, marks]);
+
+  const look = useCallback(() => {
+    const { transform, width, height } = flowStore.getState();
+    return { x: transform[0], y: transform[1], zoom: transform[2], width, height };
+  }, [flowStore]);
+
+  const move = useCallback(
+    (to: { x: number; y: number; zoom: number }, duration = 160) => void flow.setViewport(to, { duration: calm.current ? 0 : duration }),
+    [flow],
+  );
+
+  const act = useRef({ onSelect, onOpen, onFold, graph });
+  act.current = { onSelect, onOpen, onFold, graph };
+  const anchor = useRef<{ id: string; x: number; y: number } | null>(null);
+  const actions = useMemo(
+    () => ({
+      select: (id: string | null) => act.current.onSelect(id),
+      open: (id: string) => act.current.onOpen(id),
+      fold: (id: string) => {
+        const node = act.current.graph.nodes.get(id);
+        if (!node) return;
+        anchor.current = { id, x: node.x, y: node.y };
+        act.current.onFold(node);
+      },
+    }),
+    [],
+  );
+  const context = useMemo(() => ({ state, actions }), [state, actions]);
+
+  const opened = useRef(false);
+  useEffect(() => {
+    if (!ready) return;
+    if (!opened.current) {
+      opened.current = true;
+      move(opening(graph, look(), selected ?? follow ?? null), 0);
+      return;
+    }
+    // What was folded or opened stays where the eye is.
+    const held = anchor.current && graph.nodes.get(anchor.current.id);
+    if (held && anchor.current) {
+      const view = look();
+      move({ x: view.x - (held.x - anchor.current.x) * view.zoom, y: view.y - (held.y - anchor.current.y) * view.zoom, zoom: view.zoom }, 0);
+    }
+    anchor.current = null;
+  }, [graph, ready]);
+
+  const show = useCallback(
+    (id: string | null) => {
+      const node = id === null ? undefined : graph.nodes.get(id);
+      if (node && opened.current && !isVisible(node, look())) move(reveal(node, look()));
+    },
+    [graph, look, move],
+  );
+  useEffect(() => show(selected), [selected, show]);
+  useEffect(() => show(follow ?? null), [follow, show]);
+
+  const nodes = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0)), [graph]);
+
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const direction = KEYS[event.key];
+    if (direction) {
+      const next = walk(graph, selected, direction, came.current);
+      if (next !== null && next !== selected) {
+        came.current = direction === "left" || direction === "right" ? came.current : selected;
+        onSelect(next);
+      }
+    } else if (event.key === "Enter" && selected) onOpen(selected);
+    else if (event.key === " " && selected) {
+      const node = graph.nodes.get(selected);
+      if (node?.container) actions.fold(selected);
+    } else if (event.key === "Escape" && selected) onSelect(null);
+    else if (event.key === "+" || event.key === "=") void flow.zoomIn(step());
+    else if (event.key === "-") void flow.zoomOut(step());
+    else if (event.key === "0") move(fitAll(graph, look()));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const onPaneClick = (event: React.MouseEvent) => {
+    if (!far) return onSelect(null);
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    onSelect(hit(graph, at)?.id ?? null);
+  };
+
+  const scarce = drawing.nodes.length > 40;
+  return (
+    <GraphContext.Provider value={context}>
+      <div className={`graph${far ? " is-far" : ""}`}>
+        <div
+          className="graph-keys"
+          role="application"
+          aria-roledescription="graph"
+          aria-label={label}
+          aria-describedby={help}
+          tabIndex={0}
+          data-graph
+          onKeyDown={onKeyDown}
+        >
+          {far && <FarCanvas graph={graph} />}
+          <ReactFlow
+            nodes={far ? NO_NODES : nodes}
+            nodeTypes={NODE_TYPES}
+            onlyRenderVisibleElements
+            minZoom={LEAST}
+            maxZoom={MOST}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            nodesFocusable={false}
+            edgesFocusable={false}
+            elementsSelectable={false}
+            disableKeyboardA11y
+            zoomOnDoubleClick={false}
+            panOnScroll
+            deleteKeyCode={null}
+            selectionKeyCode={null}
+            multiSelectionKeyCode={null}
+            panActivationKeyCode={null}
+            zoomActivationKeyCode="Control"
+            onPaneClick={onPaneClick}
+          >
+            {!far && <Edges graph={graph} />}
+          </ReactFlow>
+        </div>
+        <p id={help} className="unseen">
+          Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.
+        </p>
+        <div className="unseen" aria-live="polite">
+          {announce(graph, selected, overlay)}
+        </div>
+        {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
+        <div className="zoom" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn(step())}>
+            <Icon name="plus" />
+          </button>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut(step())}>
+            <Icon name="minus" />
+          </button>
+          <button type="button" aria-label="Show everything" title="Show everything (0)" onClick={() => move(fitAll(graph, look()))}>
+            <Icon name="fit" />
+          </button>
+        </div>
+      </div>
+    </GraphContext.Provider>
+  );
+}
+
+const fitAll = (graph: Graph, view: { width: number; height: number }) => opening(graph, view, null, LEAST);
+
+function asFlowNode(node: DrawnNode, depth: number): Node {
+  return {
+    id: node.id,
+    type: "drawn",
+    position: { x: node.x, y: node.y },
+    width: node.width,
+    height: node.height,
+    initialWidth: node.width,
+    initialHeight: node.height,
+    measured: { width: node.width, height: node.height },
+    // Contents above their containers; edges lie between the two.
+    zIndex: node.container === "open" ? depth : 1000 + depth,
+    data: { node },
+    domAttributes: { "aria-hidden": true } as object,
+  };
+}
+
+function hit(graph: Graph, at: { x: number; y: number }): DrawnNode | null {
+  let found: DrawnNode | null = null;
+  for (const node of graph.ordered) {
+    if (at.x >= node.x && at.x <= node.x + node.width && at.y >= node.y && at.y <= node.y + node.height) found = node;
+  }
+  return found;
+}
+
+function announce(graph: Graph, id: string | null, overlay: Overlay | null): string {
+  const node = id === null ? undefined : graph.nodes.get(id);
+  if (!node) return "";
+  const over = overlay?.nodes[node.id];
+  const parts = [node.name, kindWord(node.kind)];
+  if (over) parts.push(stateWord(over.state), ...(over.visits > 1 ? [plural(over.visits, "visit")] : []));
+  if (node.container) parts.push(node.container);
+  const out = graph.outgoing.get(node.id) ?? [];
+  parts.push(out.length === 0 ? "leads nowhere" : `leads to ${out.map((edge) => graph.nodes.get(edge.to)?.name ?? edge.to).join(", ")}`);
+  return parts.join(", ");
+}

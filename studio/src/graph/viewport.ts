@@ -1,0 +1,71 @@
+import type { DrawnNode } from "../api/types";
+import { firstNode } from "./walk";
+import type { Graph } from "./model";
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+interface Viewport {
+  x: number;
+  y: number;
+  zoom: number;
+}
+
+const MARGIN = 40;
+/** The smallest scale at which names are read with ease; a drawing that needs less begins at its start. */
+const LEGIBLE = 0.8;
+
+export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE): Viewport {
+  const { width, height } = graph.drawing;
+  const fitting = Math.min((view.width - 2 * MARGIN) / width, (view.height - 2 * MARGIN) / height);
+  const zoom = Math.max(least, Math.min(1, fitting));
+  if (fitting >= zoom) return { x: (view.width - width * zoom) / 2, y: (view.height - height * zoom) / 2, zoom };
+  const node = graph.nodes.get(focus ?? firstNode(graph) ?? "");
+  if (!node) return { x: MARGIN, y: MARGIN, zoom };
+  const { x, y } = center(node.x + node.width / 2, node.y + node.height / 2, { ...view, zoom });
+  // Not beyond the drawing's edge: emptiness there says nothing.
+  return {
+    x: within(x, width * zoom, view.width),
+    y: within(y, height * zoom, view.height),
+    zoom,
+  };
+}
+
+function within(offset: number, size: number, room: number): number {
+  if (size + 2 * MARGIN <= room) return (room - size) / 2;
+  return Math.min(MARGIN, Math.max(room - size - MARGIN, offset));
+}
+
+export function center(x: number, y: number, view: Size & { zoom: number }): Viewport {
+  return { x: view.width / 2 - x * view.zoom, y: view.height / 2 - y * view.zoom, zoom: view.zoom };
+}
+
+export function isVisible(node: DrawnNode, view: Viewport & Size): boolean {
+  const left = node.x * view.zoom + view.x;
+  const top = node.y * view.zoom + view.y;
+  // Of a large container the head is enough.
+  const right = left + Math.min(node.width * view.zoom, view.width * 0.6);
+  const bottom = top + Math.min(node.height * view.zoom, view.height * 0.6);
+  const edge = 16;
+  return left >= edge && top >= edge && right <= view.width - edge && bottom <= view.height - edge;
+}
+
+/** Moves no further than needed to bring the node in, with room around it. */
+export function reveal(node: DrawnNode, view: Viewport & Size): Viewport {
+  const zoom = Math.max(view.zoom, 0.5);
+  if (zoom !== view.zoom) return center(node.x + node.width / 2, node.y + node.height / 2, { ...view, zoom });
+  const room = 72;
+  const shift = (from: number, size: number, whole: number) => {
+    const span = Math.min(size, whole * 0.6);
+    if (from < room) return room - from;
+    if (from + span > whole - room) return whole - room - span - from;
+    return 0;
+  };
+  return {
+    x: view.x + shift(node.x * zoom + view.x, node.width * zoom, view.width),
+    y: view.y + shift(node.y * zoom + view.y, node.height * zoom, view.height),
+    zoom,
+  };
+}

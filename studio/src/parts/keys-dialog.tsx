@@ -1,0 +1,28 @@
+import { Dialog } from "./dialog";
+import { KEYS } from "./keys";
+
+export function KeysDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose} wide>
+      <div className="keys">
+        {KEYS.map(([place, keys]) => (
+          <section key={place}>
+            <h3>{place}</h3>
+            <dl>
+              {keys.map(([key, meaning]) => (
+                <div key={key}>
+                  <dt>
+                    {key.split(" ").map((part) => (
+                      <kbd key={part}>{part}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{meaning}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,74 @@
+import { useEffect, useRef } from "react";
+import { go, link } from "../route";
+
+export const KEYS: [string, [string, string][]][] = [
+  [
+    "Everywhere",
+    [
+      ["?", "show these keys"],
+      ["/", "search"],
+      ["g h", "go home"],
+      ["g i", "go to the inbox"],
+      ["g p", "go to the project"],
+      ["Esc", "close, or leave a field"],
+    ],
+  ],
+  [
+    "Graph and outline",
+    [
+      ["↓ ↑", "along the first outgoing edge, and back"],
+      ["← →", "to the siblings"],
+      ["Enter", "open the details"],
+      ["Space", "fold or open a container"],
+      ["+ − 0", "zoom in, zoom out, show everything"],
+    ],
+  ],
+  [
+    "Run",
+    [
+      ["← →", "on the slider: one record back or on"],
+      ["[ ]", "anywhere: one record back or on"],
+      ["Home End", "on the slider: the first and the last record"],
+      ["n", "go to now"],
+    ],
+  ],
+];
+
+const GO: Record<string, () => string> = { h: link.home, i: link.inbox, p: link.project };
+
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && target.getAttribute("type") !== "range";
+}
+
+/** The keys of the whole page; a screen adds its own with `useKeys`. */
+export function useGlobalKeys(onHelp: () => void): void {
+  const leader = useRef(0);
+  useKeys((event) => {
+    if (event.key === "?") onHelp();
+    else if (event.key === "/") {
+      const field = document.querySelector<HTMLElement>("[data-search]");
+      if (!field) return go(link.home());
+      field.focus();
+      event.preventDefault();
+    } else if (event.key === "g") leader.current = event.timeStamp;
+    else if (GO[event.key] && event.timeStamp - leader.current < 1_200) go((GO[event.key] as () => string)());
+  });
+}
+
+export function useKeys(onKey: (event: KeyboardEvent) => void): void {
+  const latest = useRef(onKey);
+  latest.current = onKey;
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (isTyping(event.target)) {
+        if (event.key === "Escape") (event.target as HTMLElement).blur();
+        return;
+      }
+      if (document.querySelector("dialog[open]")) return;
+      latest.current(event);
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+}

@@ -1,0 +1,106 @@
+import type { Author, DrawnNode, NodeState, RunStatus } from "../api/types";
+import type { IconName } from "./icons";
+
+const KINDS: Record<string, [IconName, string]> = {
+  start: ["play", "start"],
+  end: ["flag", "end"],
+  task: ["task", "task"],
+  gate: ["gate", "gate"],
+  checkpoint: ["person", "checkpoint"],
+  fork: ["fork", "fork"],
+  join: ["join", "join"],
+  subflow: ["subflow", "subflow"],
+  transform: ["transform", "transform"],
+  switch: ["switch", "switch"],
+  activity: ["activity", "activity"],
+  loop: ["loop", "loop"],
+  repeat: ["loop", "repeat"],
+  mcp: ["tool", "tool call"],
+  forEach: ["each", "for each"],
+  state: ["state", "state"],
+};
+
+const RESULTS: Record<string, IconName> = { success: "done", failure: "failed", blocked: "person", cancelled: "cancelled" };
+
+export function kindIcon(node: DrawnNode): IconName {
+  if (node.kind === "end" && node.result) return RESULTS[node.result] ?? "flag";
+  return KINDS[node.kind]?.[0] ?? "task";
+}
+
+export const iconOfKind = (kind: string): IconName => KINDS[kind]?.[0] ?? "task";
+export const kindWord = (kind: string) => KINDS[kind]?.[1] ?? kind;
+
+export const stateIcon = (state: NodeState): IconName => state;
+export const stateWord = (state: NodeState): string => state;
+
+const STATUSES: Record<RunStatus, [IconName, string, string]> = {
+  working: ["here", "working", "here"],
+  checking: ["checking", "checking", "checking"],
+  waiting: ["waiting", "waiting", "waiting"],
+  success: ["done", "success", "done"],
+  failure: ["failed", "failure", "failed"],
+  blocked: ["blocked", "blocked", "waiting"],
+  cancelled: ["cancelled", "cancelled", "cancelled"],
+};
+
+/** Icon, word and colour class of a run's status. */
+export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", status, "skipped"] as const);
+
+export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);
+
+/**
+ * Who did it. Journals name the author as `{ person: { name } }`, summaries as `{ is, name }`;
+ * both come to the page.
+ */
+export function authorOf(by: unknown): Author {
+  if (typeof by === "string") return { is: by, name: null };
+  if (typeof by !== "object" || by === null) return { is: "engine", name: null };
+  if ("is" in by) return by as Author;
+  const [is = "engine", more] = Object.entries(by)[0] ?? [];
+  const name = typeof more === "string" ? more : typeof more === "object" && more !== null && "name" in more ? String(more.name) : null;
+  return { is, name };
+}
+
+export const authorIcon = (by: Author): IconName =>
+  by.is === "person" ? "person" : by.is === "agent" ? "agent" : by.is === "host" ? "host" : "engine";
+
+/** What happened without who did it, where the author stands beside it anyway. */
+export function withoutAuthor(text: string, by: Author): string {
+  const author = by.name === null ? null : `${by.is} ${by.name} `;
+  if (author === null || !text.startsWith(author)) return text;
+  // By which way an author came, such as "(command line)", belongs to the author.
+  return text.slice(author.length).replace(/^\([^)]*\) /, "");
+}
+
+export const authorWords = (by: Author) => (by.name ? `${by.is} ${by.name}` : by.is);
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+const UNITS: [number, string][] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+];
+
+/** A short age: `12 s`, `3 min`, `2 d`. */
+export function age(since: number, now: number): string {
+  const passed = Math.max(0, now - since);
+  for (const [ms, unit] of UNITS) if (passed >= ms) return `${Math.floor(passed / ms)} ${unit}`;
+  return "now";
+}
+
+export function duration(us: number): string {
+  if (us < 1_000) return `${us} µs`;
+  if (us < 1_000_000) return `${(us / 1_000).toFixed(us < 10_000 ? 1 : 0)} ms`;
+  if (us < 120_000_000) return `${(us / 1_000_000).toFixed(us < 10_000_000 ? 1 : 0)} s`;
+  return `${Math.round(us / 60_000_000)} min`;
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+export const timeOf = (ms: number) => (Number.isFinite(ms) ? clock.format(ms) : "");
+export const momentOf = (ms: number) => (Number.isFinite(ms) ? full.format(ms) : "");

@@ -1,0 +1,83 @@
+import { Store, useStore } from "./parts/store";
+
+export interface RunRef {
+  run: string;
+  seq: number | null;
+}
+
+export type Route =
+  | { screen: "home" }
+  | { screen: "definition"; id: string; root: string | null; node: string | null }
+  | { screen: "run"; run: string; seq: number | null; node: string | null }
+  | { screen: "compare"; left: RunRef; right: RunRef }
+  | { screen: "inbox" }
+  | { screen: "project" }
+  | { screen: "unknown"; address: string };
+
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split("?");
+  const parts = path.split("/").filter(Boolean).map(decode);
+  const params = new URLSearchParams(query);
+  const node = params.get("node");
+  const [screen, first = "", second = ""] = parts;
+  if (screen === undefined) return { screen: "home" };
+  if (screen === "inbox" || screen === "project") return { screen };
+  if (screen === "definition" && first) return { screen, id: first, root: params.get("root"), node };
+  if (screen === "run" && first) return { screen, ...parseRunRef(first), node };
+  if (screen === "compare" && first && second) return { screen, left: parseRunRef(first), right: parseRunRef(second) };
+  return { screen: "unknown", address: hash };
+}
+
+export function parseRunRef(text: string): RunRef {
+  const found = /^(.*)@(\d+)$/.exec(text);
+  return found ? { run: found[1] ?? "", seq: Number(found[2]) } : { run: text, seq: null };
+}
+
+export const runRef = ({ run, seq }: RunRef) => encodeURIComponent(run) + (seq === null ? "" : `@${seq}`);
+
+function query(values: Record<string, string | null | undefined>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value) params.set(name, value);
+  const text = params.toString();
+  return text ? `?${text}` : "";
+}
+
+export const link = {
+  home: () => "#/",
+  inbox: () => "#/inbox",
+  project: () => "#/project",
+  definition: (id: string, more: { root?: string | null; node?: string | null } = {}) =>
+    `#/definition/${encodeURIComponent(id)}${query(more)}`,
+  run: (run: string, seq: number | null = null, node: string | null = null) =>
+    `#/run/${runRef({ run, seq })}${query({ node })}`,
+  compare: (left: RunRef, right: RunRef) => `#/compare/${runRef(left)}/${runRef(right)}`,
+};
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const route = new Store<Route>({ screen: "home" });
+
+export function startRoutes(): void {
+  const read = () => route.set(parseRoute(location.hash));
+  addEventListener("hashchange", read);
+  read();
+}
+
+export const useRoute = () => useStore(route);
+
+export function go(address: string): void {
+  location.hash = address;
+}
+
+/** Changes the address without a step in the history: for what changes as one looks around. */
+export function note(address: string): void {
+  if (location.hash === address) return;
+  history.replaceState(null, "", address);
+  route.set(parseRoute(address));
+}

@@ -1,0 +1,125 @@
+import { useMemo, useRef, useState } from "react";
+import { get } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { DefinitionEntry, Project } from "../../api/types";
+import { useLive, useThrottled } from "../../events/use";
+import { Icon } from "../../parts/icons";
+import { Failure, Loading, Notice } from "../../parts/notice";
+import { isOver, plural } from "../../parts/words";
+import { link } from "../../route";
+import { DefinitionRow, RunRow } from "./rows";
+import { useRuns } from "./runs";
+
+export function HomeScreen({ project }: { project: Project | null }) {
+  const definitions = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
+  const runs = useRuns();
+  const [search, setSearch] = useState("");
+  const list = useRef<HTMLDivElement>(null);
+  const reload = useThrottled(definitions.reload, 300);
+  useLive((events) => {
+    if (events.some((event) => event.is === "definitions")) reload();
+  });
+
+  const words = search.trim().toLowerCase();
+  const shownDefinitions = useMemo(
+    () => (definitions.data?.definitions ?? []).filter((d) => matches(words, d.name, d.id, d.description, d.dialect, d.file)),
+    [definitions.data, words],
+  );
+  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, r.workflow, r.step, r.status, r.description)), [runs.runs, words]);
+  const open = shownRuns.filter((run) => !isOver(run.status));
+  const finished = shownRuns.filter((run) => isOver(run.status));
+
+  // The arrow keys go through all results, whichever list they are in.
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const rows = [...(list.current?.querySelectorAll<HTMLElement>("a.entry") ?? [])];
+    const at = rows.indexOf(document.activeElement as HTMLElement);
+    if (at < 0 && !(event.target instanceof HTMLInputElement)) return;
+    event.preventDefault();
+    if (at === 0 && event.key === "ArrowUp") list.current?.querySelector<HTMLElement>("[data-search]")?.focus();
+    else rows[at + (event.key === "ArrowDown" ? 1 : -1)]?.focus();
+  };
+
+  return (
+    <div className="page home" ref={list} onKeyDown={onKeyDown}>
+      <h1 className="unseen">Home</h1>
+      <div className="home-head">
+        <label className="field search large">
+          <Icon name="search" />
+          <input data-search type="search" placeholder="Search definitions and runs" aria-label="Search definitions and runs" value={search} onChange={(event) => setSearch(event.target.value)} />
+          <kbd>/</kbd>
+        </label>
+        {project !== null && project.inbox > 0 && (
+          <a className="callout waiting" href={link.inbox()}>
+            <Icon name="person" />
+            <b>{plural(project.inbox, "question")}</b> {project.inbox === 1 ? "waits" : "wait"} for a person
+            <Icon name="right" />
+          </a>
+        )}
+      </div>
+
+      <Section title="Open runs" count={open.length}>
+        {runs.error && runs.runs.length === 0 ? (
+          <Failure error={runs.error} retry={runs.reload} />
+        ) : runs.loading && runs.runs.length === 0 ? (
+          <Loading what="runs" />
+        ) : open.length === 0 ? (
+          words ? <p className="hint">No open run matches.</p> : <NoRuns />
+        ) : (
+          <ul className="entries">{open.map((run) => <RunRow key={run.run} run={run} />)}</ul>
+        )}
+      </Section>
+
+      <Section title="Definitions" count={shownDefinitions.length}>
+        {definitions.error && !definitions.data ? (
+          <Failure error={definitions.error} retry={definitions.reload} />
+        ) : !definitions.data ? (
+          <Loading what="definitions" />
+        ) : definitions.data.definitions.length === 0 ? (
+          <Notice icon="folder" title="No definitions yet">
+            <p>
+              Write one with <code>portolan new</code>, or start the studio in a folder that holds some. It appears here at once.
+            </p>
+          </Notice>
+        ) : shownDefinitions.length === 0 ? (
+          <p className="hint">No definition matches.</p>
+        ) : (
+          <ul className="entries">{shownDefinitions.map((definition) => <DefinitionRow key={definition.id} definition={definition} />)}</ul>
+        )}
+      </Section>
+
+      {finished.length > 0 && (
+        <Section title="Finished runs" count={finished.length}>
+          <ul className="entries">{finished.slice(0, words ? 200 : 50).map((run) => <RunRow key={run.run} run={run} />)}</ul>
+          {runs.more && <p className="hint">Older runs: <code>portolan runs --all</code></p>}
+        </Section>
+      )}
+    </div>
+  );
+}
+
+function Section({ title, count, children }: { title: string; count: number; children: React.ReactNode }) {
+  return (
+    <section className="list-section" aria-label={title}>
+      <h2>
+        {title} {count > 0 && <span className="count">{count}</span>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function NoRuns() {
+  return (
+    <p className="hint">
+      Nothing is running. An agent begins a run through MCP; <code>portolan run</code> begins one in the terminal.
+    </p>
+  );
+}
+
+export function matches(words: string, ...texts: (string | null)[]): boolean {
+  if (!words) return true;
+  const text = texts.filter(Boolean).join(" ").toLowerCase();
+  return words.split(/\s+/).every((word) => text.includes(word));
+}
+

@@ -1,0 +1,79 @@
+import type { DefinitionEntry, RunEntry } from "../../api/types";
+import { Age, Status } from "../../parts/bits";
+import { Icon } from "../../parts/icons";
+import { plural } from "../../parts/words";
+import { link } from "../../route";
+
+const SOURCES: Record<DefinitionEntry["source"], string> = {
+  project: "this project",
+  external: "another place",
+  catalog: "catalogue",
+};
+
+export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }) {
+  return (
+    <li>
+      <a className="entry definition" href={link.definition(d.id)}>
+        <span className="entry-main">
+          <span className="entry-name">{d.name}</span>
+          <span className="entry-text">{d.description}</span>
+        </span>
+        <span className="entry-side">
+          {d.openRuns > 0 && (
+            <span className="chip tint here">
+              <Icon name="here" size={14} />
+              {plural(d.openRuns, "open run")}
+            </span>
+          )}
+          {d.errors > 0 && (
+            <span className="chip tint failed">
+              <Icon name="error" size={14} />
+              {plural(d.errors, "error")}
+            </span>
+          )}
+          {d.warnings > 0 && (
+            <span className="chip tint waiting">
+              <Icon name="warning" size={14} />
+              {plural(d.warnings, "warning")}
+            </span>
+          )}
+          {d.errors + d.warnings === 0 && (
+            <span className="chip tint done">
+              <Icon name="done" size={14} />
+              sound
+            </span>
+          )}
+        </span>
+        <span className="entry-facts">
+          <span className="tag">{d.dialect}</span>
+          <span>{plural(d.steps, "step")}</span>
+          <span>{d.led ? "leads an agent" : "runs by itself"}</span>
+          <span className="path" title={d.file ?? undefined}>
+            {d.file ?? SOURCES[d.source]}
+          </span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+export function RunRow({ run: r }: { run: RunEntry }) {
+  return (
+    <li>
+      <a className="entry run" href={link.run(r.run)}>
+        <Status status={r.status} />
+        <span className="entry-main">
+          <span className="entry-name">
+            {r.workflow}
+            <span className="step">{r.step}</span>
+          </span>
+          <span className="entry-text">{r.description}</span>
+        </span>
+        <span className="entry-end">
+          <code>{r.run}</code>
+          <Age since={r.updatedAt} />
+        </span>
+      </a>
+    </li>
+  );
+}

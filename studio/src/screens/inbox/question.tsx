@@ -1,0 +1,149 @@
+import { useId, useRef, useState } from "react";
+import { ApiError, post, segment } from "../../api/client";
+import type { Question } from "../../api/types";
+import { Age } from "../../parts/bits";
+import { Icon } from "../../parts/icons";
+import { InlineFailure } from "../../parts/notice";
+import { link } from "../../route";
+
+const KINDS: Record<NonNullable<Question["kind"]>, string> = {
+  question: "asks",
+  budget: "asks for more budget",
+  held: "is held",
+};
+
+/** The server names the command where it knows more, such as the branch. */
+function commandOf({ command, run }: Question, outcome: string | null): string {
+  const base = command ?? `portolan runs answer ${run}`;
+  if (outcome === null) return base.includes("<") ? base : `${base} <outcome>`;
+  return base.includes("<outcome>") ? base.replace("<outcome>", outcome) : `${base} ${outcome}`;
+}
+
+interface Props {
+  question: Question;
+  /** Why nothing can be answered here, if so. */
+  blocked: string | null;
+  onDone: () => void;
+}
+
+export function QuestionCard({ question: q, blocked, onDone }: Props) {
+  const [outcome, setOutcome] = useState<string | null>(null);
+  const [note, setNote] = useState("");
+  const [confirming, setConfirming] = useState(false);
+  const [sending, setSending] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const confirm = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const chosen = q.options.find((option) => option.outcome === outcome);
+  const personOnly = error?.status === 403 || q.person;
+
+  const review = (event: React.FormEvent) => {
+    event.preventDefault();
+    if (!chosen) return;
+    setError(null);
+    setConfirming(true);
+    requestAnimationFrame(() => confirm.current?.focus());
+  };
+
+  const send = async () => {
+    if (!chosen || sending) return;
+    setSending(true);
+    try {
+      await post(`/runs/${segment(q.run)}/answer`, {
+        revision: q.revision,
+        ...(q.branch === null ? {} : { branch: q.branch }),
+        outcome: chosen.outcome,
+        ...(note.trim() ? { note: note.trim() } : {}),
+      });
+      onDone();
+    } catch (failure) {
+      const known = failure instanceof ApiError ? failure : new ApiError(0, "page", String(failure));
+      setError(known);
+      if (known.status === 409) onDone();
+    } finally {
+      setConfirming(false);
+      setSending(false);
+    }
+  };
+
+  return (
+    <li className="question" aria-labelledby={`${id}-title`}>
+      <header>
+        <span className="octagon" aria-hidden="true">
+          <Icon name={q.kind === "budget" ? "retry" : "person"} />
+        </span>
+        <div>
+          <h2 id={`${id}-title`}>{q.stepName}</h2>
+          <p className="dim">
+            {q.workflow} {KINDS[q.kind ?? "question"]}
+            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} />
+          </p>
+        </div>
+      </header>
+      <pre className="words">{q.words}</pre>
+      {personOnly && (
+        <div className="callout">
+          <Icon name="person" />
+          <p>
+            Only a person's word counts here, and a page is not a person. If the server does not accept the answer from this page, give it in the terminal:
+            <code className="command">{commandOf(q, outcome)}</code>
+          </p>
+        </div>
+      )}
+      {blocked !== null ? (
+        <>
+          <ul className="options plain">
+            {q.options.map((option) => (
+              <li key={option.outcome}>
+                <b>{option.title}</b> {option.meaning && <span className="dim">{option.meaning}</span>}
+              </li>
+            ))}
+          </ul>
+          <p className="hint">{blocked} Answer in your terminal: <code>{commandOf(q, null)}</code></p>
+        </>
+      ) : (
+        <form onSubmit={review}>
+          <fieldset disabled={confirming}>
+            <legend className="unseen">Answer</legend>
+            <div className="options">
+              {q.options.map((option) => (
+                <label key={option.outcome} className="option">
+                  <input type="radio" name={id} value={option.outcome} checked={outcome === option.outcome} onChange={() => setOutcome(option.outcome)} />
+                  <span>
+                    <b>{option.title}</b>
+                    {option.title !== option.outcome && <code>{option.outcome}</code>}
+                    {option.meaning && <span className="dim">{option.meaning}</span>}
+                  </span>
+                </label>
+              ))}
+            </div>
+            <label className="field block">
+              <span>Note for the agent (optional)</span>
+              <textarea rows={2} value={note} onChange={(event) => setNote(event.target.value)} />
+            </label>
+          </fieldset>
+          {error && <InlineFailure error={error} />}
+          {confirming && chosen ? (
+            <div className="confirm" role="group" aria-label="Confirm the answer">
+              <p>
+                Answer <b>{chosen.title}</b>? The run continues at once, and the answer stays on its record.
+              </p>
+              <button type="button" className="button primary" ref={confirm} disabled={sending} onClick={send}>
+                {sending ? "Sending…" : "Yes, answer"}
+              </button>
+              <button type="button" className="button" onClick={() => setConfirming(false)}>
+                Back
+              </button>
+            </div>
+          ) : (
+            <div className="actions">
+              <button type="submit" className="button primary" disabled={!chosen}>
+                Answer…
+              </button>
+            </div>
+          )}
+        </form>
+      )}
+    </li>
+  );
+}

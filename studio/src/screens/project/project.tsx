@@ -1,0 +1,42 @@
+import { get } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Project } from "../../api/types";
+import { Failure, Loading } from "../../parts/notice";
+import { plural } from "../../parts/words";
+import { link } from "../../route";
+
+export function ProjectScreen() {
+  const { data, error, reload } = useResource<Project>("project", (signal) => get("/project", signal));
+  if (!data) return error ? <Failure alone error={error} retry={reload} /> : <Loading what="the project" />;
+  const facts: [string, React.ReactNode, string][] = [
+    ["Folder", <code>{data.path}</code>, "Definitions and runs on this page belong to it."],
+    ["Portolan", <code>{data.version}</code>, "The version of the server."],
+    [
+      "Writing",
+      data.readOnly ? "read-only" : "allowed",
+      data.readOnly ? "The server was started with --read-only: nothing can be answered or forked here." : "Runs can be forked, and questions answered, from this page.",
+    ],
+    [
+      "Started by",
+      data.observes ? "an agent's program" : "a person",
+      data.observes ? "A studio that an agent started only observes: its answers would not be a person's." : "Where only a person's answer counts, the terminal still asks for it.",
+    ],
+    ["Inbox", data.inbox === 0 ? "empty" : <a href={link.inbox()}>{plural(data.inbox, "open question")}</a>, "Questions of all runs that wait for an answer."],
+  ];
+  return (
+    <div className="page narrow">
+      <h1>{data.name}</h1>
+      <dl className="project-facts">
+        {facts.map(([label, value, meaning]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>
+              <span className="fact-value">{value}</span>
+              <span className="dim">{meaning}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

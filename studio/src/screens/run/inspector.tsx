@@ -1,0 +1,179 @@
+import { get, segment } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
+import { By, StateChip, Value } from "../../parts/bits";
+import { Icon } from "../../parts/icons";
+import { Failure, Loading } from "../../parts/notice";
+import { authorOf, duration, momentOf, plural } from "../../parts/words";
+import { AboutHead, FactList } from "../definition/facts";
+
+interface Props {
+  run: string;
+  seq: number;
+  id: string | null;
+  chosen: boolean;
+  about: Record<string, About>;
+  overlay: Overlay | null;
+}
+
+export function Inspector({ run, seq, id, chosen, about, overlay }: Props) {
+  if (id === null) return <p className="hint">Select a step to see its visits: input, output, checks and messages.</p>;
+  const entry = about[id];
+  const over = overlay?.nodes[id];
+  return (
+    <div className="facts">
+      {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
+      {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
+      <StateLine over={over} />
+      <Visits key={id} run={run} seq={seq} id={id} />
+      {entry && entry.facts.length > 0 && (
+        <details className="definition-facts">
+          <summary>In the definition</summary>
+          <FactList about={entry} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+function StateLine({ over }: { over: NodeOverlay | undefined }) {
+  return (
+    <p className="state-line">
+      <StateChip state={over?.state ?? null} />
+      {over && (
+        <span className="dim">
+          {plural(over.visits, "visit")}
+          {over.failures > 0 && `, ${plural(over.failures, "failure")}`}
+          {over.budget !== null && `, ${over.used} of ${over.budget} retries used`}
+          {over.arrived && `, ${over.arrived} arrived`}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
+  const { data, error, reload } = useResource<{ visits: Visit[] }>(
+    `visits ${run} ${id} ${seq}`,
+    (signal) => get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
+    true,
+  );
+  if (error && !data) return <Failure error={error} retry={reload} />;
+  if (!data) return <Loading what="the visits" />;
+  if (data.visits.length === 0) return <p className="hint">Not visited up to record {seq}.</p>;
+  // The newest first: it is what one looks for.
+  const visits = data.visits.map((visit, i) => ({ visit, number: i + 1 })).reverse();
+  return (
+    <ol className="visits">
+      {visits.slice(0, 50).map(({ visit, number }, i) => (
+        <li key={number}>
+          <details open={i === 0}>
+            <summary>
+              <b>Visit {number}</b>
+              <span className="dim">
+                {took(visit)}
+                {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
+              </span>
+              {visit.error ? <StateChip state="failed" /> : visit.became && <span className="tag">{visit.became}</span>}
+            </summary>
+            <VisitBody visit={visit} />
+          </details>
+        </li>
+      ))}
+      {visits.length > 50 && <p className="hint">{plural(visits.length - 50, "earlier visit")} not shown. Move the slider back to see them.</p>}
+    </ol>
+  );
+}
+
+function took({ tookUs, began, ended }: Visit): string {
+  const us = tookUs ?? (began !== undefined && ended !== undefined ? (ended - began) * 1_000 : 0);
+  return us > 0 ? duration(us) : "";
+}
+
+function VisitBody({ visit }: { visit: Visit }) {
+  const money = visit.cost === undefined ? null : `$${visit.cost.toFixed(4)}`;
+  const tokens = visit.tokens ? `${visit.tokens.input.toLocaleString("en")} in, ${visit.tokens.output.toLocaleString("en")} out` : null;
+  return (
+    <div className="visit">
+      <p className="dim">
+        {momentOf(visit.startedAt ?? visit.began ?? NaN)} {visit.at && <code>{visit.at}</code>}
+      </p>
+      {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}
+      {(tokens || money) && <p className="dim">{[tokens && `Tokens: ${tokens}`, money].filter(Boolean).join(" · ")}</p>}
+      {visit.error && (
+        <p className="inline-failure">
+          <Icon name="failed" />
+          <span>
+            {visit.error.message} <code>{visit.error.code}</code>
+          </span>
+        </p>
+      )}
+      {visit.reports?.map((report, i) => (
+        <p key={i} className="report">
+          <By by={authorOf(report.by)} /> <span className="tag">{report.outcome}</span> {report.note}
+        </p>
+      ))}
+      {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}
+      {visit.input !== undefined && <Part label="Input" value={visit.input} />}
+      {visit.output !== undefined && <Part label="Output" value={visit.output} />}
+      {visit.checks && visit.checks.length > 0 && <Checks title="Checks" checks={visit.checks} />}
+      {visit.attempts?.map((found, i) => (
+        <Checks key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
+      ))}
+      {visit.messages && visit.messages.length > 0 && (
+        <section>
+          <h3>Messages</h3>
+          <ol className="messages">
+            {visit.messages.map((message, i) => (
+              <li key={i}>
+                <b>{typeof message.role === "string" ? message.role : JSON.stringify(message.role)}</b>
+                <Value value={message.text} label={`Message ${i + 1}`} />
+                {message.tools !== undefined && <Value value={message.tools} label={`Tools of message ${i + 1}`} />}
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Checks({ title, checks }: { title: string; checks: NonNullable<Visit["checks"]> }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className="check-list">
+        {checks.map((check, i) => (
+          <li key={i} className={`tint ${check.held ? "done" : "failed"}`}>
+            <Icon name={check.held ? "done" : "failed"} size={14} />
+            <div>
+              <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
+              {check.reason && <p>{check.reason}</p>}
+              {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** `input_tokens: 18234` as words: whatever was counted and is not nothing. */
+function spentWords(spent: Record<string, number>): string {
+  return Object.entries(spent)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => {
+      const words = name.replace(/([A-Z])/g, " $1").replaceAll("_", " ").toLowerCase();
+      return words === "microdollars" ? `$${(count / 1e6).toFixed(4)}` : `${count.toLocaleString("en")} ${words}`;
+    })
+    .join(" · ");
+}
+
+function Part({ label, value }: { label: string; value: unknown }) {
+  return (
+    <section>
+      <h3>{label}</h3>
+      <Value value={value} label={label} />
+    </section>
+  );
+}

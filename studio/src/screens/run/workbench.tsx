@@ -1,0 +1,179 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { post, segment } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { About, Drawing, Overlay, Run } from "../../api/types";
+import { Outline } from "../../graph/outline";
+import { GraphView } from "../../graph/view";
+import { Status, Tabs } from "../../parts/bits";
+import { Icon } from "../../parts/icons";
+import { useKeys } from "../../parts/keys";
+import { Failure, InlineFailure, Loading } from "../../parts/notice";
+import { Splitter, useSplit } from "../../parts/split";
+import { link, note } from "../../route";
+import { useFolds } from "../definition/folds";
+import { ForkDialog } from "./fork";
+import { Inspector } from "./inspector";
+import { useMoment } from "./moment";
+import type { Records } from "./records";
+import type { RunRoute } from "./run";
+import { RecordPane, SituationPane, ValuesPane } from "./panes";
+import { Slider } from "./slider";
+import { Timeline } from "./timeline";
+
+export function RunWorkbench({ route, run, records, readOnly }: { route: RunRoute; run: Run; records: Records; readOnly: boolean }) {
+  const { folds, toggle } = useFolds();
+  const drawn = useResource<{ drawing: Drawing; about: Record<string, About> }>(`drawing ${run.run} ${JSON.stringify(folds)}`, (signal) =>
+    post(`/runs/${segment(run.run)}/drawing`, folds, signal),
+  );
+  const last = useRef(drawn.data);
+  if (drawn.data) last.current = drawn.data;
+  const { drawing, about } = last.current ?? { drawing: null, about: {} };
+
+  const following = route.seq === null;
+  const seq = Math.min(route.seq ?? run.head, run.head);
+  const { moment, error } = useMoment(run.run, run.head > 0 ? seq : null);
+  const overlay = moment?.overlay ?? null;
+  const selected = route.node;
+
+  const [leftTab, setLeftTab] = useState("timeline");
+  const [rightTab, setRightTab] = useState("step");
+  const [forking, setForking] = useState(false);
+  const left = useSplit("run-left", 300, 180, 520);
+  const right = useSplit("run-right", 340, 240, 620);
+  const details = useRef<HTMLElement>(null);
+
+  const goTo = useCallback((next: number | null) => note(link.run(run.run, next, selected)), [run.run, selected]);
+  const moveTo = useCallback((next: number) => goTo(next >= run.head ? null : Math.max(1, next)), [goTo, run.head]);
+  const select = useCallback((node: string | null) => note(link.run(run.run, route.seq, node)), [run.run, route.seq]);
+  const openDetails = useCallback(
+    (node: string) => {
+      select(node);
+      setRightTab("step");
+      details.current?.focus();
+    },
+    [select],
+  );
+
+  useKeys((event) => {
+    if (event.key === "[") moveTo(seq - 1);
+    else if (event.key === "]") moveTo(seq + 1);
+    else if (event.key === "n") goTo(null);
+  });
+  useEffect(() => records.need(seq, seq), [records, seq]);
+
+  const here = useMemo(() => hereIn(overlay, drawing), [overlay, drawing]);
+
+  return (
+    <div className="workbench run">
+      <header className="work-head">
+        <nav className="crumbs" aria-label="Place">
+          <a href={link.home()}>Runs</a>
+          <Icon name="right" size={14} />
+          <h1>{run.definition.name || run.workflow}</h1>
+        </nav>
+        <Status status={run.status} />
+        <span className="work-text">
+          <code>{run.run}</code>
+          {" · "}
+          <a href={link.definition(run.definition.id)}>its definition</a>
+          {run.origin && (
+            <>
+              {" · forked from "}
+              <a href={link.run(run.origin.run, run.origin.seq)}>
+                {run.origin.run}@{run.origin.seq}
+              </a>
+            </>
+          )}
+        </span>
+        <div className="work-actions">
+          {run.status === "waiting" && (
+            <a className="button primary" href={link.inbox()}>
+              <Icon name="person" />
+              Answer in the inbox
+            </a>
+          )}
+          <a className="button" href={link.compare({ run: run.run, seq: Math.max(1, following ? seq - 1 : seq) }, { run: run.run, seq: run.head })}>
+            <Icon name="compare" />
+            Compare
+          </a>
+          {!readOnly && (
+            <button type="button" className="button" onClick={() => setForking(true)}>
+              <Icon name="branch" />
+              Fork from {following ? "now" : "here"}
+            </button>
+          )}
+        </div>
+      </header>
+      <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
+      {error && !moment ? <Failure error={error} /> : error && <InlineFailure error={error} />}
+      <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
+        <aside className="pane left" aria-label="Timeline and outline">
+          <Tabs
+            label="Beside the graph"
+            tabs={[
+              { id: "timeline", label: "Timeline" },
+              { id: "outline", label: "Outline" },
+            ]}
+            active={leftTab}
+            onChange={setLeftTab}
+          />
+          {leftTab === "timeline" ? (
+            <Timeline records={records} head={run.head} seq={seq} onMove={moveTo} />
+          ) : (
+            drawing && <Outline drawing={drawing} selected={selected} overlay={overlay} onSelect={select} onOpen={openDetails} onFold={toggle} />
+          )}
+        </aside>
+        <Splitter split={left} axis="x" grows={1} label="Width of the timeline" />
+        <section className="pane middle" aria-label="Graph">
+          {drawing ? (
+            <GraphView
+              label={`Graph of ${run.workflow}, record ${seq} of ${run.head}`}
+              drawing={drawing}
+              selected={selected}
+              overlay={overlay}
+              follow={here}
+              onSelect={select}
+              onOpen={openDetails}
+              onFold={toggle}
+            />
+          ) : drawn.error ? (
+            <Failure error={drawn.error} retry={drawn.reload} />
+          ) : (
+            <Loading what="the graph" />
+          )}
+        </section>
+        <Splitter split={right} axis="x" grows={-1} label="Width of the details" />
+        <aside className="pane right" ref={details} tabIndex={-1} aria-label="Details">
+          <Tabs
+            label="Details"
+            tabs={[
+              { id: "step", label: "Step" },
+              { id: "situation", label: "Situation" },
+              { id: "values", label: "Values" },
+              { id: "record", label: "Record" },
+            ]}
+            active={rightTab}
+            onChange={setRightTab}
+          />
+          <div className="tab-body" role="tabpanel" aria-label={rightTab}>
+            {rightTab === "step" && <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} />}
+            {rightTab === "situation" && <SituationPane moment={moment} />}
+            {rightTab === "values" && <ValuesPane moment={moment} />}
+            {rightTab === "record" && <RecordPane run={run.run} seq={seq} line={records.at(seq)} />}
+          </div>
+        </aside>
+      </div>
+      {forking && <ForkDialog run={run} seq={seq} values={moment?.values[0]?.value ?? null} onClose={() => setForking(false)} />}
+    </div>
+  );
+}
+
+/** The node that the run is at: the innermost one, and what waits for somebody first. */
+function hereIn(overlay: Overlay | null, drawing: Drawing | null): string | null {
+  if (!overlay || !drawing) return null;
+  let found: string | null = null;
+  for (const state of ["here", "checking", "waiting"]) {
+    for (const node of drawing.nodes) if (overlay.nodes[node.id]?.state === state && node.container !== "open") found = node.id;
+  }
+  return found;
+}
