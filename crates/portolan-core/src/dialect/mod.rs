@@ -6,6 +6,7 @@
 mod activity;
 mod checks;
 mod codes;
+pub mod editing;
 mod navigator;
 mod nodes;
 mod phases;
@@ -42,6 +43,8 @@ pub struct Dialect {
     pub read: fn(&Source, &Tree, Strictness) -> File,
     /// The codes that nobody but this format reports.
     pub codes: &'static [Code],
+    /// How its definitions are edited piece by piece; nothing where only their text can be.
+    pub editing: Option<editing::Editing>,
     /// The program that the format comes from, where texts are taken over from it and written back for it.
     pub original: Option<Original>,
 }

@@ -26,7 +26,7 @@ pub(super) struct Files {
 pub(crate) struct Part {
     name: Arc<str>,
     pub(crate) span: Span,
-    was_read: bool,
+    pub(crate) was_read: bool,
 }
 
 impl Source {
@@ -69,6 +69,14 @@ impl Source {
         self.read_parts().map(|part| &self.text[part.span.start..part.span.end]).collect()
     }
 
+    /// The names and the texts of all files that could be read, the first one's first.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let main = self.main();
+        let others =
+            self.read_parts().map(|part| (part.name.to_string(), self.text[part.span.start..part.span.end].to_owned()));
+        std::iter::once((main.name.to_string(), main.text.to_string())).chain(others).collect()
+    }
+
     /// What was found while the files were gathered.
     pub fn faults(&self) -> &[Diagnostic] {
         self.files.as_ref().map_or(&[], |files| &files.faults)
@@ -94,7 +102,7 @@ impl Source {
         format!("{}:{line}:{column}", self.file_at(offset).0)
     }
 
-    fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[Part] {
         self.files.as_ref().map_or(&[], |files| &files.parts)
     }
 

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use crate::diagnostic::{Diagnostic, clip};
 
 pub(crate) use codes::CODES;
+pub(crate) use edit::found;
 pub use edit::{Edit, Step, edited};
 pub use files::Piece;
 pub(crate) use files::parse_part;

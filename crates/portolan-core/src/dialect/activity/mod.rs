@@ -42,6 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one,
     read: lower::lower,
     codes: codes::CODES,
+    editing: None,
     original: None,
 };
 

@@ -3,6 +3,7 @@
 //! The format is that of `@leclabs/agent-flow-navigator-mcp` 3.0.0, with one extension: `accept` on tasks and gates.
 //! `docs/navigator.md` describes it field by field.
 
+mod edit;
 mod lower;
 mod syntax;
 
@@ -16,5 +17,6 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one: |_, tree| tree.get("nodes").or(tree.get("edges")).is_some(),
     read: lower::lower,
     codes: &[],
+    editing: Some(edit::EDITING),
     original: None,
 };

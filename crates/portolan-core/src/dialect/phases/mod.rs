@@ -30,5 +30,6 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one: |_, tree| tree.get("phases").is_some(),
     read: lower::lower,
     codes: codes::CODES,
+    editing: None,
     original: None,
 };

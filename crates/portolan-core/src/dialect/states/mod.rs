@@ -40,6 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one: |_, tree| tree.get("states").is_some(),
     read,
     codes: codes::CODES,
+    editing: None,
     original: Some(Original { beyond: original::beyond, unlike: original::unlike }),
 };
 

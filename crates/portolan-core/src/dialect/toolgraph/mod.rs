@@ -27,6 +27,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one,
     read,
     codes: codes::CODES,
+    editing: None,
     original: None,
 };
 

@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         what: "Something stands on the list twice.",
         fix: "Remove one of the two.",
     }],
+    editing: None,
     original: None,
 };
 

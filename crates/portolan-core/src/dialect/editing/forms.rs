@@ -1,0 +1,105 @@
+//! What a form asks for: the fields of nodes, with words for people.
+
+use serde::Serialize;
+
+/// A kind of node, and what is asked for it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct NodeForm {
+    /// Its kind, in the word of the format.
+    pub kind: &'static str,
+    /// The same for people.
+    pub label: &'static str,
+    /// What it is for, in one sentence.
+    pub help: &'static str,
+    /// Its fields.
+    pub fields: &'static [Field],
+    /// Whether the edges that leave it name an outcome.
+    pub outcomes: bool,
+    /// Whether one can be added by itself: a join comes with its fork.
+    pub addable: bool,
+}
+
+/// A field of a node.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Field {
+    /// Its path in the node: `tools.deny` is one within another.
+    pub path: &'static str,
+    /// What it is called for people.
+    pub label: &'static str,
+    /// What it is for, in one sentence.
+    pub help: &'static str,
+    /// What it holds.
+    #[serde(rename = "type")]
+    pub kind: FieldKind,
+    /// What it may hold, where that is one of a few words.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub choices: &'static [&'static str],
+    /// Whether a definition without it has a fault.
+    pub required: bool,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldKind {
+    /// A line of text.
+    Text,
+    /// Text of several lines.
+    Long,
+    /// A number.
+    Number,
+    /// Yes or no.
+    Boolean,
+    /// One of a few words.
+    Choice,
+    /// Texts.
+    List,
+    /// An expression, as the format writes it.
+    Expression,
+    /// Anything.
+    Json,
+}
+
+/// A kind of node.
+pub(in crate::dialect) const fn form(
+    kind: &'static str,
+    label: &'static str,
+    help: &'static str,
+    fields: &'static [Field],
+) -> NodeForm {
+    NodeForm { kind, label, help, fields, outcomes: false, addable: true }
+}
+
+/// A field that may be left out.
+pub(in crate::dialect) const fn field(
+    path: &'static str,
+    label: &'static str,
+    kind: FieldKind,
+    help: &'static str,
+) -> Field {
+    Field { path, label, help, kind, choices: &[], required: false }
+}
+
+impl NodeForm {
+    /// The same, of which edges name an outcome.
+    pub(in crate::dialect) const fn with_outcomes(self) -> NodeForm {
+        NodeForm { outcomes: true, ..self }
+    }
+
+    /// The same, of which none is added by itself.
+    pub(in crate::dialect) const fn with_others(self) -> NodeForm {
+        NodeForm { addable: false, ..self }
+    }
+}
+
+impl Field {
+    /// The same, that must be there.
+    pub(in crate::dialect) const fn required(self) -> Field {
+        Field { required: true, ..self }
+    }
+
+    /// The same, of one of these words.
+    pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> Field {
+        Field { choices, ..self }
+    }
+}

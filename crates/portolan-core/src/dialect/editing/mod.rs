@@ -1,0 +1,314 @@
+//! Definitions are edited piece by piece: a field is set, a node is added, two are connected.
+//!
+//! Each format says which kinds of node it has, which fields they have, and what edits of its text an operation comes to.
+//! What all formats share is here; no format is known. The edits change nothing else of the text: `source::edit`.
+
+mod forms;
+mod page;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Dialect;
+use crate::graph::{Graph, Node};
+use crate::source::{Edit, Source, Step, Tree, edited};
+
+pub use forms::{Field, FieldKind, NodeForm};
+pub(super) use forms::{field, form};
+pub(crate) use page::{Page, Place, fresh};
+
+/// What of a format can be edited piece by piece.
+#[derive(Clone, Copy, Debug)]
+pub struct Editing {
+    /// The kinds of node, in the words of the format.
+    pub kinds: &'static [NodeForm],
+    /// The fields of a definition itself.
+    pub own: &'static [Field],
+    /// The field of a node that says of which kind it is; nothing where there is one kind.
+    pub kind_field: Option<&'static str>,
+    /// The edits that an operation comes to, for those that the format has its own way of.
+    pub(crate) edits: fn(&Page<'_>, &Operation) -> Edits,
+}
+
+impl Editing {
+    /// Refuses a kind of which no node is made by itself.
+    fn addable(&self, kind: &str) -> Result<(), Refused> {
+        match self.kinds.iter().find(|form| form.kind == kind) {
+            Some(form) if form.addable => Ok(()),
+            Some(form) => {
+                let message = format!("a node of the kind `{}` is not made by itself", form.kind);
+                Err(Refused::new(message, form.help))
+            }
+            None => Err(Refused::unknown("kind of node called", kind)),
+        }
+    }
+}
+
+/// The edits of an operation, or why it cannot be done.
+pub(crate) type Edits = Result<Done, Refused>;
+
+/// What an operation comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// The edits, each with the file that it is made in, in order.
+    pub(crate) edits: Vec<(usize, Edit)>,
+    /// The node that is looked at afterwards.
+    pub(crate) select: Option<String>,
+}
+
+impl Done {
+    /// Edits of the first file.
+    pub(crate) fn here(edits: Vec<Edit>) -> Done {
+        Done { edits: edits.into_iter().map(|edit| (0, edit)).collect(), select: None }
+    }
+
+    /// The same, after which a node is looked at.
+    pub(crate) fn selecting(self, node: impl Into<String>) -> Done {
+        Done { select: Some(node.into()), ..self }
+    }
+}
+
+/// Something that is done to a definition. Nodes go by their identifiers, edges by their places among those of the graph.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Operation {
+    /// A field has another value.
+    Set {
+        /// The node; nothing for the definition itself.
+        node: Option<String>,
+        /// The field: `tools.deny` is one within another.
+        field: String,
+        /// The value; `null` takes the field away.
+        value: Value,
+    },
+    /// A node is added.
+    Add {
+        /// Its kind, in the word of the format.
+        kind: String,
+        /// Its identifier; nothing for one that is free.
+        id: Option<String>,
+        /// The node that it comes behind.
+        after: Option<String>,
+        /// The outcome with which that leads to it.
+        on: Option<String>,
+        /// The edge between whose ends it comes.
+        edge: Option<usize>,
+        /// What it has besides, by its fields.
+        values: Option<Map<String, Value>>,
+    },
+    /// An edge is added.
+    Connect {
+        /// The node that it leaves.
+        from: String,
+        /// The node that it enters.
+        to: String,
+        /// The outcome that it is taken on.
+        on: Option<String>,
+    },
+    /// An edge is taken away.
+    Disconnect {
+        /// The edge.
+        edge: usize,
+    },
+    /// An edge enters another node.
+    Reconnect {
+        /// The edge.
+        edge: usize,
+        /// The node.
+        to: String,
+    },
+    /// An edge is taken on another outcome.
+    Outcome {
+        /// The edge.
+        edge: usize,
+        /// The outcome; nothing for whatever counts as done.
+        on: Option<String>,
+    },
+    /// A node has another identifier, wherever it is named.
+    Rename {
+        /// The node.
+        node: String,
+        /// The identifier.
+        to: String,
+    },
+    /// Nodes are taken away, with the edges that leave and enter them.
+    Delete {
+        /// The nodes.
+        nodes: Vec<String>,
+    },
+    /// A node is there twice, the second time without edges.
+    Duplicate {
+        /// The node.
+        node: String,
+    },
+    /// A node is of another kind.
+    Kind {
+        /// The node.
+        node: String,
+        /// The kind, in the word of the format.
+        kind: String,
+    },
+}
+
+/// Why an operation cannot be done. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong, in one lower-case sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Refused {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Refused {
+        Refused { message: message.into(), help: help.into() }
+    }
+
+    pub(crate) fn unknown(what: &str, name: &str) -> Refused {
+        let name = crate::diagnostic::clip(name);
+        Refused::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
+    }
+
+    pub(crate) fn not_here(what: &str) -> Refused {
+        Refused::new(format!("this format has no way to say that {what}"), "edit the text")
+    }
+}
+
+/// A definition after an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The texts of its files, in order.
+    pub texts: Vec<String>,
+    /// The node to look at.
+    pub select: Option<String>,
+}
+
+/// Does an operation on the text of a definition.
+///
+/// # Errors
+/// The format cannot be edited so, what is named is not there, or the text cannot be changed in place.
+pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, Refused> {
+    let editing = dialect.editing.ok_or_else(|| {
+        Refused::new(format!("the format `{}` is edited as text only", dialect.name), "edit the text")
+    })?;
+    if let Operation::Add { kind, .. } | Operation::Kind { kind, .. } = operation {
+        editing.addable(kind)?;
+    }
+    let page = Page::of(source, graph).ok_or_else(|| Refused::new("its text cannot be read", "mend the text first"))?;
+    let done = match operation {
+        Operation::Set { node, field, value } => set(&page, node.as_deref(), field, value)?,
+        Operation::Kind { node, kind } => of_kind(&editing, &page, node, kind)?,
+        operation => (editing.edits)(&page, operation)?,
+    };
+    let mut texts = page.texts();
+    for (nth, (name, text)) in texts.iter_mut().enumerate() {
+        let edits: Vec<Edit> =
+            done.edits.iter().filter(|(file, _)| *file == nth).map(|(_, edit)| edit.clone()).collect();
+        if !edits.is_empty() {
+            *text = edited(&Source::new(&**name, &*text), &edits).map_err(|unfit| {
+                let message = format!("it cannot be changed in place: {}", unfit.0);
+                Refused::new(message, "edit the text")
+            })?;
+        }
+    }
+    Ok(Edited { texts: texts.into_iter().map(|(_, text)| text).collect(), select: done.select })
+}
+
+/// The steps of a field's path.
+pub(crate) fn steps(field: &str) -> impl Iterator<Item = Step> + '_ {
+    field.split('.').map(Step::from)
+}
+
+fn set(page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
+    let Place { file, mut at } = match node {
+        Some(node) => page.place_of(page.node(node)?)?,
+        None => page.own(),
+    };
+    at.extend(steps(field));
+    let edit = if value.is_null() {
+        // What is not there is gone already.
+        if page.value(&Place { file, at: at.clone() }).is_none() {
+            return Ok(Done::default());
+        }
+        Edit::Remove { at }
+    } else {
+        Edit::Set { at, value: value.clone() }
+    };
+    let done = Done { edits: vec![(file, edit)], select: None };
+    Ok(match node {
+        Some(node) => done.selecting(node),
+        None => done,
+    })
+}
+
+/// What a node of a kind must have is set where it is one of a few words, and else must be there.
+fn of_kind(editing: &Editing, page: &Page<'_>, node: &str, kind: &str) -> Edits {
+    let Some(field) = editing.kind_field else { return Err(Refused::not_here("a node is of another kind")) };
+    let place = page.place_of(page.node(node)?)?;
+    let mut done = set(page, Some(node), field, &Value::from(kind))?;
+    let form = editing.kinds.iter().find(|form| form.kind == kind);
+    for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
+        let mut at = place.at.clone();
+        at.extend(steps(required.path));
+        if page.tree(&Place { file: place.file, at: at.clone() }).is_some() {
+            continue;
+        }
+        let Some(first) = required.choices.first() else {
+            let message = format!("a node of the kind `{kind}` needs `{}`", required.path);
+            return Err(Refused::new(message, "add a new node of that kind, and take this one away"));
+        };
+        done.edits.push((place.file, Edit::Set { at, value: Value::from(*first) }));
+    }
+    Ok(done)
+}
+
+/// What a form shows of a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// Of which kind it is, in the word of the format.
+    pub word: Option<&'static str>,
+    /// What its fields hold, by their paths.
+    pub values: Map<String, Value>,
+}
+
+/// What forms show of the nodes of a graph, and of the definition itself. Nothing for what cannot be edited.
+pub struct Forms<'f> {
+    editing: Editing,
+    page: Page<'f>,
+}
+
+impl<'f> Forms<'f> {
+    /// The forms of a definition; nothing where its format, or its text, cannot be edited piece by piece.
+    pub fn of(dialect: &Dialect, source: &Source, graph: &'f Graph) -> Option<Forms<'f>> {
+        Some(Forms { editing: dialect.editing?, page: Page::of(source, graph)? })
+    }
+
+    /// What is shown of a node.
+    pub fn node(&self, node: &Node) -> Option<Shown> {
+        let place = self.page.place_of(node).ok()?;
+        let tree = self.page.tree(&place)?;
+        let kind = match self.editing.kind_field {
+            Some(field) => tree.get(field).and_then(Tree::as_str).map(str::to_owned),
+            None => self.editing.kinds.first().map(|form| form.kind.to_owned()),
+        };
+        let form = self.editing.kinds.iter().find(|form| Some(form.kind) == kind.as_deref());
+        let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
+        Some(Shown { word: form.map(|form| form.kind), values })
+    }
+
+    /// What is shown of the definition itself.
+    pub fn own(&self) -> Map<String, Value> {
+        self.page.tree(&self.page.own()).map(|tree| held(tree, self.editing.own)).unwrap_or_default()
+    }
+}
+
+fn held(tree: &Tree, fields: &[Field]) -> Map<String, Value> {
+    let value = |field: &Field| {
+        let found = steps(field.path).try_fold(tree, |here, step| match step {
+            Step::Key(key) => here.get(&key),
+            Step::Item(_) => None,
+        });
+        Some((field.path.to_owned(), found?.value()))
+    };
+    fields.iter().filter_map(value).collect()
+}

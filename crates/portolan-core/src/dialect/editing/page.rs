@@ -1,0 +1,152 @@
+//! The text of a definition with its graph: where in the one each node and edge of the other stands.
+
+use serde_json::Value;
+
+use super::Refused;
+use crate::graph::{Edge, Graph, Node};
+use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
+use crate::value::NodeId;
+
+/// A place in one of the files of a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The file, from 0.
+    pub(crate) file: usize,
+    /// The way to it.
+    pub(crate) at: Vec<Step>,
+}
+
+impl Place {
+    /// A place inside of it.
+    pub(crate) fn with(&self, step: impl Into<Step>) -> Place {
+        let mut place = self.clone();
+        place.at.push(step.into());
+        place
+    }
+}
+
+/// The text of a definition, with its graph.
+pub(crate) struct Page<'p> {
+    pub(crate) graph: &'p Graph,
+    names: Vec<String>,
+    texts: Vec<String>,
+    /// What each file says, with the places that it has in the whole text; nothing for one that could not be read.
+    trees: Vec<Option<Tree>>,
+}
+
+impl<'p> Page<'p> {
+    /// Nothing where the first file cannot be read.
+    pub(crate) fn of(source: &Source, graph: &'p Graph) -> Option<Page<'p>> {
+        let main = source.main();
+        let (tree, faults) = source::parse(&main);
+        let tree = tree.filter(|_| !faults.iter().any(crate::diagnostic::Diagnostic::is_error))?;
+        let (mut texts, mut trees) = (vec![main.text.to_string()], vec![Some(tree)]);
+        for part in source.parts() {
+            texts.push(source.text[part.span.start..part.span.end].to_owned());
+            trees.push(part.was_read.then(|| parse_part(source, part, &mut 0).0).flatten());
+        }
+        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees })
+    }
+
+    /// The names and the texts of the files.
+    pub(crate) fn texts(&self) -> Vec<(String, String)> {
+        self.names.iter().cloned().zip(self.texts.iter().cloned()).collect()
+    }
+
+    /// The definition itself.
+    pub(crate) fn own(&self) -> Place {
+        Place { file: 0, at: Vec::new() }
+    }
+
+    /// The node called `id`.
+    pub(crate) fn node(&self, id: &str) -> Result<&'p Node, Refused> {
+        self.graph.node(&NodeId::from(id)).ok_or_else(|| Refused::unknown("node", id))
+    }
+
+    /// An edge, by its place among those of the graph.
+    pub(crate) fn edge(&self, number: usize) -> Result<&'p Edge, Refused> {
+        self.graph.edges.get(number).ok_or_else(|| Refused::unknown("edge", &number.to_string()))
+    }
+
+    /// The object of a node: its identifier is the key before it, or stands in it.
+    pub(crate) fn place_of(&self, node: &Node) -> Result<Place, Refused> {
+        let found = self.trees.iter().enumerate().find_map(|(file, tree)| {
+            let mut at = Vec::new();
+            named(tree.as_ref()?, node.span, &mut at).then_some(Place { file, at })
+        });
+        found.ok_or_else(|| {
+            let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
+            Refused::new(message, "edit the text")
+        })
+    }
+
+    /// The item of the list at `list` in which a span lies.
+    pub(crate) fn item_at(&self, list: &Place, span: Span) -> Option<usize> {
+        let TreeKind::Array(items) = &self.tree(list)?.kind else { return None };
+        items.iter().position(|item| item.span.start <= span.start && span.start < item.span.end)
+    }
+
+    /// What stands at a place.
+    pub(crate) fn tree(&self, place: &Place) -> Option<&Tree> {
+        source::found(self.trees.get(place.file)?.as_ref()?, &place.at)
+    }
+
+    /// The same as a value.
+    pub(crate) fn value(&self, place: &Place) -> Option<Value> {
+        self.tree(place).map(Tree::value)
+    }
+
+    /// The items of a list.
+    pub(crate) fn items(&self, place: &Place) -> &[Tree] {
+        match self.tree(place).map(|tree| &tree.kind) {
+            Some(TreeKind::Array(items)) => items,
+            _ => &[],
+        }
+    }
+
+    /// The key that comes behind `key` in an object.
+    pub(crate) fn key_behind(&self, object: &Place, key: &str) -> Option<String> {
+        let entries = self.tree(object)?.entries()?;
+        let at = entries.iter().position(|entry| entry.key.value == key)?;
+        entries.get(at + 1).map(|entry| entry.key.value.clone())
+    }
+}
+
+/// Finds the object that is named at `span`: by its key, or by a text in it.
+fn named(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
+    match &tree.kind {
+        TreeKind::Object(entries) => {
+            if entries.iter().any(|entry| entry.value.span == span && entry.value.as_str().is_some()) {
+                return true;
+            }
+            for entry in entries {
+                at.push(Step::Key(entry.key.value.clone()));
+                if entry.key.span == span || named(&entry.value, span, at) {
+                    return true;
+                }
+                at.pop();
+            }
+            false
+        }
+        TreeKind::Array(items) => {
+            for (nth, item) in items.iter().enumerate() {
+                at.push(Step::Item(nth));
+                if named(item, span, at) {
+                    return true;
+                }
+                at.pop();
+            }
+            false
+        }
+        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => false,
+    }
+}
+
+/// An identifier that nothing has yet: the one that is wanted, or with a number.
+pub(crate) fn fresh(wanted: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+    if !is_taken(wanted) {
+        return wanted.to_owned();
+    }
+    let numbered = (2_u32..).map(|number| format!("{wanted}_{number}"));
+    numbered.into_iter().find(|id| !is_taken(id)).unwrap_or_default()
+}

@@ -1,0 +1,301 @@
+//! Navigator files, edited piece by piece: nodes are the members of an object, edges the items of a list.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::editing::{
+    Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, form, fresh,
+};
+use crate::source::{Edit, Step, Tree};
+
+pub(super) const EDITING: Editing = Editing { kinds: KINDS, own: OWN, kind_field: Some("type"), edits };
+
+const OWN: &[Field] = &[
+    field("name", "Name", FieldKind::Text, "What people call the workflow."),
+    field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
+];
+
+const NAME: Field = field("name", "Name", FieldKind::Text, "What people call the step.");
+const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const INSTRUCTIONS: Field =
+    field("instructions", "Instructions", FieldKind::Long, "What to do, what done means, what to hand on.");
+const AGENT: Field = field("agent", "Agent", FieldKind::Text, "Who should do it.");
+const STAGE: Field = field("stage", "Stage", FieldKind::Text, "The part of the work that it belongs to.");
+const EMOJI: Field = field("emoji", "Picture", FieldKind::Text, "A picture for diagrams.");
+const FILES: Field = field("context_files", "Read first", FieldKind::List, "Files to read first.");
+const OUTPUTS: Field = field(
+    "outputs",
+    "Outcomes",
+    FieldKind::List,
+    "The outcomes that may be reported, where `passed` and `failed` are not enough.",
+);
+const RETRIES: Field = field(
+    "maxRetries",
+    "Retries",
+    FieldKind::Number,
+    "How often a failure is tried again before the work goes elsewhere.",
+);
+const ACCEPT: Field = field(
+    "accept",
+    "Checks",
+    FieldKind::Json,
+    "What must hold before the step counts as done: commands with `run`, files with `file`.",
+);
+const ALLOW: Field = field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
+const DENY: Field = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
+
+const WORK: &[Field] =
+    &[NAME, DESCRIPTION, INSTRUCTIONS, AGENT, STAGE, EMOJI, FILES, OUTPUTS, RETRIES, ACCEPT, ALLOW, DENY];
+
+const KINDS: &[NodeForm] = &[
+    form("task", "Task", "Work that an agent does.", WORK).with_outcomes(),
+    form("gate", "Gate", "Work that judges other work: a failure leads back.", WORK).with_outcomes(),
+    form(
+        "end",
+        "End",
+        "Where a run ends; with a way on and the escalation `hitl`, a question to a person.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("result", "Result", FieldKind::Choice, "How the run ends here.")
+                .of(&["success", "failure", "blocked", "cancelled"])
+                .required(),
+            field(
+                "escalation",
+                "Tells",
+                FieldKind::Choice,
+                "Who is told: a person at once, whoever watches alerts, or tickets.",
+            )
+            .of(&["hitl", "alert", "ticket"]),
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "fork",
+        "Fork",
+        "Opens a branch for each edge that leaves it.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("join", "Join", FieldKind::Text, "The node that collects the branches.").required(),
+            field("maxConcurrency", "At once", FieldKind::Number, "How many branches may be open at once."),
+        ],
+    ),
+    form(
+        "join",
+        "Join",
+        "Collects the branches of a fork: it is added with its fork.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("fork", "Fork", FieldKind::Text, "The fork whose branches it collects.").required(),
+            field("strategy", "Passes when", FieldKind::Choice, "When the branches count as passed.")
+                .of(&["all-pass", "any-pass"]),
+            RETRIES,
+        ],
+    )
+    .with_outcomes()
+    .with_others(),
+    form(
+        "subflow",
+        "Subflow",
+        "Runs another workflow.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("workflow", "Workflow", FieldKind::Text, "The workflow that is run.").required(),
+            RETRIES,
+            AGENT,
+            STAGE,
+        ],
+    )
+    .with_outcomes(),
+    form("start", "Start", "Where a run begins: there is one.", &[NAME, DESCRIPTION]).with_others(),
+];
+
+fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
+    match operation {
+        Operation::Add { kind, id, after, on, edge, values } => {
+            add(page, kind, id.as_deref(), &Behind { after: after.as_deref(), on: on.as_deref(), edge: *edge }, values)
+        }
+        Operation::Connect { from, to, on } => connect(page, from, to, on.as_deref()),
+        Operation::Disconnect { edge } => Ok(Done::here(vec![Edit::Remove { at: written(page, *edge)?.at }])),
+        Operation::Reconnect { edge, to } => {
+            page.node(to)?;
+            let place = written(page, *edge)?.with("to");
+            Ok(Done::here(vec![Edit::Set { at: place.at, value: json!(to) }]))
+        }
+        Operation::Outcome { edge, on } => outcome(page, *edge, on.as_deref()),
+        Operation::Rename { node, to } => rename(page, node, to),
+        Operation::Delete { nodes } => delete(page, nodes),
+        Operation::Duplicate { node } => duplicate(page, node),
+        Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
+    }
+}
+
+fn nodes() -> Place {
+    Place { file: 0, at: vec!["nodes".into()] }
+}
+
+fn edges() -> Place {
+    Place { file: 0, at: vec!["edges".into()] }
+}
+
+/// Where an edge is written: branches of a fork may be listed there instead.
+fn written(page: &Page<'_>, edge: usize) -> Result<Place, Refused> {
+    let found = page.item_at(&edges(), page.edge(edge)?.span);
+    let nth = found
+        .ok_or_else(|| Refused::new("the edge is a branch that its fork lists", "edit the `branches` of the fork"))?;
+    Ok(edges().with(nth))
+}
+
+fn edge_of(from: &str, to: &str, on: Option<&str>) -> Value {
+    let mut edge = json!({ "from": from, "to": to });
+    if let (Some(on), Some(fields)) = (on, edge.as_object_mut()) {
+        fields.insert("on".to_owned(), json!(on));
+    }
+    edge
+}
+
+/// Where an edge from `from` is put: behind the last that leaves it, else at the end.
+fn behind_those_of(page: &Page<'_>, from: &str) -> usize {
+    let items = page.items(&edges());
+    let last = items.iter().rposition(|edge| edge.get("from").and_then(Tree::as_str) == Some(from));
+    last.map_or(items.len(), |at| at + 1)
+}
+
+/// What a node comes behind.
+struct Behind<'b> {
+    after: Option<&'b str>,
+    on: Option<&'b str>,
+    edge: Option<usize>,
+}
+
+fn add(
+    page: &Page<'_>,
+    kind: &str,
+    id: Option<&str>,
+    behind: &Behind<'_>,
+    values: &Option<Map<String, Value>>,
+) -> Edits {
+    let is_taken = |id: &str| page.tree(&nodes().with(id)).is_some();
+    let id = match id {
+        Some(id) if is_taken(id) => {
+            return Err(Refused::new(format!("there is a node `{id}` already"), "give it another identifier"));
+        }
+        Some(id) => id.to_owned(),
+        None => fresh(kind, &is_taken),
+    };
+    let cut = behind.edge.map(|edge| Ok::<_, Refused>((written(page, edge)?, page.edge(edge)?))).transpose()?;
+    let after = cut.as_ref().map(|(_, edge)| edge.from.value.as_str()).or(behind.after);
+    let next = after.and_then(|after| page.key_behind(&nodes(), after));
+    let mut edits = Vec::new();
+    let mut put = |id: &str, value: Value| {
+        edits.push(Edit::Insert { at: nodes().with(id).at, before: next.clone(), value });
+    };
+    if kind == "fork" {
+        let join = fresh(&format!("{id}_join"), &is_taken);
+        put(&id, json!({ "type": "fork", "join": join }));
+        put(&join, json!({ "type": "join", "fork": id }));
+    } else {
+        let mut node = json!({ "type": kind });
+        if let Some(fields) = node.as_object_mut() {
+            fields.extend(values.clone().unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
+            if kind == "end" && !fields.contains_key("result") {
+                fields.insert("result".to_owned(), json!("success"));
+            }
+        }
+        put(&id, node);
+    }
+    match (&cut, behind.after) {
+        (Some((place, edge)), _) => {
+            edits.push(Edit::Set { at: place.with("to").at, value: json!(id) });
+            let Some(Step::Item(nth)) = place.at.last() else { return Err(Refused::unknown("edge", "")) };
+            let onward = edge_of(&id, edge.to.value.as_str(), (kind == "gate").then_some("passed"));
+            edits.push(Edit::Insert { at: edges().with(nth + 1).at, before: None, value: onward });
+        }
+        (None, Some(after)) => {
+            page.node(after)?;
+            let at = edges().with(behind_those_of(page, after)).at;
+            edits.push(Edit::Insert { at, before: None, value: edge_of(after, &id, behind.on) });
+        }
+        (None, None) => {}
+    }
+    Ok(Done::here(edits).selecting(id))
+}
+
+fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
+    page.node(from)?;
+    page.node(to)?;
+    let at = edges().with(behind_those_of(page, from)).at;
+    Ok(Done::here(vec![Edit::Insert { at, before: None, value: edge_of(from, to, on) }]))
+}
+
+fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
+    let place = written(page, edge)?.with("on");
+    let edit = match on {
+        Some(on) => Edit::Set { at: place.at, value: json!(on) },
+        None if page.tree(&place).is_none() => return Ok(Done::default()),
+        None => Edit::Remove { at: place.at },
+    };
+    Ok(Done::here(vec![edit]))
+}
+
+/// Every place in which a node is named, besides its own key.
+fn named(page: &Page<'_>, node: &str) -> Vec<Place> {
+    let mut found = Vec::new();
+    let is_it = |place: &Place| page.tree(place).and_then(Tree::as_str) == Some(node);
+    for nth in 0..page.items(&edges()).len() {
+        let edge = edges().with(nth);
+        found.extend([edge.with("from"), edge.with("to")].into_iter().filter(is_it));
+    }
+    let members = page.tree(&nodes()).and_then(Tree::entries).unwrap_or_default();
+    for member in members {
+        let own = nodes().with(member.key.value.as_str());
+        found.extend([own.with("join"), own.with("fork")].into_iter().filter(is_it));
+        let branches = own.with("branches");
+        for branch in page.tree(&branches).and_then(Tree::entries).unwrap_or_default() {
+            found.extend([branches.with(branch.key.value.as_str()).with("entryStep")].into_iter().filter(is_it));
+        }
+    }
+    found
+}
+
+fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
+    page.node(node)?;
+    if node == to {
+        return Ok(Done::default().selecting(to));
+    }
+    let mut edits: Vec<Edit> =
+        named(page, node).into_iter().map(|place| Edit::Set { at: place.at, value: json!(to) }).collect();
+    // Last: the places above go by the old key.
+    edits.push(Edit::Rename { at: nodes().with(node).at, to: to.to_owned() });
+    Ok(Done::here(edits).selecting(to))
+}
+
+fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
+    let mut edits = Vec::new();
+    let names_one = |edge: &Tree| {
+        ["from", "to"].iter().any(|end| {
+            let end = edge.get(end).and_then(Tree::as_str);
+            end.is_some_and(|end| gone.iter().any(|node| node == end))
+        })
+    };
+    let items = page.items(&edges());
+    for nth in (0..items.len()).rev().filter(|nth| names_one(&items[*nth])) {
+        edits.push(Edit::Remove { at: edges().with(nth).at });
+    }
+    for node in gone {
+        page.node(node)?;
+        edits.push(Edit::Remove { at: nodes().with(node.as_str()).at });
+    }
+    Ok(Done::here(edits))
+}
+
+fn duplicate(page: &Page<'_>, node: &str) -> Edits {
+    page.node(node)?;
+    let place = nodes().with(node);
+    let value = page.value(&place).ok_or_else(|| Refused::unknown("node", node))?;
+    let id = fresh(node, &|id| page.tree(&nodes().with(id)).is_some());
+    let before = page.key_behind(&nodes(), node);
+    Ok(Done::here(vec![Edit::Insert { at: nodes().with(id.as_str()).at, before, value }]).selecting(id))
+}
