@@ -7,6 +7,7 @@ mod change;
 mod checks;
 mod draft;
 mod file;
+mod save;
 mod servers;
 mod template;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::servers::PoolOptions;
 use crate::service::Service;
 
 pub use change::{Change, Named, Present};
+pub use save::{OnDisk, Saved, save};
 pub use servers::Known;
 pub use template::template;
 

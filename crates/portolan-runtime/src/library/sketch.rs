@@ -117,16 +117,16 @@ impl Library {
 
 /// A source with other texts in its files.
 fn rewritten(on_disk: &Source, texts: Vec<String>) -> Result<Source, ServiceError> {
-    let names: Vec<&str> = on_disk.names().collect();
+    let names: Vec<String> = on_disk.texts().into_iter().map(|(name, _)| name).collect();
     if names.len() != texts.len() {
-        let message = format!("`{}` has {} files, and {} texts came", clip(names[0]), names.len(), texts.len());
+        let message = format!("`{}` has {} files, and {} texts came", clip(&names[0]), names.len(), texts.len());
         return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
     }
     let mut texts = texts.into_iter();
-    let main = Source::new(names[0], texts.next().unwrap_or_default());
+    let main = Source::new(&*names[0], texts.next().unwrap_or_default());
     if !on_disk.is_joined() {
         return Ok(main);
     }
-    let pieces = names[1..].iter().zip(texts).map(|(name, text)| Piece { name: (*name).to_owned(), text: Ok(text) });
-    Ok(main.joined(pieces.collect(), Vec::new()))
+    let pieces = names[1..].iter().zip(texts).map(|(name, text)| Piece { name: name.clone(), text: Ok(text) });
+    Ok(main.joined(pieces.collect(), on_disk.faults().to_vec()))
 }

@@ -7,13 +7,17 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use portolan_core::dialect::RunAs;
+use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
 use portolan_core::present::Drawing;
+use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::library::{Library, Origin, Sketch};
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
@@ -110,9 +114,9 @@ fn file_of(library: &Library, sketch: &Sketch) -> Option<String> {
 
 /// A file of a definition.
 #[derive(Debug, Serialize)]
-struct FileText<'t> {
+pub(super) struct FileText {
     name: String,
-    text: &'t str,
+    text: String,
     language: &'static str,
 }
 
@@ -126,8 +130,13 @@ struct Whole<'s> {
     source: &'static str,
     writable: bool,
     revision: Digest,
-    files: Vec<FileText<'s>>,
+    files: Vec<FileText>,
     roots: Vec<Root<'s>>,
+    /// Whether it can be edited piece by piece; its text can be in any case.
+    editable: bool,
+    palette: &'static [NodeForm],
+    #[serde(rename = "fields")]
+    own_fields: &'static [Field],
     #[serde(flatten)]
     checked: Checked,
 }
@@ -148,8 +157,15 @@ pub(super) struct Checked {
     edges: BTreeMap<String, Place>,
     problems: Vec<Problem>,
     about: BTreeMap<String, About>,
+    own: Own,
     /// How long it took, in microseconds.
     took: u64,
+}
+
+/// What a form shows of the definition itself.
+#[derive(Default, Serialize)]
+struct Own {
+    values: Map<String, Value>,
 }
 
 /// One definition.
@@ -161,18 +177,15 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(id): InPath<St
 fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let begun = Instant::now();
     let library = studio.service.library();
-    let sketch = library.sketch(id, None)?;
+    let on_disk = library.sketch(id, None)?;
+    let revision = Digest::of(&*on_disk.source.text);
+    let texts = with_plain_ends(on_disk.source.texts());
+    // Places are told in the text as the page has it.
+    let sketch = library.sketch(id, Some(texts.iter().map(|(_, text)| text.clone()).collect()))?;
     let checked = checked(&sketch, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
-    let main = sketch.source.main();
-    let others = sketch.source.others();
-    let texts = std::iter::once(&*main.text).chain(others.iter().copied());
-    let files = sketch.source.names().zip(texts).map(|(name, text)| FileText {
-        name: shown_name(library, name),
-        text,
-        language: language(name, text),
-    });
     let roots = sketch.roots.iter().filter_map(|id| Some(Root { id, name: &sketch.graphs.get(id)?.name }));
+    let editing = sketch.dialect.and_then(|dialect| dialect.editing);
     let told = Whole {
         id,
         name: root.map_or(id, |root| &root.name),
@@ -180,12 +193,28 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
         dialect: dialect_word(&sketch),
         source: sketch.origin.word(),
         writable: sketch.origin == Origin::Project && studio.may_change().is_ok(),
-        revision: Digest::of(&*sketch.source.text),
-        files: files.collect(),
+        revision,
+        files: told_files(library, texts),
         roots: roots.collect(),
+        editable: editing.is_some(),
+        palette: editing.map_or(&[], |editing| editing.kinds),
+        own_fields: editing.map_or(&[], |editing| editing.own),
         checked,
     };
     serde_json::to_value(&told).map_err(broken)
+}
+
+/// Texts whose lines end as the page's do: what it edits has no other ends.
+fn with_plain_ends(files: Vec<(String, String)>) -> Vec<(String, String)> {
+    files.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect()
+}
+
+fn told_files(library: &Library, files: Vec<(String, String)>) -> Vec<FileText> {
+    let told = |(name, text): (String, String)| {
+        let language = language(&name, &text);
+        FileText { name: shown_name(library, &name), text, language }
+    };
+    files.into_iter().map(told).collect()
 }
 
 fn shown_name(library: &Library, name: &str) -> String {
@@ -240,12 +269,168 @@ fn checked(sketch: &Sketch, root: Option<&str>, folds: &Folds, begun: Instant) -
     let drawing =
         graph.map(|graph| draw(graph, root.and_then(|root| sketch.workflows.get(root)), &sketch.graphs, folds));
     let problems = sketch.faults.iter().map(|fault| places.problem(fault, drawing.as_ref())).collect();
-    let about =
-        drawing.as_ref().zip(graph).map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places)));
+    let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
+    let told = drawing.as_ref().zip(graph);
+    let about = told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref()));
     let edges = drawing.iter().flat_map(|drawing| &drawing.edges).filter(|edge| !edge.from.contains('/'));
     let edges = edges.filter_map(|edge| Some((edge.id.clone(), places.place(edge.span?)))).collect();
+    let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };
     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Checked { sound: drawing.is_some(), drawing, edges, problems, about: about.unwrap_or_default(), took }
+    Checked { sound: drawing.is_some(), drawing, edges, problems, about: about.unwrap_or_default(), own, took }
+}
+
+/// What is to be done to a definition, as the page has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Editing {
+    files: Vec<Written>,
+    #[serde(default)]
+    root: Option<String>,
+    #[serde(default)]
+    folded: std::collections::BTreeSet<String>,
+    #[serde(default)]
+    opened: std::collections::BTreeSet<String>,
+    #[serde(rename = "do")]
+    operation: Value,
+}
+
+/// A definition after something was done to it. Nothing is written.
+#[derive(Serialize)]
+pub(super) struct Edited {
+    files: Vec<FileText>,
+    select: Option<String>,
+    #[serde(flatten)]
+    checked: Checked,
+}
+
+/// Does something to a definition, as the page has it.
+pub(super) async fn edit(
+    State(studio): State<Arc<Studio>>,
+    InPath(id): InPath<String>,
+    Body(wanted): Body<Editing>,
+) -> Answer<Edited> {
+    let told = tokio::task::spawn_blocking(move || {
+        let begun = Instant::now();
+        let library = studio.service.library();
+        let texts = wanted.files.into_iter().map(|file| file.text).collect();
+        let sketch = library.sketch(&id, Some(texts))?;
+        let root = wanted.root.as_deref().or(sketch.roots.first().map(String::as_str));
+        let (Some(dialect), Some(graph)) = (sketch.dialect, root.and_then(|root| sketch.graphs.get(root))) else {
+            let message = "its text cannot be read so far that it could be edited piece by piece";
+            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, "mend the text first"));
+        };
+        let folds = Folds { folded: wanted.folded, opened: wanted.opened };
+        let drawing = draw(graph, None, &sketch.graphs, &folds);
+        let operation = in_the_graph(wanted.operation, &drawing)?;
+        let done = editing::edit(dialect, &sketch.source, graph, &operation).map_err(refused)?;
+        let names = sketch.source.texts().into_iter().map(|(name, _)| name);
+        let files = told_files(library, names.zip(done.texts.clone()).collect());
+        let after = library.sketch(&id, Some(done.texts))?;
+        let root = root.filter(|root| after.graphs.contains_key(*root));
+        Ok(Edited { files, select: done.select, checked: checked(&after, root, &folds, begun) })
+    });
+    Ok(Json(told.await.map_err(broken)??))
+}
+
+fn refused(refused: Refused) -> Refusal {
+    let Refused { message, help } = refused;
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, &help)
+}
+
+/// An operation in the words of the graph: the page names nodes and edges as the drawing does.
+fn in_the_graph(mut operation: Value, drawing: &Drawing) -> Result<Operation, Refusal> {
+    let is_rename = operation["is"] == "rename";
+    for (key, value) in operation.as_object_mut().into_iter().flatten() {
+        match (key.as_str(), value) {
+            // The new name is nobody's yet.
+            ("to", _) if is_rename => {}
+            ("node" | "after" | "from" | "to", value) => named(value, drawing),
+            ("nodes", Value::Array(names)) => names.iter_mut().for_each(|name| named(name, drawing)),
+            ("edge", value) if value.is_string() => *value = Value::from(number_of(value, drawing)?),
+            _ => {}
+        }
+    }
+    serde_json::from_value(operation).map_err(|error| {
+        let help = "`/api/v1/openapi.json` has the operations";
+        Refusal::new(StatusCode::BAD_REQUEST, "bad_request", format!("the operation cannot be read: {error}"), help)
+    })
+}
+
+/// Has a node go by its own name, and not by that of the drawing.
+fn named(name: &mut Value, drawing: &Drawing) {
+    let drawn = name.as_str().and_then(|name| drawing.nodes.iter().find(|node| node.id == name));
+    if let Some(node) = drawn.and_then(|drawn| drawn.node.as_deref()) {
+        *name = Value::from(node);
+    }
+}
+
+fn number_of(edge: &Value, drawing: &Drawing) -> Result<usize, Refusal> {
+    let drawn = drawing.edges.iter().find(|drawn| Some(drawn.id.as_str()) == edge.as_str());
+    drawn.filter(|drawn| !drawn.from.contains('/')).and_then(|drawn| drawn.number).ok_or_else(|| {
+        let message = "the edge is not written in this definition";
+        Refusal::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "not_editable",
+            message,
+            "edit what it follows from, or the text",
+        )
+    })
+}
+
+/// What is to be written of a definition.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Saving {
+    revision: String,
+    files: Vec<Written>,
+}
+
+/// Writes a definition, unless somebody else has meanwhile.
+pub(super) async fn write(
+    State(studio): State<Arc<Studio>>,
+    InPath(id): InPath<String>,
+    Body(wanted): Body<Saving>,
+) -> Result<Response, Refusal> {
+    let library = studio.service.library();
+    let before = OnDisk::of(library, &id)?;
+    let texts: Vec<String> = wanted.files.into_iter().map(|file| file.text).collect();
+    let texts = with_ends_of(&before, texts)?;
+    let (status, told) = match save(library, &id, &wanted.revision, &texts).await? {
+        Saved::Written(now) => {
+            let begun = Instant::now();
+            let texts = with_plain_ends(now.files).into_iter().map(|(_, text)| text).collect();
+            let sketch = library.sketch(&id, Some(texts))?;
+            let checked = checked(&sketch, None, &Folds::default(), begun);
+            let mut told = serde_json::to_value(&checked).map_err(broken)?;
+            told["revision"] = json!(now.revision);
+            (StatusCode::OK, told)
+        }
+        Saved::Changed(now) => {
+            let files = told_files(library, with_plain_ends(now.files));
+            let message = "somebody else has written it meanwhile: nothing was written";
+            let error = json!({ "code": "changed", "message": message, "help": "compare both, and save again" });
+            (StatusCode::CONFLICT, json!({ "error": error, "current": { "revision": now.revision, "files": files } }))
+        }
+    };
+    Ok((status, Json(told)).into_response())
+}
+
+/// Texts whose lines end as those of the files do. Where a file has both ends, it cannot be told which a line has.
+fn with_ends_of(before: &OnDisk, texts: Vec<String>) -> Result<Vec<String>, Refusal> {
+    let ends = |((name, before), text): (&(String, String), String)| {
+        let (all, long) = (before.matches('\n').count(), before.matches("\r\n").count());
+        match long {
+            0 => Ok(text),
+            _ if before.replace("\r\n", "\n") == text => Ok(before.clone()),
+            _ if long == all => Ok(text.replace('\n', "\r\n")),
+            _ => {
+                let message = format!("`{name}` has lines that end differently, and would lose that");
+                let help = "have all of its lines end alike first, with an editor";
+                Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "mixed_line_ends", message, help))
+            }
+        }
+    };
+    before.files.iter().zip(texts).map(ends).collect()
 }
 
 /// A fault of our own, or a task that was ended with the server.

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_core::diagnostic::{Diagnostic, Severity};
-use portolan_core::graph::{Graph, Workflow};
+use portolan_core::dialect::editing::{Forms, Shown};
+use portolan_core::graph::{Graph, Kind, Node, Workflow};
 use portolan_core::present::{Drawing, Drawn, drawing};
 use portolan_core::source::{Source, Span};
+use portolan_core::value::{FAILED, PASSED};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::facts::{self, Fact};
 
@@ -53,6 +56,18 @@ pub(super) struct About {
     name: String,
     place: Option<Place>,
     facts: Vec<Fact>,
+    /// What a form shows of it, where it can be edited.
+    #[serde(flatten)]
+    form: Option<Form>,
+}
+
+/// What a form shows of a node.
+#[derive(Debug, Serialize)]
+struct Form {
+    word: Option<&'static str>,
+    values: Map<String, Value>,
+    editable: bool,
+    outcomes: Vec<String>,
 }
 
 /// Finds places in the text of a definition.
@@ -150,16 +165,19 @@ pub(super) fn about(
     graphs: &Graphs,
     root: &Graph,
     places: Option<&Places<'_>>,
+    forms: Option<&Forms<'_>>,
 ) -> BTreeMap<String, About> {
     let mut told = BTreeMap::new();
-    let mut index: BTreeMap<&str, BTreeMap<&str, &portolan_core::graph::Node>> = BTreeMap::new();
+    let mut index: BTreeMap<&str, BTreeMap<&str, &Node>> = BTreeMap::new();
     for drawn in &drawing.nodes {
         let is_root = !drawn.id.contains('/') || drawn.flow == root.id.value;
         let Some(graph) = (if is_root { Some(root) } else { graphs.get(&drawn.flow) }) else { continue };
         let nodes = index
             .entry(if is_root { "" } else { &drawn.flow })
             .or_insert_with(|| graph.nodes.iter().rev().map(|node| (node.id.as_str(), node)).collect());
-        let facts = match drawn.node.as_deref().and_then(|id| nodes.get(id)) {
+        let node = drawn.node.as_deref().and_then(|id| nodes.get(id));
+        let form = node.filter(|_| is_root).zip(forms).and_then(|(node, forms)| form(node, forms));
+        let facts = match node {
             Some(node) => facts::of_node(node),
             None => {
                 let id = drawn.id.rsplit_once("activity:").map(|(_, id)| id);
@@ -169,7 +187,25 @@ pub(super) fn about(
         };
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());
-        told.insert(drawn.id.clone(), About { kind: drawn.kind, id, name: drawn.name.clone(), place, facts });
+        told.insert(drawn.id.clone(), About { kind: drawn.kind, id, name: drawn.name.clone(), place, facts, form });
     }
     told
+}
+
+fn form(node: &Node, forms: &Forms<'_>) -> Option<Form> {
+    let Shown { word, values } = forms.node(node)?;
+    Some(Form { word, values, editable: word.is_some(), outcomes: outcomes(node) })
+}
+
+/// The outcomes that an edge from a node may name.
+fn outcomes(node: &Node) -> Vec<String> {
+    let named: Vec<String> = match &node.kind {
+        Kind::Work { outputs, .. } => outputs.iter().map(|outcome| outcome.value.to_string()).collect(),
+        Kind::Checkpoint { question: Some(question), .. } => {
+            return question.options.iter().map(|choice| choice.id.to_string()).collect();
+        }
+        _ => Vec::new(),
+    };
+    let usual = || vec![PASSED.to_owned(), FAILED.to_owned()];
+    if named.is_empty() { usual() } else { named }
 }

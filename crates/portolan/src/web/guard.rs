@@ -149,7 +149,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Whether a request with a body only looks: what it is about is too long for an address.
 fn is_look(path: &str) -> bool {
-    path.ends_with("/check") || path.ends_with("/drawing")
+    ["/check", "/edit", "/drawing"].iter().any(|look| path.ends_with(look))
 }
 
 impl Studio {

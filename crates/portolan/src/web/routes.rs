@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{Studio, definitions, events, guard, inbox, page, project, runs};
@@ -24,6 +24,8 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/definitions", get(definitions::list)),
         ("/definitions/{id}", get(definitions::one)),
         ("/definitions/{id}/check", post(definitions::check)),
+        ("/definitions/{id}/edit", post(definitions::edit)),
+        ("/definitions/{id}/source", put(definitions::write)),
         ("/runs", get(runs::list)),
         ("/runs/{run}", get(runs::one)),
         ("/runs/{run}/drawing", post(runs::drawing)),

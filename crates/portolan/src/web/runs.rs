@@ -151,7 +151,7 @@ pub(super) async fn drawing(
         let root = graphs.get(definition.workflow.id().as_str());
         let root = root.ok_or("the definition has no root")?;
         let drawing = draw(root, Some(&definition.workflow), &graphs, &folds);
-        let about = about(&drawing, &graphs, root, None);
+        let about = about(&drawing, &graphs, root, None, None);
         Ok::<_, &str>(json!({ "drawing": drawing, "about": about }))
     });
     Ok(Json(drawn.await.map_err(broken)?.map_err(broken)?))

@@ -1,0 +1,94 @@
+//! The files of a definition are written as a person wants them, and never over what somebody else has written meanwhile.
+
+use std::path::Path;
+
+use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+
+use super::file::Locked;
+use crate::digest::Digest;
+use crate::error::ServiceError;
+use crate::library::{Library, Origin, read_definition};
+
+/// A definition on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnDisk {
+    /// What its texts are known by: it changes with every byte of them.
+    pub revision: Digest,
+    /// Its files, each with its name and its text.
+    pub files: Vec<(String, String)>,
+}
+
+/// What became of a wish to write.
+#[derive(Debug)]
+pub enum Saved {
+    /// It is written.
+    Written(OnDisk),
+    /// Somebody else has written it meanwhile: it is like this now, and was left so.
+    Changed(OnDisk),
+}
+
+impl OnDisk {
+    /// A definition as it is now.
+    ///
+    /// # Errors
+    /// It is not known, is none of a file that may be written, or cannot be read.
+    pub fn of(library: &Library, id: &str) -> Result<OnDisk, ServiceError> {
+        let (known, origin) = library.text(id)?;
+        if origin == Origin::Catalog {
+            let message = format!("`{id}` comes with Portolan, and is not changed");
+            let help = format!("copy it into the project first: `portolan catalog copy {id}`");
+            return Err(ServiceError::refused("not_yours", message, help));
+        }
+        // What is remembered of it may be older than what stands there.
+        Ok(OnDisk::read(&read_definition(Path::new(&*known.name))?))
+    }
+
+    /// The files of a source that was read.
+    pub fn read(source: &Source) -> OnDisk {
+        OnDisk { revision: Digest::of(&*source.text), files: source.texts() }
+    }
+}
+
+/// Writes the texts of a definition's files, where these are still what `revision` names: only those that are others. A
+/// text may have faults; whoever wants it has seen them.
+///
+/// # Errors
+/// It is not known, may not be written, has other files than there are texts, or the disk refuses: a file that was not
+/// written is whole, as it was before.
+pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
+    let before = OnDisk::of(library, id)?;
+    if before.revision.as_str() != revision {
+        return Ok(Saved::Changed(before));
+    }
+    if before.files.len() != texts.len() {
+        let message = format!("`{id}` has {} files, and {} texts came", before.files.len(), texts.len());
+        return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
+    }
+    if let Some((name, _)) = before
+        .files
+        .iter()
+        .zip(texts)
+        .map(|((name, _), text)| (name, text))
+        .find(|(_, text)| text.len() > MAX_SOURCE_BYTES)
+    {
+        let message = format!("`{name}` would have more than {MAX_SOURCE_BYTES} bytes, and could not be read again");
+        return Err(ServiceError::refused("too_large", message, "move parts of it into another definition"));
+    }
+    for ((name, known), text) in before.files.iter().zip(texts).filter(|((_, known), text)| known != *text) {
+        let mut locked = Locked::wait(Path::new(name)).await?;
+        let on_disk = locked.read()?;
+        let raw = on_disk.as_deref().unwrap_or_default();
+        let unmarked = raw.strip_prefix(MARK).unwrap_or(raw);
+        if on_disk.is_none() || unmarked != known || !locked.replace(on_disk.as_deref(), &marked(raw, text))? {
+            return Ok(Saved::Changed(OnDisk::of(library, id)?));
+        }
+    }
+    Ok(Saved::Written(OnDisk::of(library, id)?))
+}
+
+/// What a text may begin with that no reader counts.
+const MARK: &str = "\u{feff}";
+
+fn marked(before: &str, text: &str) -> String {
+    if before.starts_with(MARK) { [MARK, text].concat() } else { text.to_owned() }
+}
