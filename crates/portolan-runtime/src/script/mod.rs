@@ -37,21 +37,28 @@ pub struct Suite {
 /// # Errors
 /// The file cannot be read, has faults, has no answers, or answers for nodes that nobody calls.
 pub fn answers(path: &Path, functions: &Functions) -> Result<Answers, DefinitionError> {
-    let source = read_definition(path)?;
-    let (script, mut faults) = script::script(&source);
+    answers_of(&read_definition(path)?, functions)
+}
+
+/// The same, of a text.
+///
+/// # Errors
+/// The text has faults, has no answers, or answers for nodes that nobody calls.
+pub fn answers_of(source: &Source, functions: &Functions) -> Result<Answers, DefinitionError> {
+    let (script, mut faults) = script::script(source);
     if let Some(script) = &script {
         faults.extend(unknown_answers(&script.answers, &words(&calls(functions))));
     }
     match script.filter(|_| !faults.iter().any(Diagnostic::is_error)) {
         // Whoever names a file of answers wants no server to be asked in their place.
-        Some(script) if script.answers.is_empty() => Err(no_answers(path).into()),
+        Some(script) if script.answers.is_empty() => Err(no_answers(source).into()),
         Some(script) => Ok(script.answers),
-        None => Err(faulty(&source, faults)),
+        None => Err(faulty(source, faults)),
     }
 }
 
-fn no_answers(path: &Path) -> ServiceError {
-    let message = format!("`{}` has no `mock` with answers", path.display());
+fn no_answers(source: &Source) -> ServiceError {
+    let message = format!("`{}` has no `mock` with answers", source.name);
     let help = "write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started";
     ServiceError::refused("no_answers", message, help)
 }

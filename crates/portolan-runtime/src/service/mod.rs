@@ -28,6 +28,7 @@ mod report;
 mod request;
 mod resume;
 mod view;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

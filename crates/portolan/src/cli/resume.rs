@@ -15,7 +15,7 @@ use portolan_runtime::tools::Tools;
 use serde_json::Value;
 
 use super::output::Output;
-use super::run::{Look, Over, Told, cast, drive, ground, left, tell};
+use super::run::{Look, Over, Told, cast, drive, left, tell};
 use super::runs::person;
 use super::{Exit, runs};
 
@@ -85,7 +85,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         steps: false,
         trace: args.trace,
         cast: cast(service, args.model.as_deref(), true)?,
-        ground: Some(ground(service)),
+        ground: Some(service.project_ground()),
         kept: true,
         servers: Some(servers.clone()),
     };

@@ -14,11 +14,9 @@ use portolan_runtime::graphs::Graphs;
 use portolan_runtime::library::run_as;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{Options, Service, ServiceError, States};
-use portolan_runtime::states::Workers;
 
 use super::check::{drawn, files_at, refuse, refuse_files};
 use super::output::{Output, one_line};
-use super::run::{cast, ground};
 use super::{Common, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
@@ -132,8 +130,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     if has(Toolset::Graph) {
         let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
         let graphs = Graphs::open(files.graphs.clone(), args.mcp.clone(), service.library(), pool.clone());
-        let cast = cast(&service, args.model.as_deref(), true)?;
-        let workers = Workers { cast, ground: Some(ground(&service)), ..Workers::default() };
+        let workers = service.workers(args.model.as_deref(), std::env::current_dir()?)?;
         match graphs {
             Ok(graphs) => {
                 let report = report(notes.clone(), output);

@@ -49,6 +49,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
         hosts: hosts.to_vec(),
         read_only,
         told_by,
+        tries: super::tries::Tries::default(),
         pasts: Mutex::new(Pasts::default()),
         ending: watch::Sender::new(false),
     };

@@ -18,6 +18,7 @@ mod routes;
 mod runs;
 #[cfg(test)]
 mod tests;
+mod tries;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(crate) struct Studio {
     read_only: bool,
     /// What tells that an agent's host has started it.
     told_by: Option<String>,
+    /// The runs that are tried out.
+    tries: tries::Tries,
     /// The pasts of the runs that were looked at last.
     pasts: Mutex<Pasts>,
     /// Becomes true when the server ends.

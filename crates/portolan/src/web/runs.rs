@@ -19,6 +19,7 @@ use super::Studio;
 use super::answer::{Answer, Body, InPath, InQuery, Refusal};
 use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
+use super::tries::Driven;
 use crate::words::tasks as words;
 
 /// The most runs of a list, and the most records of a page.
@@ -59,6 +60,8 @@ struct Told<'v> {
     situation: &'v Situation,
     words: String,
     origin: Option<Value>,
+    /// How it is driven, where it is tried here.
+    driven: Option<Driven>,
 }
 
 /// The definition that a run is held to.
@@ -79,6 +82,8 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(run): InPath<S
 impl Studio {
     async fn told(&self, run: &str) -> Answer<Value> {
         let address = address(run)?;
+        // First: what it has ended with is kept by then.
+        let driven = self.driven(run);
         let view = self.service.view(&Request::of(address), &self.person).await?;
         let past = self.past(run).await?;
         let past = past.lock().await;
@@ -100,12 +105,13 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
+            driven,
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))
     }
 
     /// The past of a run up to now.
-    async fn past(&self, run: &str) -> Result<Arc<Mutex<Past>>, Refusal> {
+    pub(super) async fn past(&self, run: &str) -> Result<Arc<Mutex<Past>>, Refusal> {
         let known = self.pasts.lock().await.known(run);
         if let Some(past) = known {
             self.service.read_on(&mut *past.lock().await).await?;

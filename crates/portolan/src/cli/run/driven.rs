@@ -14,7 +14,6 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, Outcome, Watch};
 use portolan_runtime::gates::Ground;
 use portolan_runtime::graphs::Loaded;
-use portolan_runtime::repository::Repository;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
 use portolan_runtime::service::{Finished, Function, FunctionRun, How, Open, Options, Service, ServiceError};
@@ -141,11 +140,6 @@ pub(in crate::cli) async fn drive(
     Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
 }
 
-/// Where the checks of states look: the project.
-pub(in crate::cli) fn ground(service: &Service) -> Arc<Ground> {
-    Arc::new(Ground::of(Repository::of(service.project()), Vec::new()))
-}
-
 /// Resolves when the person, or the system, asks this process to end.
 async fn interrupted() {
     #[cfg(unix)]
@@ -188,7 +182,7 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
         trace: args.trace,
         kept: driven.kept,
         cast: driven.cast.clone(),
-        ground: Some(ground(service)),
+        ground: Some(service.project_ground()),
         servers: Some(loaded.servers.clone()),
     };
     let (kept, over) = block_on(async {

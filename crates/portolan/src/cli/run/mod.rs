@@ -20,7 +20,6 @@ use portolan_runtime::catalog;
 use portolan_runtime::definition::{Definition, DefinitionError};
 use portolan_runtime::graphs::Loaded;
 use portolan_runtime::library::{FunctionFiles, is_plain};
-use portolan_runtime::models::{self, OpenError as OpenModelError, Setup, prices};
 use portolan_runtime::ooda;
 use portolan_runtime::script;
 use portolan_runtime::servers::{PoolOptions, Servers};
@@ -33,7 +32,7 @@ use super::output::one_line;
 use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
 
-pub(super) use driven::{Look, Over, drive, ground, left};
+pub(super) use driven::{Look, Over, drive, left};
 pub(super) use outcome::{Told, tell, width};
 pub(super) use waterfall::waterfall;
 
@@ -236,17 +235,7 @@ pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> 
     if !has_states && model.is_none() {
         return Ok(Cast::default());
     }
-    let refused = |error: OpenModelError| {
-        let faults = error.faults.iter().map(|fault| format!("; {fault}")).collect::<String>();
-        ServiceError::refused(error.code, format!("{}{faults}", error.message), error.help)
-    };
-    let setup = Setup::of(std::env::current_dir()?);
-    let prices = prices::load(service.project(), &setup.variables).map_err(refused)?;
-    let cast = Cast::of(setup.clone()).usually(model.map(str::to_owned)).priced(prices);
-    Ok(match model {
-        Some(name) => cast.with(name, models::open(name, &setup).map_err(refused)?),
-        None => cast,
-    })
+    Ok(service.cast(model, std::env::current_dir()?)?)
 }
 
 /// A run that nobody keeps cannot wait for an agent or a person.

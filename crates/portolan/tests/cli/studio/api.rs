@@ -21,13 +21,15 @@ fn every_method_that_is_described_is_answered() {
         for method in methods.as_object().expect("methods").keys() {
             let answer = match method.as_str() {
                 "get" => studio.get(&path),
+                "put" => studio.put(&path, &json!({})),
                 _ => studio.post(&path, &json!({})),
             };
             let code = answer.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
             assert!(!["unknown_path", "unknown_method"].contains(&&*code), "{method} {path}: {code}");
             tried += 1;
         }
-        let other = if methods.get("get").is_some() { studio.post(&path, &json!({})) } else { studio.get(&path) };
+        let is_read = methods.get("get").is_some();
+        let other = if is_read { studio.post(&path, &json!({})) } else { studio.get(&path) };
         assert_eq!(other.refusal(), "405 unknown_method", "{path}");
     }
     assert!(tried > 12);

@@ -2,8 +2,10 @@
 //! in a browser: `studio/tests`.
 
 mod api;
+mod editing;
 mod events;
 mod security;
+mod tries;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -109,6 +111,12 @@ impl Studio {
         let (host, bearer) = (self.host(), self.bearer());
         let headers = [("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
         self.with("POST", &format!("/api/v1{path}"), &headers, &body.to_string())
+    }
+
+    fn put(&self, path: &str, body: &Value) -> Answer {
+        let (host, bearer) = (self.host(), self.bearer());
+        let headers = [("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
+        self.with("PUT", &format!("/api/v1{path}"), &headers, &body.to_string())
     }
 }
 

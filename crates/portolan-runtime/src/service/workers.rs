@@ -1,0 +1,46 @@
+//! Who works on the states of a project's functions: models, with the prices that the project knows, and where their checks
+//! look.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Service;
+use crate::error::ServiceError;
+use crate::gates::Ground;
+use crate::models::{self, OpenError, Setup, prices};
+use crate::repository::Repository;
+use crate::states::{Cast, Workers};
+
+impl Service {
+    /// The models that work on states. The one that is named, `openai:gpt-4o-mini`, works where a definition names none, and
+    /// is opened before anything is begun; paths in its name start from `folder`.
+    ///
+    /// # Errors
+    /// The model cannot be opened, or the prices of the project cannot be read.
+    pub fn cast(&self, model: Option<&str>, folder: PathBuf) -> Result<Cast, ServiceError> {
+        let refused = |error: OpenError| {
+            let faults = error.faults.iter().map(|fault| format!("; {fault}")).collect::<String>();
+            ServiceError::refused(error.code, format!("{}{faults}", error.message), error.help)
+        };
+        let setup = Setup::of(folder);
+        let prices = prices::load(self.project(), &setup.variables).map_err(refused)?;
+        let cast = Cast::of(setup.clone()).usually(model.map(str::to_owned)).priced(prices);
+        Ok(match model {
+            Some(name) => cast.with(name, models::open(name, &setup).map_err(refused)?),
+            None => cast,
+        })
+    }
+
+    /// Where the checks of states look: the project.
+    pub fn project_ground(&self) -> Arc<Ground> {
+        Arc::new(Ground::of(Repository::of(self.project()), Vec::new()))
+    }
+
+    /// All who work on states.
+    ///
+    /// # Errors
+    /// As [`Service::cast`].
+    pub fn workers(&self, model: Option<&str>, folder: PathBuf) -> Result<Workers, ServiceError> {
+        Ok(Workers { cast: self.cast(model, folder)?, ground: Some(self.project_ground()), ..Workers::default() })
+    }
+}

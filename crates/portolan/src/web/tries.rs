@@ -1,0 +1,257 @@
+//! Definitions are tried out: a run begins, and goes on by itself, node by node, or up to a breakpoint.
+//!
+//! Functions are driven here, and kept in the store, so that each of their moments can be seen afterwards. What agents are
+//! led through begins, and waits for whoever walks it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use axum::Json;
+use axum::extract::State;
+use portolan_core::source::Source;
+use portolan_core::value::NodeId;
+use portolan_runtime::definition::{Definition, DefinitionError};
+use portolan_runtime::drive::{Control, Phase};
+use portolan_runtime::library::{FunctionFiles, Functions};
+use portolan_runtime::script;
+use portolan_runtime::servers::{PoolOptions, Servers};
+use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Open, RunCarrier, ServiceError};
+use portolan_runtime::store::RunId;
+use portolan_runtime::tools::{Tools, Written};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Studio;
+use super::answer::{Answer, Body, InPath, Refusal};
+use super::runs::address;
+
+/// How a definition is to be tried.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// Which of the workflows of its file.
+    root: Option<String>,
+    input: Option<Map<String, Value>>,
+    /// What is wanted, of a workflow that an agent is led through.
+    description: Option<String>,
+    /// Whether it waits before its first node.
+    #[serde(default)]
+    paused: bool,
+    /// The nodes before which it waits.
+    #[serde(default)]
+    breakpoints: Vec<String>,
+    /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
+    answers: Option<Map<String, Value>>,
+    /// The model that works on states where the definition names none.
+    model: Option<String>,
+}
+
+/// How the run of a function is driven that somebody tries, for as long as it is.
+#[derive(Clone)]
+pub(super) struct Trying {
+    control: Control,
+    how: How,
+    /// Why it is not driven any more, where that is no end of the run.
+    failed: Option<Arc<ServiceError>>,
+}
+
+/// The runs that are tried, by their handles.
+pub(super) type Tries = std::sync::Mutex<BTreeMap<String, Trying>>;
+
+/// How a run is being driven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Driven {
+    /// `running`, `paused`, `stopped` or `finished`.
+    phase: &'static str,
+    /// The node before which it waits.
+    before: Option<String>,
+    breakpoints: Vec<String>,
+    /// Why it is not driven any more.
+    failed: Option<String>,
+}
+
+/// Begins a run of a definition.
+pub(super) async fn begin(
+    State(studio): State<Arc<Studio>>,
+    InPath(id): InPath<String>,
+    Body(wanted): Body<Wanted>,
+) -> Answer<Value> {
+    let (library, service) = (studio.service.library(), &studio.service);
+    let path = library.path(&id);
+    let is_function = match &path {
+        Some(path) => portolan_runtime::library::run_as(path)? == Some(portolan_core::dialect::RunAs::Calls),
+        None => false,
+    };
+    let Some(path) = path.filter(|_| is_function) else {
+        let input = wanted.input.filter(|input| !input.is_empty()).map(|input| Arc::new(Value::Object(input)));
+        let open = Open { workflow: Some(id), description: wanted.description, input, ..Open::default() };
+        let view = service.open(&open, &studio.person).await?;
+        return Ok(Json(json!({ "run": view.address.to_string() })));
+    };
+    let files = [path];
+    let functions = library.functions(FunctionFiles::served(&files, None)).map_err(faulty)?;
+    let definition = functions.called(wanted.root.as_deref())?.clone();
+    let tools = tools(&studio, &functions, &definition, wanted.answers)?;
+    let folder = folder_of(&files[0]);
+    let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
+    let control = Control::new(wanted.paused, nodes(&definition, &wanted.breakpoints)?);
+    let input = Some(Arc::new(Value::Object(wanted.input.unwrap_or_default())));
+    let function = Function { definition, remembered: None, folder: Some(folder) };
+    let open = Open { carrier: RunCarrier::Store, function: Some(function), input, ..Open::default() };
+    let view = service.open(&open, &studio.person).await?;
+    let run = view.address.to_string();
+    let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
+    studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+    studio.drive(&run, Interrupted::Ask)?;
+    Ok(Json(json!({ "run": run })))
+}
+
+fn faulty(refused: DefinitionError) -> Refusal {
+    let told = refused.to_string();
+    let ServiceError { code, help, .. } = *refused.error;
+    Refusal::from(ServiceError::refused(code, told, help))
+}
+
+fn folder_of(file: &Path) -> PathBuf {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
+fn tools(
+    studio: &Studio,
+    functions: &Functions,
+    definition: &Definition,
+    answers: Option<Map<String, Value>>,
+) -> Result<Arc<Tools>, Refusal> {
+    if let Some(answers) = answers {
+        let text = json!({ "mock": answers }).to_string();
+        let answers = script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?;
+        return Ok(Arc::new(Tools::written(Arc::new(Written::of(&answers)))));
+    }
+    studio.service.may_start_servers(definition)?;
+    Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
+}
+
+/// The nodes to wait before: each is one of the definition.
+fn nodes(definition: &Definition, names: &[String]) -> Result<Vec<NodeId>, ServiceError> {
+    let known = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
+    let node = |name: &String| {
+        // The drawing names the nodes of workflows that are run inside with the way to them.
+        let bare = name.rsplit('/').next().unwrap_or(name);
+        let found = known().find(|node| node.as_str() == bare).cloned();
+        found.ok_or_else(|| {
+            let message = format!("there is no node `{name}` to wait before");
+            ServiceError::refused("unknown_step", message, "choose one of the drawing")
+        })
+    };
+    names.iter().map(node).collect()
+}
+
+/// What is to become of a run that is tried.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Command {
+    #[serde(rename = "do")]
+    what: Option<What>,
+    /// The nodes before which it waits from now on.
+    breakpoints: Option<Vec<String>>,
+    /// What becomes of a call that was interrupted.
+    interrupted: Option<CallAgain>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    Pause,
+    Resume,
+    Step,
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CallAgain {
+    Repeat,
+    Fail,
+}
+
+/// Has a run that is tried pause, go on, go on by a node, or stop.
+pub(super) async fn control(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    Body(command): Body<Command>,
+) -> Answer<Driven> {
+    let _known = address(&run)?;
+    let trying = studio.tries().get(&run).cloned().ok_or_else(|| not_tried(&run))?;
+    if let Some(names) = &command.breakpoints {
+        let past = studio.past(&run).await?;
+        let definition = past.lock().await.definition().clone();
+        trying.control.set_breakpoints(nodes(&definition, names)?);
+    }
+    let is_driven = matches!(trying.control.phase(), Phase::Running | Phase::Paused);
+    match command.what {
+        None => {}
+        Some(What::Pause) => trying.control.pause()?,
+        Some(What::Stop) => trying.control.stop()?,
+        Some(What::Resume) if is_driven => trying.control.resume()?,
+        Some(What::Step) if is_driven => {
+            trying.control.step()?;
+            // It has when it is told.
+            trying.control.paused().await;
+        }
+        Some(what @ (What::Resume | What::Step)) => {
+            let breakpoints = trying.control.breakpoints();
+            let control = Control::new(what == What::Step, breakpoints);
+            let how = How { control: Some(control.clone()), ..trying.how };
+            studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+            let interrupted = match command.interrupted {
+                None => Interrupted::Ask,
+                Some(CallAgain::Repeat) => Interrupted::Repeat,
+                Some(CallAgain::Fail) => Interrupted::Fail,
+            };
+            studio.drive(&run, interrupted)?;
+        }
+    }
+    studio.driven(&run).map(Json).ok_or_else(|| not_tried(&run))
+}
+
+fn not_tried(run: &str) -> Refusal {
+    let message = format!("`{run}` is not driven by this studio");
+    let help = "a run of a function goes on with `portolan runs resume`; or fork it, and try the fork";
+    Refusal::from(ServiceError::refused("not_running", message, help))
+}
+
+impl Studio {
+    pub(super) fn tries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Trying>> {
+        // Every change of the map is one insertion: a holder that panicked leaves it whole.
+        self.tries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How a run is driven that is tried here; nothing for others.
+    pub(super) fn driven(&self, run: &str) -> Option<Driven> {
+        let trying = self.tries().get(run).cloned()?;
+        Some(Driven {
+            phase: trying.control.phase().word(),
+            before: trying.control.waits_before(),
+            breakpoints: trying.control.breakpoints().iter().map(ToString::to_string).collect(),
+            failed: trying.failed.map(|error| error.to_string()),
+        })
+    }
+
+    /// Drives a run until it is over, or waits for somebody.
+    fn drive(self: &Arc<Studio>, run: &str, interrupted: Interrupted) -> Result<(), Refusal> {
+        let Some(how) = self.tries().get(run).map(|trying| trying.how.clone()) else { return Err(not_tried(run)) };
+        let Some(id) = RunId::parse(run) else { return Err(not_tried(run)) };
+        let (studio, run) = (Arc::clone(self), run.to_owned());
+        tokio::spawn(async move {
+            let wanted = FunctionRun::Kept { run: id, interrupted, resumed: None };
+            let driven = studio.service.drive(wanted, how).await;
+            if let (Err(error), Some(trying)) = (driven, studio.tries().get_mut(&run)) {
+                trying.control.finish();
+                trying.failed = Some(Arc::new(error));
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! Definitions are edited as the page does it, and written.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::Studio;
+use crate::support::{Project, SMALL, SUM};
+
+impl Studio {
+    /// The text of a definition's file after an operation, which nobody has written.
+    fn edited(&self, id: &str, text: &str, operation: &Value) -> Value {
+        let wanted = json!({ "files": [{ "name": "x", "text": text }], "do": operation });
+        self.post(&format!("/definitions/{id}/edit"), &wanted).json()
+    }
+}
+
+fn saving(revision: &Value, text: &str) -> Value {
+    json!({ "revision": revision, "files": [{ "name": "small.json", "text": text }] })
+}
+
+/// The lines of which each is only in one of two texts.
+fn difference(before: &str, after: &str) -> String {
+    let mut told = String::new();
+    for line in before.lines().filter(|line| !after.lines().any(|other| other == *line)) {
+        told += &format!("-{line}\n");
+    }
+    for line in after.lines().filter(|line| !before.lines().any(|other| other == *line)) {
+        told += &format!("+{line}\n");
+    }
+    told
+}
+
+#[test]
+fn an_edit_of_the_graph_is_a_change_of_the_text() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let whole = studio.get("/definitions/small").json();
+    assert_eq!(whole["editable"], true);
+    let kinds: Vec<&str> =
+        whole["palette"].as_array().expect("a list").iter().filter_map(|form| form["kind"].as_str()).collect();
+    assert_eq!(kinds, ["task", "gate", "end", "fork", "join", "subflow", "start"]);
+    assert_eq!(whole["about"]["verify"]["word"], "gate");
+    assert_eq!(whole["about"]["verify"]["values"]["maxRetries"], 1);
+    let edge = |from: &str, to: &str| {
+        let edges = whole["drawing"]["edges"].as_array().expect("edges");
+        let edge = edges.iter().find(|edge| edge["from"] == from && edge["to"] == to);
+        edge.unwrap_or_else(|| panic!("there is an edge from {from} to {to}"))["id"].clone()
+    };
+    let review = json!({ "is": "add", "kind": "gate", "id": "review", "edge": edge("work", "verify") });
+    let told = studio.edited("small", SMALL, &review);
+    assert_eq!((&told["select"], &told["sound"]), (&json!("review"), &json!(true)));
+    let text = told["files"][0]["text"].as_str().expect("a text");
+    expect![[r#"
+        -    { "from": "work", "to": "verify" },
+        +    "review": {
+        +      "type": "gate"
+        +    },
+        +    { "from": "work", "to": "review" },
+        +    {
+        +      "from": "review",
+        +      "to": "verify",
+        +      "on": "passed"
+        +    },
+    "#]]
+    .assert_eq(&difference(SMALL, text));
+    assert!(told["drawing"]["nodes"].as_array().expect("nodes").iter().any(|node| node["id"] == "review"));
+    // Retries are set where they stand.
+    let retries = json!({ "is": "set", "node": "verify", "field": "maxRetries", "value": 4 });
+    let told = studio.edited("small", SMALL, &retries);
+    expect![[r#"
+        -    "verify": { "type": "gate", "maxRetries": 1, "instructions": "Is it right?" },
+        +    "verify": { "type": "gate", "maxRetries": 4, "instructions": "Is it right?" },
+    "#]]
+    .assert_eq(&difference(SMALL, told["files"][0]["text"].as_str().expect("a text")));
+    // Nothing was written.
+    assert_eq!(std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there"), SMALL);
+}
+
+#[test]
+fn what_cannot_be_edited_says_why() {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    let studio = Studio::of(&project, &[]);
+    let refused = |id: &str, text: &str, operation: Value| {
+        let wanted = json!({ "files": [{ "name": "x", "text": text }], "do": operation });
+        let answer = studio.post(&format!("/definitions/{id}/edit"), &wanted);
+        let error = answer.json()["error"].clone();
+        format!(
+            "{} {}: {}",
+            answer.status,
+            error["code"].as_str().unwrap_or_default(),
+            error["message"].as_str().unwrap_or_default()
+        )
+    };
+    let taken = json!({ "is": "rename", "node": "work", "to": "verify" });
+    expect!["422 not_editable: it cannot be changed in place: there is a `verify` already"]
+        .assert_eq(&refused("small", SMALL, taken));
+    let unknown = json!({ "is": "delete", "nodes": ["nothing"] });
+    expect!["422 not_editable: there is no node `nothing` in it"].assert_eq(&refused("small", SMALL, unknown));
+    let kind = json!({ "is": "add", "kind": "dance" });
+    expect!["422 not_editable: there is no kind of node called `dance` in it"]
+        .assert_eq(&refused("small", SMALL, kind));
+    let join = json!({ "is": "add", "kind": "join" });
+    expect!["422 not_editable: a node of the kind `join` is not made by itself"]
+        .assert_eq(&refused("small", SMALL, join));
+    let broken = json!({ "is": "duplicate", "node": "work" });
+    expect!["422 not_editable: its text cannot be read so far that it could be edited piece by piece"]
+        .assert_eq(&refused("small", "{ \"nodes\": ", broken));
+    let nothing = json!({ "is": "fly" });
+    assert!(refused("small", SMALL, nothing).starts_with("400 bad_request: the operation cannot be read"));
+}
+
+#[test]
+fn a_definition_is_written_and_nothing_else_of_it_changes() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let path = project.path().join(".flow/workflows/small.json");
+    let whole = studio.get("/definitions/small").json();
+    let text = SMALL.replace("Do it.", "Do it well.");
+    let saved = studio.put("/definitions/small/source", &saving(&whole["revision"], &text));
+    assert_eq!(saved.status, 200);
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), text);
+    // With the revision that it has now, it is written again; with the old one it is not.
+    let again = saving(&saved.json()["revision"], SMALL);
+    assert_eq!(studio.put("/definitions/small/source", &again).status, 200);
+    let late = studio.put("/definitions/small/source", &saving(&saved.json()["revision"], "{}"));
+    assert_eq!(late.refusal(), "409 changed");
+    assert_eq!(late.json()["current"]["files"][0]["text"], SMALL);
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), SMALL);
+}
+
+#[test]
+fn line_ends_and_the_mark_at_the_beginning_stay() {
+    let project = Project::new();
+    let long = format!("\u{feff}{}", SMALL.replace('\n', "\r\n"));
+    project.write(".flow/workflows/small.json", &long);
+    let studio = Studio::of(&project, &[]);
+    let whole = studio.get("/definitions/small").json();
+    assert_eq!(whole["files"][0]["text"], SMALL);
+    // Places are those of the text that the page has.
+    let place = &whole["about"]["verify"]["place"];
+    let at = usize::try_from(place["from"].as_u64().expect("an offset")).expect("it is small");
+    assert!(SMALL[at..].starts_with("\"verify\""));
+    let text = SMALL.replace("Do it.", "Do it well.");
+    assert_eq!(studio.put("/definitions/small/source", &saving(&whole["revision"], &text)).status, 200);
+    let written = std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there");
+    assert_eq!(written, long.replace("Do it.", "Do it well."));
+    // Of lines that end differently it cannot be told which is which.
+    project.write(".flow/workflows/small.json", SMALL.replacen('\n', "\r\n", 3));
+    let revision = studio.get("/definitions/small").json()["revision"].clone();
+    assert_eq!(studio.put("/definitions/small/source", &saving(&revision, &text)).refusal(), "422 mixed_line_ends");
+}
+
+#[test]
+fn what_is_not_the_projects_is_not_written() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &["--read-only"]);
+    let revision = studio.get("/definitions/small").json()["revision"].clone();
+    assert_eq!(studio.put("/definitions/small/source", &saving(&revision, "{}")).refusal(), "403 read_only");
+    drop(studio);
+    let studio = Studio::of(&project, &[]);
+    let whole = studio.get("/definitions/bug-fix").json();
+    assert_eq!(whole["writable"], false);
+    assert_eq!(studio.put("/definitions/bug-fix/source", &saving(&whole["revision"], "{}")).refusal(), "422 not_yours");
+    let large = saving(&revision, &"x".repeat(5 << 20));
+    assert_eq!(studio.put("/definitions/small/source", &large).refusal(), "400 too_large");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_cannot_be_written_is_whole_afterwards() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let path = project.path().join(".flow/workflows/small.json");
+    let revision = studio.get("/definitions/small").json()["revision"].clone();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("it is ours");
+    let refused = studio.put("/definitions/small/source", &saving(&revision, "{}"));
+    assert_eq!(refused.refusal(), "500 read_only");
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), SMALL);
+}
+
+/// Two who write the same definition, five hundred times each, each of them over what is there: no line of either is lost.
+#[test]
+fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {
+    let project = Project::small();
+    project.write(
+        ".flow/workflows/small.json",
+        SMALL.replace("\"name\": \"Small\"", "\"name\": \"\", \"description\": \"\""),
+    );
+    let studio = Studio::of(&project, &[]);
+    let conflicts = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for (field, _) in [("name", 0), ("description", 1)] {
+            let (studio, conflicts) = (&studio, &conflicts);
+            scope.spawn(move || {
+                for nth in 0..500 {
+                    loop {
+                        let whole = studio.get("/definitions/small").json();
+                        let text = whole["files"][0]["text"].as_str().expect("a text");
+                        let told = whole["own"]["values"][field].as_str().expect("a text").to_owned();
+                        let value = format!("{told}{}", char::from(b'a' + u8::try_from(nth % 26).expect("a letter")));
+                        let set = json!({ "is": "set", "node": null, "field": field, "value": value });
+                        let edited = studio.edited("small", text, &set);
+                        let text = edited["files"][0]["text"].as_str().expect("a text");
+                        match studio.put("/definitions/small/source", &saving(&whole["revision"], text)).status {
+                            200 => break,
+                            409 => conflicts.fetch_add(1, Ordering::Relaxed),
+                            other => panic!("{other}"),
+                        };
+                    }
+                }
+            });
+        }
+    });
+    let whole = studio.get("/definitions/small").json();
+    let letters: String =
+        (0..500_u32).map(|nth| char::from(b'a' + u8::try_from(nth % 26).expect("a letter"))).collect();
+    for field in ["name", "description"] {
+        assert_eq!(whole["own"]["values"][field], letters, "{field}");
+    }
+    assert!(conflicts.load(Ordering::Relaxed) > 0, "they met");
+}

@@ -1,0 +1,133 @@
+//! Definitions are tried out from the page: with answers that are written down, node by node.
+
+use serde_json::{Value, json};
+
+use super::Studio;
+use crate::support::{Project, SUM};
+
+fn sums() -> Project {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    project
+}
+
+/// What is asked for by default: the sum of two numbers, as it is written down.
+fn wanted(more: &Value) -> Value {
+    let mut wanted = json!({ "input": { "a": 2, "b": 40 }, "answers": { "add": { "sum": 42 } } });
+    if let (Some(fields), Some(more)) = (wanted.as_object_mut(), more.as_object()) {
+        fields.extend(more.clone());
+    }
+    wanted
+}
+
+impl Studio {
+    fn begun(&self, id: &str, wanted: &Value) -> String {
+        let answer = self.post(&format!("/definitions/{id}/try"), wanted);
+        let told = answer.json();
+        told["run"].as_str().unwrap_or_else(|| panic!("it begins: {told}")).to_owned()
+    }
+
+    /// The run once it rests: it waits before a node, or nobody drives it any more. Each look waits for the answer of the one
+    /// before, so that nothing is looked at more often than it can be told.
+    fn at_rest(&self, run: &str) -> Value {
+        for _look in 0..100_000 {
+            let told = self.get(&format!("/runs/{run}")).json();
+            let phase = told["driven"]["phase"].as_str().unwrap_or_default();
+            let waits = phase == "paused" && !told["driven"]["before"].is_null();
+            if waits || ["finished", "stopped"].contains(&phase) {
+                return told;
+            }
+        }
+        panic!("`{run}` does not come to rest");
+    }
+
+    fn told_to(&self, run: &str, what: &Value) -> Value {
+        self.post(&format!("/runs/{run}/control"), what).json()
+    }
+
+    fn outputs(&self, run: &str) -> Value {
+        let head = self.get(&format!("/runs/{run}")).json()["head"].clone();
+        self.get(&format!("/runs/{run}/at/{head}")).json()["values"][0]["value"].clone()
+    }
+}
+
+#[test]
+fn a_graph_is_run_with_answers_that_are_written_down() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({})));
+    let told = studio.at_rest(&run);
+    assert_eq!((&told["status"], &told["driven"]["phase"]), (&json!("success"), &json!("finished")));
+    assert_eq!(studio.outputs(&run)["big"], json!({ "sum": 42, "size": "big" }));
+    let visits = studio.get(&format!("/runs/{run}/nodes/add")).json();
+    assert_eq!(visits["visits"][0]["input"], json!({ "a": 2, "b": 40 }));
+    assert_eq!(visits["visits"][0]["output"], json!({ "sum": 42 }));
+}
+
+#[test]
+fn a_breakpoint_is_hit_and_the_run_goes_on_from_there() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
+    let told = studio.at_rest(&run);
+    assert_eq!((&told["driven"]["phase"], &told["driven"]["before"]), (&json!("paused"), &json!("large")));
+    assert_eq!(studio.outputs(&run)["add"], json!({ "sum": 42 }));
+    assert!(studio.outputs(&run)["big"].is_null(), "it was not executed");
+    let stepped = studio.told_to(&run, &json!({ "do": "step" }));
+    assert_eq!((&stepped["phase"], &stepped["before"]), (&json!("paused"), &json!("big")));
+    let gone = studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    assert_ne!(gone["phase"], "paused");
+    assert_eq!(studio.at_rest(&run)["status"], "success");
+}
+
+#[test]
+fn a_run_is_stepped_through_from_its_first_node() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "paused": true })));
+    let mut before = vec![studio.at_rest(&run)["driven"]["before"].clone()];
+    loop {
+        let told = studio.told_to(&run, &json!({ "do": "step" }));
+        if told["phase"] != "paused" {
+            break;
+        }
+        before.push(told["before"].clone());
+    }
+    assert_eq!(before, ["entry", "add", "large", "big", "exit"]);
+    assert_eq!(studio.at_rest(&run)["status"], "success");
+}
+
+#[test]
+fn a_run_that_was_stopped_is_forked_and_tried_again_elsewhere() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
+    studio.at_rest(&run);
+    assert_eq!(studio.told_to(&run, &json!({ "do": "stop" }))["phase"], "stopped");
+    let again = studio.told_to(&run, &json!({ "do": "pause" }));
+    assert_eq!(again["error"]["code"], "out_of_place");
+    let other = studio.post("/runs/abcdefgh/control", &json!({ "do": "pause" }));
+    assert_eq!(other.refusal(), "422 not_running");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_begins() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let refused = |wanted: Value| studio.post("/definitions/sums/try", &wanted).refusal();
+    assert_eq!(refused(wanted(&json!({ "input": { "a": "two" } }))), "422 bad_input");
+    assert_eq!(refused(wanted(&json!({ "breakpoints": ["nothing"] }))), "422 unknown_step");
+    assert_eq!(refused(wanted(&json!({ "answers": { "nothing": 1 } }))), "422 invalid_definition");
+    assert_eq!(refused(wanted(&json!({ "root": "nothing" }))), "422 unknown_tool");
+    assert_eq!(studio.get("/runs").json()["runs"], json!([]));
+}
+
+#[test]
+fn a_workflow_that_agents_are_led_through_begins() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("small", &json!({ "description": "make it so" }));
+    let told = studio.get(&format!("/runs/{run}")).json();
+    assert_eq!((&told["workflow"], &told["status"]), (&json!("small"), &json!("working")));
+    assert_eq!(told["driven"], Value::Null);
+}
