@@ -139,7 +139,7 @@ fn branches_are_marked_where_they_are() {
 fn a_fork_begins_with_the_past_and_leaves_the_other_run_as_it_is() {
     let (world, run) = mended();
     let before = world.history(&run);
-    let fork = wait(world.service().fork(&run, 5, &agent())).expect("it is forked").address;
+    let fork = wait(world.service().fork(&run, 5, None, &agent())).expect("it is forked").address;
     assert_ne!(fork.to_string(), run.to_string());
     assert_eq!(world.current(&fork).expect("it is there").current_step, "check");
     let own = world.history(&fork);
@@ -151,9 +151,9 @@ fn a_fork_begins_with_the_past_and_leaves_the_other_run_as_it_is() {
     let origin = past.trail().run().and_then(|run| run.opening.origin.clone()).expect("it is on record");
     assert_eq!((origin.run, origin.seq), (run.to_string(), 5));
     // A fork can be forked.
-    let over = refusal(wait(world.service().fork(&fork, 7, &agent())));
+    let over = refusal(wait(world.service().fork(&fork, 7, None, &agent())));
     assert_eq!((over.code, &*over.message), ("over", "the run was over by that record"));
-    wait(world.service().fork(&fork, 3, &agent())).expect("it is forked");
+    wait(world.service().fork(&fork, 3, None, &agent())).expect("it is forked");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_run_is_forked_at_each_of_its_records() {
     let (world, run) = mended();
     let records = wait(world.service().page(&run, 0, 100)).expect("they are read").len() as u64;
     for seq in 1..=records {
-        let fork = wait(world.service().fork(&run, seq, &person())).map(|view| view.address);
+        let fork = wait(world.service().fork(&run, seq, None, &person())).map(|view| view.address);
         match fork {
             Ok(fork) => {
                 let past = wait(world.service().past(&fork)).expect("it has one");
@@ -180,14 +180,14 @@ fn what_a_person_decided_is_forked_by_persons_only() {
     world.start(&run).expect("it starts");
     let asked = world.next(&run, "failed").expect("it asks");
     wait(world.service().next(&step(&asked, "passed"), &person())).expect("it counts");
-    let refused = refusal(wait(world.service().fork(&run, 4, &agent())));
+    let refused = refusal(wait(world.service().fork(&run, 4, None, &agent())));
     expect![[r"
         needs_person: only a person may fork a run in which a person has decided something
         a person runs `portolan runs fork` in a terminal that no agent's program has opened"]]
     .assert_eq(&format!("{}: {}\n{}", refused.code, refused.message, refused.help));
     // Before that nobody's word is taken along.
-    wait(world.service().fork(&run, 3, &agent())).expect("it is forked");
-    wait(world.service().fork(&run, 4, &person())).expect("it is forked");
+    wait(world.service().fork(&run, 3, None, &agent())).expect("it is forked");
+    wait(world.service().fork(&run, 4, None, &person())).expect("it is forked");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_task_is_forked_into_the_store() {
     let world = World::with("mend", MEND);
     let task = world.begin("1", "mend");
     world.next(&task, "passed").expect("it is accepted");
-    let fork = wait(world.service().fork(&task, 2, &agent())).expect("it is forked").address;
+    let fork = wait(world.service().fork(&task, 2, None, &agent())).expect("it is forked").address;
     assert!(fork.handle().is_some());
     world.next(&fork, "passed").expect("it goes on by itself");
     assert_eq!(world.current(&task).expect("it is there").current_step, "check");
@@ -284,4 +284,26 @@ fn questions_wait_with_the_time_since_when() {
     assert_eq!(serde_json::to_value(asked[0].since).expect("a time"), records[2]);
     assert_eq!(asked[0].view.situation.position.step, "ask");
     assert!(asked[0].view.situation.question.is_some());
+}
+
+#[test]
+fn values_are_given_to_a_fork_by_the_rules_of_its_step() {
+    let world = World::new();
+    world.write(
+        ".flow/workflows/look.yaml",
+        "id: look\nversion: 1.0.0\ntitle: Look\nvariables:\n  - { name: depth, type: number, default: 1 }\ninitialActivity: one\n\
+         activities:\n  - id: one\n    version: 1.0.0\n    name: One\n    steps:\n      - { id: read, name: Read, kind: step }\n",
+    );
+    let run = world.open("look");
+    world.start(&run).expect("it starts");
+    let records = wait(world.service().page(&run, 0, 100)).expect("they are read").len() as u64;
+    let give = |values: Value| wait(world.service().fork(&run, records, Some(std::sync::Arc::new(values)), &agent()));
+    let fork = give(serde_json::json!({ "depth": 3 })).expect("it is forked").address;
+    let past = wait(world.service().past(&fork)).expect("it has one");
+    assert_eq!(past.head(), records + 1);
+    let moment = wait(world.service().moment(&past, past.head(), &agent())).expect("there is such a record");
+    assert_eq!(moment.values[0].1["depth"], 3);
+    let refused = refusal(give(serde_json::json!({ "depth": "deep" })));
+    assert!(refused.message.contains("depth"), "{refused}");
+    assert!(give(serde_json::json!({ "nothing": 1 })).is_err());
 }

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use portolan_core::present::{Overlay, Redaction, Trail, context};
+use portolan_core::engine;
+use portolan_core::present::{Overlay, Redaction, Trail, context, focus};
 use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, FramePath, Opening, Origin, Place, Run};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
@@ -162,12 +163,19 @@ impl Service {
     /// Begins a run with the past of another, up to the record `seq`: in the store, with its origin on record. The other
     /// is not touched.
     ///
-    /// What persons said up to there counts in the fork, too: so only a person may fork a run in which one has.
+    /// What persons said up to there counts in the fork, too: so only a person may fork a run in which one has. `values` are
+    /// given to variables first, by the rules of the step that the run is at.
     ///
     /// # Errors
     /// There is no such record; a person is needed; the run was over by then, or was or had a branch that is a task of its
-    /// own; or it cannot be kept.
-    pub async fn fork(&self, address: &Address, seq: u64, caller: &Caller) -> Result<View, ServiceError> {
+    /// own; the values are not to be given there; or it cannot be kept.
+    pub async fn fork(
+        &self,
+        address: &Address,
+        seq: u64,
+        values: Option<Arc<Value>>,
+        caller: &Caller,
+    ) -> Result<View, ServiceError> {
         let past = self.past(address).await?;
         if seq == 0 || seq > past.head {
             return Err(no_record(&past, seq));
@@ -178,8 +186,17 @@ impl Service {
             return Err(needs_person());
         }
         begin_anew(&mut records[0], &origin)?;
-        let run = Run::fold(records.iter().flat_map(|record| &record.changes)).ok_or_else(|| no_record(&past, seq))?;
+        let run = Run::fold(records.iter().flat_map(|record| &record.changes));
+        let mut run = run.ok_or_else(|| no_record(&past, seq))?;
         may_be_forked(&run)?;
+        if let Some(values) = values {
+            let what = EventKind::Noted { frame: focus(&run).0, values };
+            let event = Event { at: self.now(), by: caller.by.clone(), what };
+            let changes = engine::decide(&past.definition.workflow, &run, &event).map_err(ServiceError::from)?;
+            changes.iter().for_each(|change| run.apply(change));
+            records.push(Record { seq: seq + 1, event, changes });
+        }
+        let seq = seq.max(records.len() as u64);
         self.hooks().may_begin(&past.definition.workflow, &run).await?;
         let id = loop {
             let id = RunId::random();

@@ -110,6 +110,9 @@ enum Verb {
         /// The last record that both have: `runs events` numbers them.
         #[arg(long, value_name = "RECORD", value_parser = clap::value_parser!(u64).range(1..))]
         at: u64,
+        /// A variable and the value that it has in the new run: JSON, or else text.
+        #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+        set: Vec<(String, Value)>,
     },
     /// Call a run off.
     ///
@@ -144,7 +147,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 self::answer(&output, &service, &given).await
             }
             Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
-            Verb::Fork { run, at } => fork(&output, &service, run, *at).await,
+            Verb::Fork { run, at, set } => fork(&output, &service, run, *at, set).await,
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
         }
     })?
@@ -398,10 +401,12 @@ pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]
     if read.is_err() || answer.is_empty() { Err(missing()) } else { Ok(answer.to_owned()) }
 }
 
-async fn fork(output: &Output, service: &Service, run: &str, at: u64) -> anyhow::Result<Exit> {
+async fn fork(output: &Output, service: &Service, run: &str, at: u64, set: &[(String, Value)]) -> anyhow::Result<Exit> {
     let address = address(run)?;
+    let values: Map<String, Value> = set.iter().cloned().collect();
+    let values = (!values.is_empty()).then(|| Arc::new(Value::Object(values)));
     let caller = person::confirmed(service, "may fork a run")?;
-    let view = service.fork(&address, at, &caller).await.map_err(at_a_shell)?;
+    let view = service.fork(&address, at, values, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }

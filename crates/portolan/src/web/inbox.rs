@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::present::{Act, Meaning, Offer};
+use portolan_core::present::{Act, Meaning, Offer, Situation};
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::Waiting;
@@ -23,7 +23,10 @@ struct Asked {
     workflow: String,
     step: String,
     step_name: String,
+    /// What is asked, as a person reads it.
     words: String,
+    /// What did not hold before, where that is why.
+    failures: Vec<Failure>,
     options: Vec<Choice>,
     /// Whether only a person's own word counts.
     person: bool,
@@ -32,6 +35,14 @@ struct Asked {
     since: String,
     revision: u64,
     branch: Option<String>,
+}
+
+/// A check that did not hold.
+#[derive(Serialize)]
+struct Failure {
+    check: String,
+    reason: String,
+    output: String,
 }
 
 #[derive(Serialize)]
@@ -65,7 +76,8 @@ fn asked(Waiting { view, since }: Waiting) -> Asked {
         workflow: view.workflow.clone(),
         step: position.step.clone(),
         step_name: position.step_name.clone(),
-        words: words::instructions(&view),
+        words: words::headline(&view.situation),
+        failures: failures(&view.situation),
         options: answers.map(choice).collect(),
         person: view.asks_person,
         command: format!("portolan runs answer {run}{}", branch_flag.unwrap_or_default()),
@@ -76,10 +88,24 @@ fn asked(Waiting { view, since }: Waiting) -> Asked {
 }
 
 fn choice(offer: &Offer) -> Choice {
-    let meaning = match &offer.act {
-        Act::Answer { means: Meaning::Option(label), .. } => Some(label.clone()),
-        _ => offer.leads_to.as_ref().map(|to| format!("goes on at `{to}`")),
-    };
     let outcome = offer.outcome().map(ToString::to_string).unwrap_or_default();
-    Choice { outcome, title: words::title(offer), meaning }
+    let title = match &offer.act {
+        Act::Answer { means: Meaning::Option(label), .. } => label.clone(),
+        Act::Answer { means: Meaning::CallOff, .. } => "Call the run off".to_owned(),
+        Act::Answer { means: Meaning::GiveUp, .. } => "Give the step up".to_owned(),
+        Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle is gone".to_owned(),
+        _ => outcome.clone(),
+    };
+    let meaning = offer.leads_to.as_ref().map(|to| format!("The run goes on at `{to}`."));
+    Choice { outcome, title, meaning }
+}
+
+fn failures(situation: &Situation) -> Vec<Failure> {
+    let failures = situation.feedback.iter().flat_map(|feedback| &feedback.failures);
+    let told = failures.map(|failure| Failure {
+        check: failure.check.to_string(),
+        reason: failure.reason.clone(),
+        output: failure.output.clone(),
+    });
+    told.collect()
 }

@@ -292,6 +292,8 @@ pub(super) async fn node(
 #[serde(deny_unknown_fields)]
 pub(super) struct Forking {
     seq: u64,
+    /// Variables, and the values that they have in the new run.
+    set: Option<Map<String, Value>>,
 }
 
 /// Begins a run with the past of another.
@@ -300,7 +302,8 @@ pub(super) async fn fork(
     InPath(run): InPath<String>,
     Body(wanted): Body<Forking>,
 ) -> Answer<Value> {
-    let view = studio.service.fork(&address(&run)?, wanted.seq, &studio.person).await?;
+    let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
+    let view = studio.service.fork(&address(&run)?, wanted.seq, values, &studio.person).await?;
     Ok(Json(json!({ "run": view.address.to_string() })))
 }
 

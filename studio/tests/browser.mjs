@@ -1,0 +1,43 @@
+// A browser, and what every screen is held to: no error, nothing that the policy refuses, nothing that axe calls serious.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+
+/** A page in a context of its own; whatever it complains of is in `said`. */
+export async function open(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const said = [];
+  page.on("console", (message) => message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text()) && said.push(message.text()));
+  page.on("pageerror", (error) => said.push(String(error)));
+  page.on("dialog", (dialog) => (said.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
+  return { context, page, said };
+}
+
+/** What axe finds that is serious or critical, in short. */
+export async function barriers(page) {
+  // What the policy forbids to pages is done from outside of it.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.setBypassCSP", { enabled: true });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `${axe}; axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", "))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.send("Page.setBypassCSP", { enabled: false });
+  return JSON.parse(result.value);
+}
+
+export async function soundIn(page, said, what) {
+  assert.deepEqual(await barriers(page), [], what);
+  assert.deepEqual(said, [], what);
+}

@@ -1,0 +1,162 @@
+// A project in a folder of its own, the real `portolan studio` over it, and an agent that walks its runs over MCP.
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+// Hosts of agents mark their shells: a studio that is started in one only shows.
+const MARKERS = ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"];
+
+export class Project {
+  constructor(binary) {
+    this.binary = binary;
+    this.folder = mkdtempSync(join(tmpdir(), "portolan-studio-"));
+    this.path = join(this.folder, "harbour");
+    mkdirSync(join(this.path, ".flow/workflows"), { recursive: true });
+    this.env = { ...process.env, PORTOLAN_DATA_DIR: join(this.folder, "person"), USER: "ada" };
+    for (const marker of MARKERS) delete this.env[marker];
+    this.git("init", "-q");
+  }
+
+  git(...words) {
+    const said = spawnSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", ...words], { cwd: this.path, encoding: "utf8" });
+    if (said.status !== 0) throw new Error(`git ${words.join(" ")}: ${said.stderr}`);
+    return said.stdout;
+  }
+
+  /** Takes an example of the repository over, as a definition of the project. */
+  example(from, to) {
+    cpSync(join(repository, from), join(this.path, ".flow/workflows", to), { recursive: true });
+  }
+
+  write(file, text) {
+    const path = join(this.path, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  read(file) {
+    return readFileSync(join(this.path, file), "utf8");
+  }
+
+  commit() {
+    this.git("add", "-A");
+    this.git("commit", "-qm", "as it was");
+  }
+
+  /** What the command line says. */
+  says(...words) {
+    const said = spawnSync(this.binary, words, { cwd: this.path, env: this.env, encoding: "utf8" });
+    return said.stdout + said.stderr;
+  }
+
+  studio(...words) {
+    return Studio.start(this, words);
+  }
+
+  agent() {
+    return new Agent(this);
+  }
+
+  remove() {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class Studio {
+  static async start(project, words) {
+    const child = spawn(project.binary, ["studio", "--format", "json", ...words], { cwd: project.path, env: project.env, stdio: ["ignore", "pipe", "inherit"] });
+    let said = "";
+    for await (const chunk of child.stdout) {
+      said += chunk;
+      if (said.trimEnd().endsWith("}")) break;
+    }
+    const studio = new Studio();
+    studio.child = child;
+    studio.address = JSON.parse(said).address;
+    [studio.base, studio.token] = studio.address.split("#token=");
+    studio.port = new URL(studio.base).port;
+    return studio;
+  }
+
+  /** The address of a screen, with the token. */
+  at(route) {
+    return `${this.base}#${route}&token=${this.token}`;
+  }
+
+  async ask(path, options = {}) {
+    const headers = { Authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+    const response = await fetch(`${this.base}api/v1${path}`, { ...options, headers });
+    return response.json();
+  }
+
+  post(path, body) {
+    return this.ask(path, { method: "POST", body: JSON.stringify(body) });
+  }
+
+  kill(signal = "SIGKILL") {
+    const gone = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill(signal);
+    return gone;
+  }
+}
+
+/** An agent that knows the calls of the toolset `tasks`. */
+export class Agent {
+  constructor(project) {
+    this.child = spawn(project.binary, ["serve", "--toolset", "tasks"], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
+    this.waiting = new Map();
+    this.last = 0;
+    createInterface({ input: this.child.stdout }).on("line", (line) => {
+      const message = JSON.parse(line);
+      this.waiting.get(message.id)?.(message);
+    });
+  }
+
+  request(method, params) {
+    const id = ++this.last;
+    const answered = new Promise((resolve) => this.waiting.set(id, resolve));
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    return answered;
+  }
+
+  async begin() {
+    await this.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "pilot", version: "1" } });
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+    return this;
+  }
+
+  async call(name, args) {
+    const answer = await this.request("tools/call", { name, arguments: args });
+    if (answer.error) throw new Error(JSON.stringify(answer.error));
+    const text = answer.result.content[0].text;
+    if (answer.result.isError) throw new Error(text);
+    return answer.result.structuredContent ?? JSON.parse(text);
+  }
+
+  /** Begins a run in the store. */
+  async open(workflow, description) {
+    const told = await this.call("Init", { workflowType: workflow, description });
+    this.run = told.run ?? told.position?.run ?? told.actions?.required?.[0]?.arguments?.run;
+    const started = await this.call("Start", { run: this.run });
+    this.told = started;
+    return this.run;
+  }
+
+  /** Reports an outcome at the position where the agent is. */
+  async next(result) {
+    const actions = [...(this.told.actions?.required ?? []), ...(this.told.actions?.optional ?? [])];
+    const offered = actions.find((action) => action.tool === "Next" && action.arguments.result === result);
+    if (!offered) throw new Error(`${result} is not offered: ${JSON.stringify(this.told.actions)}`);
+    this.told = await this.call("Next", offered.arguments);
+    return this.told;
+  }
+
+  end() {
+    this.child.kill();
+  }
+}

@@ -1,0 +1,246 @@
+// The page with the real server, in a real browser. PORTOLAN names the binary, PICTURES a folder for pictures of the screens.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launch, open, soundIn } from "./browser.mjs";
+import { Project } from "./project.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const binary = resolve(process.env.PORTOLAN ?? join(here, "../../target/debug/portolan"));
+const pictures = process.env.PICTURES && resolve(process.env.PICTURES);
+
+let browser;
+let project;
+let studio;
+
+before(async () => {
+  if (pictures) mkdirSync(pictures, { recursive: true });
+  project = new Project(binary);
+  project.example("examples/navigator/release/release.json", "release.json");
+  project.example("examples/activities/work-package", "work-package");
+  project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
+  project.example("examples/tool-graphs/inventory.yaml", "inventory.yaml");
+  project.example("examples/agent-states/research", "research");
+  project.example("crates/portolan-runtime/catalog/phases/delivery.yaml", "delivery.yaml");
+  project.write("notes.txt", "twelve bytes");
+  project.commit();
+  studio = await project.studio();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await studio?.kill();
+  project?.remove();
+});
+
+/** Runs a test in a page of its own, which must have nothing to complain of. */
+function inPage(name, run, options) {
+  test(name, async () => {
+    const { context, page, said } = await open(browser, options);
+    try {
+      await run(page, said);
+      assert.deepEqual(said, []);
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+async function picture(page, name) {
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+const DEFINITIONS = { release: 9, "work-package": 60, inventory: 6, research: 3, delivery: 12, "bug-fix": 11 };
+
+for (const [id, least] of Object.entries(DEFINITIONS)) {
+  inPage(`the definition ${id} is drawn, with every node in the outline`, async (page, said) => {
+    await page.goto(studio.at(`/definition/${id}`));
+    await page.waitForSelector(".node, canvas");
+    const drawn = await studio.ask(`/definitions/${id}`);
+    assert.ok(drawn.drawing.nodes.length >= least, `${drawn.drawing.nodes.length} nodes`);
+    assert.deepEqual(drawn.problems.filter((problem) => problem.severity === "error"), []);
+    await soundIn(page, said, id);
+  });
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  inPage(
+    `every screen is sound: ${colorScheme}`,
+    async (page, said) => {
+      const agent = await project.agent().begin();
+      const run = await agent.open("bug-fix", "the login fails");
+      for (const outcome of ["passed", "passed", "passed", "failed"]) await agent.next(outcome);
+      agent.end();
+      const screens = { home: ["/", ".entry"], definition: ["/definition/release?node=notes", ".node"], run: [`/run/${run}`, ".badge"], time: [`/run/${run}@3`, ".badge"], compare: [`/compare/${run}@2/${run}@5`, ".diff-words"], inbox: ["/inbox", "main"], project: ["/project", ".project-facts"] };
+      for (const [name, [route, ready]] of Object.entries(screens)) {
+        await page.goto(studio.at(route));
+        await page.waitForSelector(ready);
+        await soundIn(page, said, `${name}, ${colorScheme}`);
+        if (colorScheme === "light") await picture(page, name);
+      }
+    },
+    { colorScheme, reducedMotion: "reduce" },
+  );
+}
+
+inPage("a run is watched to its end while an agent walks it in another process", async (page) => {
+  const agent = await project.agent().begin();
+  const run = await agent.open("bug-fix", "the login fails");
+  await page.goto(studio.at(`/run/${run}`));
+  await page.waitForSelector(".badge");
+  const began = Date.now();
+  let told = agent.told;
+  while (told.state !== "ended") {
+    told = await agent.next("passed");
+    assert.ok(Date.now() - began < 60_000, "it comes to an end");
+  }
+  agent.end();
+  await page.waitForSelector(".work-head :text('success')");
+  const { head } = await studio.ask(`/runs/${run}`);
+  await page.waitForFunction((head) => document.querySelector(".slider-place b")?.textContent === String(head), head);
+});
+
+inPage("a graph is watched to its end, and each moment of it can be seen", async (page) => {
+  const answers = { list: { content: "[FILE] notes.txt" }, "size_of.info": { content: "size: 12" } };
+  const begun = await studio.post("/definitions/inventory/try", { root: "inventory", input: {}, answers, paused: true });
+  const { run } = begun;
+  assert.ok(run, JSON.stringify(begun));
+  await page.goto(studio.at(`/run/${run}`));
+  await page.waitForSelector(".badge");
+  for (;;) {
+    const told = await studio.post(`/runs/${run}/control`, { do: "step" });
+    if (told.phase !== "paused") break;
+  }
+  const { head, over } = await studio.ask(`/runs/${run}`);
+  assert.ok(over);
+  await page.waitForFunction((head) => document.querySelector(".slider-place b")?.textContent === String(head), head);
+  await page.locator("input[type=range]").focus();
+  for (let seq = head - 1; seq >= 1; seq -= 1) {
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction((seq) => location.hash.includes(`@${seq}`), seq);
+  }
+});
+
+inPage("the slider shows each of five hundred records as the server folds it", async (page) => {
+  project.write(
+    ".flow/workflows/round.json",
+    JSON.stringify({
+      name: "Round",
+      nodes: { start: { type: "start" }, fix: { type: "task" }, check: { type: "task", outputs: ["enough", "again"] }, done: { type: "end", result: "success" } },
+      edges: [{ from: "start", to: "fix" }, { from: "fix", to: "check" }, { from: "check", to: "done", on: "enough" }, { from: "check", to: "fix", on: "again" }],
+    }),
+  );
+  const agent = await project.agent().begin();
+  const run = await agent.open("round", "go round");
+  for (let nth = 0; nth < 249; nth += 1) {
+    await agent.next("passed");
+    await agent.next("again");
+  }
+  agent.end();
+  const { head } = await studio.ask(`/runs/${run}`);
+  assert.equal(head, 500);
+  await page.goto(studio.at(`/run/${run}@1`));
+  await page.waitForSelector(".badge");
+  await page.click("role=tab[name=Situation]");
+  await page.locator("input[type=range]").focus();
+  for (let seq = 1; seq <= head; seq += 1) {
+    const moment = await studio.ask(`/runs/${run}/at/${seq}`);
+    const words = moment.words.trim().split("\n")[0];
+    await page.waitForFunction(([seq, words]) => document.querySelector(".slider-place b")?.textContent === String(seq) && document.querySelector("pre.words, .words")?.textContent.includes(words), [seq, words]);
+    if (seq < head) await page.keyboard.press("ArrowRight");
+  }
+});
+
+inPage("a run is forked from a moment, and the fork goes on by itself", async (page) => {
+  const agent = await project.agent().begin();
+  const run = await agent.open("bug-fix", "the login fails");
+  await agent.next("passed");
+  await agent.next("passed");
+  agent.end();
+  const before = await studio.ask(`/runs/${run}/records`);
+  await page.goto(studio.at(`/run/${run}@3`));
+  await page.waitForSelector(".badge");
+  await page.click("text=Fork from here");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("text=forked from");
+  const fork = new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)[1];
+  assert.notEqual(fork, run);
+  const other = await project.agent().begin();
+  other.told = await other.call("Current", { run: fork });
+  await other.next("passed");
+  other.end();
+  await page.waitForFunction(() => document.querySelector(".slider-place b")?.textContent === "4");
+  assert.deepEqual(await studio.ask(`/runs/${run}/records`), before);
+});
+
+inPage("a question is answered in the inbox", async (page) => {
+  const agent = await project.agent().begin();
+  const run = await agent.open("bug-fix", "the login fails");
+  // Whatever fails as often as it may comes to a person.
+  for (let nth = 0; nth < 40 && agent.told.state !== "waiting"; nth += 1) {
+    const names = (agent.told.actions?.optional ?? []).concat(agent.told.actions?.required ?? []).map((action) => action.arguments.result);
+    await agent.next(names.includes("failed") ? "failed" : "passed");
+  }
+  agent.end();
+  assert.equal(agent.told.state, "waiting");
+  const { questions } = await studio.ask("/inbox");
+  const asked = questions.find((question) => question.run === run);
+  assert.ok(asked, "it waits in the inbox");
+  await page.goto(studio.at("/inbox"));
+  const question = page.locator(".question", { hasText: run });
+  await question.waitFor();
+  await picture(page, "inbox");
+  if (asked.person) {
+    // A page is not a person: the command is shown, and the terminal is where it counts.
+    assert.match(await question.textContent(), new RegExp(`portolan runs answer ${run}`));
+    assert.match(project.says("runs", "answer", run, asked.options[0].outcome), /./);
+  } else {
+    await question.locator("input[type=radio]").first().check();
+    await question.getByText("Answer…").click();
+    await question.getByText("Yes, answer").click();
+  }
+  await question.waitFor({ state: "detached" });
+});
+
+test("the server is killed while somebody watches, and started anew: nothing that happened meanwhile is missing", async () => {
+  let own = await project.studio();
+  const { context, page } = await open(browser);
+  try {
+    const agent = await project.agent().begin();
+    const run = await agent.open("bug-fix", "the login fails");
+    await page.goto(own.at(`/run/${run}`));
+    await page.waitForSelector(".badge");
+    await own.kill();
+    await page.waitForSelector(".banner.bad");
+    await agent.next("passed");
+    await agent.next("passed");
+    own = await project.studio("--port", own.port);
+    // Another start has another token: the page says where its address is, and takes it up in place.
+    await page.waitForSelector("text=does not know this page");
+    await page.goto(own.at(`/run/${run}`));
+    await page.waitForFunction(() => document.querySelector(".slider-place b")?.textContent === "4");
+    await agent.next("passed");
+    agent.end();
+    await page.waitForFunction(() => document.querySelector(".slider-place b")?.textContent === "5");
+  } finally {
+    await context.close();
+    await own.kill();
+  }
+});
+
+inPage("names that are markup stay text, everywhere", async (page, said) => {
+  const name = "<img src=x onerror=alert(1)>";
+  project.write(".flow/workflows/markup.json", JSON.stringify({ name, description: name, nodes: { start: { type: "start", name }, a: { type: "task", name, instructions: name }, done: { type: "end", result: "success", name } }, edges: [{ from: "start", to: "a" }, { from: "a", to: "done" }] }));
+  const agent = await project.agent().begin();
+  const run = await agent.open("markup", name);
+  agent.end();
+  for (const route of ["/", "/definition/markup?node=a", `/run/${run}`]) {
+    await page.goto(studio.at(route));
+    await page.waitForFunction((name) => document.body.textContent.includes(name), name);
+    assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0);
+  }
+  await soundIn(page, said, "markup");
+});
