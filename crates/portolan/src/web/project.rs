@@ -1,13 +1,20 @@
-//! The project, as far as the page shows it.
+//! The project: what is trusted, what is installed and whether it holds, the event log.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use portolan_runtime::audit::{project_log, verify};
+use portolan_runtime::clock::rfc3339;
+use portolan_runtime::service::ServiceError;
+use portolan_runtime::trust::Digest;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{Answer, Body, Refusal};
+use super::definitions::broken;
 use super::{Studio, inbox};
+use crate::install::{Looking, Record, examine, this};
 
 /// What the page is about.
 pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
@@ -22,4 +29,63 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         "onlyShows": studio.told_by,
         "inbox": waiting,
     })))
+}
+
+/// The commands that somebody has trusted.
+pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let (entries, unread) = studio.service.trust().list();
+    let entries = entries.into_iter().map(|entry| {
+        let runs = entry.runs.iter().map(|command| json!({ "node": command.node, "argv": command.argv }));
+        json!({
+            "key": entry.key(), "file": entry.path, "at": rfc3339(entry.at), "runs": runs.collect::<Vec<_>>(),
+        })
+    });
+    let unread = unread.into_iter().map(|error| error.to_string());
+    Ok(Json(json!({ "trusted": entries.collect::<Vec<_>>(), "unreadable": unread.collect::<Vec<_>>() })))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Revoked {
+    key: Digest,
+}
+
+/// Has what was trusted not be trusted any more, which an agent may do as well as a person.
+pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body<Revoked>) -> Answer<Value> {
+    let revoked = studio.service.trust().revoke(&wanted.key).map_err(|error| {
+        ServiceError::failed("not_written", error.to_string(), "make the user's data folder writable")
+    })?;
+    Ok(Json(json!({ "revoked": revoked })))
+}
+
+/// Whether the event log is whole.
+pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let path = project_log(studio.service.project());
+    let told = path.to_string_lossy().into_owned();
+    if !path.exists() {
+        return Ok(Json(json!({ "path": told, "lines": 0, "head": null, "fault": null })));
+    }
+    let verified = tokio::task::spawn_blocking(move || verify(&path)).await.map_err(broken)?;
+    let verified = verified.map_err(ServiceError::from)?;
+    let fault = verified
+        .first_fault
+        .map(|fault| json!({ "file": fault.segment.to_string_lossy(), "line": fault.line, "message": fault.what }));
+    Ok(Json(json!({ "path": told, "lines": verified.lines, "head": verified.head, "fault": fault })))
+}
+
+/// Whether what was installed into hosts and git still holds: each hook is run as its host would run it.
+pub(super) async fn hooks(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let project = studio.service.project();
+    let record = Record::load(project).map_err(|error| unread(&error))?;
+    let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    environment.sort();
+    let program = this();
+    let looking = Looking { program: program.as_deref(), variables: &environment };
+    let findings = examine(project, &record, looking).await;
+    Ok(Json(json!({ "installed": !record.files.is_empty(), "findings": findings })))
+}
+
+fn unread(error: &dyn std::fmt::Display) -> Refusal {
+    let help = "`portolan doctor` tells more";
+    Refusal::from(ServiceError::failed("unreadable", format!("what is installed cannot be told: {error}"), help))
 }

@@ -21,6 +21,10 @@ pub(super) const API: &str = "/api/v1";
 pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
     vec![
         ("/project", get(project::one)),
+        ("/project/trust", get(project::trust)),
+        ("/project/trust/revoke", post(project::revoke)),
+        ("/project/log", get(project::log)),
+        ("/project/hooks", get(project::hooks)),
         ("/definitions", get(definitions::list)),
         ("/definitions/{id}", get(definitions::one)),
         ("/definitions/{id}/check", post(definitions::check)),

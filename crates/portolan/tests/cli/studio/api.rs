@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
+use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
 use serde_json::{Value, json};
 
 use super::Studio;
@@ -196,4 +198,37 @@ fn names_that_are_markup_stay_text() {
     let answer = studio.get("/definitions/small");
     assert_eq!(answer.json()["name"], name);
     assert_eq!(answer.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn the_project_says_what_is_trusted_and_whether_its_log_is_whole() {
+    let project = Project::new();
+    project.write(".flow/workflows/checked.json", crate::support::checked(r#"["make", "test"]"#));
+    let studio = Studio::of(&project, &[]);
+    assert_eq!(studio.get("/project/trust").json()["trusted"], json!([]));
+    project.agent(async |service, _| trusted(service)).expect("trust is recorded");
+    let trusted = studio.get("/project/trust").json()["trusted"].clone();
+    assert_eq!(trusted[0]["runs"], json!([{ "node": "work", "argv": ["make", "test"] }]));
+    let revoked = studio.post("/project/trust/revoke", &json!({ "key": trusted[0]["key"] }));
+    assert_eq!(revoked.json(), json!({ "revoked": true }));
+    assert_eq!(studio.get("/project/trust").json()["trusted"], json!([]));
+    let log = studio.get("/project/log").json();
+    assert_eq!(log["fault"], Value::Null);
+    let hooks = studio.get("/project/hooks").json();
+    assert_eq!(hooks["installed"], false);
+}
+
+/// Trusts the commands of the workflow `checked`, as a person does.
+fn trusted(service: &Service) -> Result<(), ServiceError> {
+    let definition = service.library().definition("checked")?;
+    let entry = Entry {
+        project: service.project().to_owned(),
+        commands: commands_digest(&definition.workflow).expect("it has commands"),
+        file: Digest::of(b""),
+        path: "checked.json".to_owned(),
+        at: service.now(),
+        runs: commands(&definition.workflow),
+    };
+    service.trust().record(entry).expect("there is room for it");
+    Ok(())
 }
