@@ -27,7 +27,7 @@ test("values differ by path", () => {
 });
 
 test("steps differ by state and by visits", () => {
-  const of = (state: "done" | "here", visits: number) => ({ state, worst: null, visits, failures: 0, used: 0, budget: null });
+  const of = (state: "done" | "here", visits: number) => ({ state, visits, failures: 0, used: 0 });
   assert.deepEqual(diffStates({ nodes: { a: of("done", 1), b: of("here", 1) }, edges: [] }, { nodes: { a: of("done", 1), b: of("done", 1), c: of("here", 1) }, edges: [] }), [
     { id: "b", left: "here", right: "done", visits: [1, 1] },
     { id: "c", left: null, right: "here", visits: [0, 1] },

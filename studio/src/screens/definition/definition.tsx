@@ -18,7 +18,7 @@ import { Source } from "./source";
 
 type DefinitionRoute = Extract<Route, { screen: "definition" }>;
 
-export function DefinitionScreen({ route }: { route: DefinitionRoute }) {
+export function DefinitionScreen({ route }: { route: DefinitionRoute; onlyShows: string | null }) {
   const definition = useResource<Definition>(`definition ${route.id}`, (signal) => get(`/definitions/${segment(route.id)}`, signal));
   const reload = useThrottled(definition.reload, 300);
   useLive((events) => {
