@@ -58,7 +58,16 @@ export interface About {
   name: string;
   place: Place | null;
   facts: Fact[];
+  /** The dialect's word of its kind, as operations name it. */
+  word: string | null;
+  values: Values;
+  editable: boolean;
+  /** What an edge from it may name. */
+  outcomes?: string[];
 }
+
+/** The values of fields, by their paths. */
+export type Values = Record<string, unknown>;
 
 export type Point = [number, number];
 
@@ -106,7 +115,51 @@ export interface Checked {
   drawing: Drawing | null;
   problems: Problem[];
   about: Record<string, About>;
+  edges: Record<string, Place>;
+  own: { values: Values };
   took: number;
+}
+
+export interface Field {
+  path: string;
+  label: string;
+  help: string;
+  type: "text" | "long" | "number" | "boolean" | "choice" | "list" | "expression" | "json";
+  choices?: string[];
+  default?: unknown;
+  required: boolean;
+}
+
+export interface Kind {
+  kind: string;
+  label: string;
+  help: string;
+  fields: Field[];
+  /** Whether edges from it name an outcome. */
+  outcomes: boolean;
+  /** Whether one can be added: a definition may have just one of a kind. */
+  addable: boolean;
+}
+
+export type Operation =
+  | { is: "set"; node: string | null; field: string; value: unknown }
+  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string; inside?: string }
+  | { is: "connect"; from: string; to: string; on?: string }
+  | { is: "disconnect"; edge: string }
+  | { is: "reconnect"; edge: string; to: string }
+  | { is: "outcome"; edge: string; on: string | null }
+  | { is: "rename"; node: string; to: string }
+  | { is: "delete"; nodes: string[] }
+  | { is: "duplicate"; node: string }
+  | { is: "kind"; node: string; kind: string };
+
+export interface Edited extends Checked {
+  files: { name: string; text: string }[];
+  select: string | null;
+}
+
+export interface Saved extends Checked {
+  revision: string;
 }
 
 export interface SourceFile {
@@ -125,6 +178,11 @@ export interface Definition extends Checked {
   revision: string;
   files: SourceFile[];
   roots: { id: string; name: string }[];
+  palette: Kind[];
+  /** The fields of the definition itself. */
+  fields: Field[];
+  /** Whether this dialect can be edited in the graph; otherwise only the text can. */
+  editable: boolean;
 }
 
 export interface RunEntry {

@@ -14,9 +14,10 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
   const mark = useGraphState((state) => state.marks[node.id]);
   const open = node.container === "open";
   const bar = node.kind === "fork" || node.kind === "join";
+  const target = useGraphState((state) => state.line?.to === node.id);
   const pending = overlay?.state === "waiting";
 
-  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected"];
+  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected", target && "target"];
   if (watched && !overlay) classes.push("untouched");
   if (node.result) classes.push(`result-${node.result}`);
 
@@ -60,6 +61,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       {bar && overlay?.arrived && <b className="bar-arrived">{arrivedWords(overlay.arrived)}</b>}
       <Marks node={node} overlay={overlay} mark={mark} />
       {overlay && <Badge overlay={overlay} />}
+      {actions.drag && node.kind !== "end" && <span className="handle nopan" title="Drag to another step to connect" onPointerDown={(event) => actions.drag?.(event, node.id, null)} />}
     </div>
   );
 });

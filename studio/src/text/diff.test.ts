@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diffLines, diffStates, diffValues } from "./diff";
+import { diffLines } from "./diff";
+import { countChanges, hunksOf } from "./hunks";
 
 const show = (left: string, right: string) => diffLines(left, right).map((line) => ({ same: " ", left: "-", right: "+" })[line.is] + line.text);
 
@@ -18,18 +19,13 @@ test("either text comes out again", () => {
   assert.equal(lines.filter((l) => l.is !== "left").map((l) => l.text).join("\n"), right);
 });
 
-test("values differ by path", () => {
-  const frame = (value: Record<string, unknown>) => [{ frame: "", value }];
-  assert.deepEqual(diffValues(frame({ a: { b: 1, c: 2 }, d: [1] }), frame({ a: { b: 1, c: 3 }, d: [1], e: null })), [
-    { path: "a.c", left: 2, right: 3 },
-    { path: "e", left: undefined, right: null },
+test("hunks show what differs and what is around it", () => {
+  const lines = Array.from({ length: 30 }, (_, i) => `${i}`);
+  const after = lines.flatMap((line) => (line === "4" ? ["four"] : line === "20" ? [] : [line]));
+  const hunks = hunksOf(lines.join("\n"), after.join("\n"), 1);
+  assert.deepEqual(hunks.map((h) => [h.left, h.right, h.lines.map((l) => l.text)]), [
+    [4, 4, ["3", "4", "four", "5"]],
+    [20, 20, ["19", "20", "21"]],
   ]);
-});
-
-test("steps differ by state and by visits", () => {
-  const of = (state: "done" | "here", visits: number) => ({ state, visits, failures: 0, used: 0 });
-  assert.deepEqual(diffStates({ nodes: { a: of("done", 1), b: of("here", 1) }, edges: [] }, { nodes: { a: of("done", 1), b: of("done", 1), c: of("here", 1) }, edges: [] }), [
-    { id: "b", left: "here", right: "done", visits: [1, 1] },
-    { id: "c", left: null, right: "here", visits: [0, 1] },
-  ]);
+  assert.deepEqual(countChanges(hunks), { gone: 2, come: 1 });
 });
