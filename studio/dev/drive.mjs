@@ -176,7 +176,7 @@ await check("inbox: an answer is confirmed; a person's is refused with the comma
   await second.getByText("Answer…").click();
   await second.getByText("Yes, answer").click();
   await second.locator("[role=alert]").waitFor();
-  assert.match(await second.textContent(), /portolan runs answer r-live passed/);
+  assert.match(await second.textContent(), /portolan runs answer r-live --branch linux passed/);
   const first = page.locator(".question").first();
   await first.getByText("Keep the format").click();
   await first.getByText("Answer…").click();

@@ -59,7 +59,7 @@ const release = {
 };
 
 const activities = {
-  id: "work-package", name: "Work package", dialect: "activities", led: true, description: "A package of work is designed, built, and handed over, with a rehearsal mode.",
+  id: "work-package", name: "Work package", dialect: "activity", led: true, description: "A package of work is designed, built, and handed over, with a rehearsal mode.",
   nodes: [], edges: [],
 };
 ["Prepare", "Design", "Build", "Verify", "Hand over"].forEach((name, i) => {
@@ -74,7 +74,7 @@ activities.nodes.push(node("build/tasks", "loop", "Each task", { container: true
 activities.edges.push(edge("build/tasks/do", "build/tasks/see"), edge("build/s0", "build/tasks", { implied: true }));
 
 const tools = {
-  id: "inventory", name: "Inventory of a folder", dialect: "graphs", led: false, description: "What a folder holds, the largest first.",
+  id: "inventory", name: "Inventory of a folder", dialect: "toolgraph", led: false, description: "What a folder holds, the largest first.",
   nodes: [
     node("entry", "start", "inventory", { detail: "folder" }), node("list", "mcp", "list", { detail: "files › list_directory", budget: 2 }),
     node("any", "switch", "Is there any?", {}), node("sizes", "forEach", "sizes", { detail: "4 at a time", container: true }), node("sizes/stat", "mcp", "size_of", { detail: "files › stat", budget: 2 }),

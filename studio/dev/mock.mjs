@@ -24,14 +24,14 @@ const runs = [
   makeRun("r-long", find("release"), 100_000, { over: true, description: "A hundred thousand records" }),
 ];
 let questions = [
-  { run: "r-wait", workflow: "Work package", step: "design/cp", stepName: "Which design?", kind: "question", words: "Two designs are written down.\n\nA  keeps the format and costs a week more.\nB  changes the format; users convert once.\n\nThe checks of both hold.", options: [{ outcome: "a", title: "Keep the format", meaning: "a week more" }, { outcome: "b", title: "Change the format", meaning: "users convert once" }, { outcome: "cancelled", title: "Stop here", meaning: null }], person: false, since: "2026-11-24T09:04:00Z", revision: 37, branch: null },
-  { run: "r-live", workflow: "Release", step: "approve", stepName: "Approve the release", kind: "question", words: "The notes are written and the tests pass. Shall this version be published?", options: [{ outcome: "passed", title: "Publish", meaning: "tags and announces it" }, { outcome: "failed", title: "Not now", meaning: null }], person: true, since: "2026-11-24T08:59:00Z", revision: 61, branch: "linux" },
+  { run: "r-wait", workflow: "Work package", step: "design/cp", stepName: "Which design?", words: "Two designs are written down.\n\nA  keeps the format and costs a week more.\nB  changes the format; users convert once.\n\nThe checks of both hold.", options: [{ outcome: "a", title: "Keep the format", meaning: "a week more" }, { outcome: "b", title: "Change the format", meaning: "users convert once" }, { outcome: "cancelled", title: "Stop here", meaning: null }], person: false, command: "portolan runs answer r-wait", since: "2026-11-24T09:04:00Z", revision: 37, branch: null },
+  { run: "r-live", workflow: "Release", step: "approve", stepName: "Approve the release", words: "The notes are written and the tests pass. Shall this version be published?", options: [{ outcome: "passed", title: "Publish", meaning: "tags and announces it" }, { outcome: "failed", title: "Not now", meaning: null }], person: true, command: "portolan runs answer r-live --branch linux", since: "2026-11-24T08:59:00Z", revision: 61, branch: "linux" },
 ];
 
 const streams = new Set();
 const log = [];
 function emit(r, record) {
-  const data = { run: r.run, ...record, status: statusOf(r), step: stepOf(r), over: r.over };
+  const data = { run: r.run, ...record, status: statusOf(r), step: stepOf(r), workflow: r.d.name };
   log.push(data);
   for (const stream of streams) stream.write(`event: record\nid: ${log.length}\ndata: ${JSON.stringify(data)}\n\n`);
 }
@@ -55,7 +55,7 @@ const whole = (r) => ({ run: r.run, workflow: r.d.name, definition: { id: r.d.id
 function answer(method, path, query, body) {
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
   const [kind, id, what, more] = parts;
-  if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, inbox: questions.length };
+  if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length };
   if (kind === "inbox") return { questions };
   if (kind === "definitions") {
     if (!id) {
@@ -76,7 +76,7 @@ function answer(method, path, query, body) {
   }
   if (what === "records") {
     const after = Number(query.get("after") ?? 0);
-    return { records: r.steps.slice(after, after + Number(query.get("limit") ?? 1000)).map(({ failed, act, ...record }) => record), head: r.steps.length };
+    return { records: r.steps.slice(after, after + Number(query.get("limit") ?? 1000)).map(({ failed, act, nodes, ...record }) => record), head: r.steps.length };
   }
   if (what === "at") return momentOf(r, Math.min(Number(more), r.steps.length));
   if (what === "nodes") return visitsOf(r, more, Number(query.get("at") ?? r.steps.length));

@@ -1,6 +1,6 @@
 // Runs of the mock: a walk over a definition's edges makes records, and any prefix of them is a moment.
 
-const AUTHORS = [{ is: "agent", name: "claude" }, { is: "engine", name: null }, { is: "host", name: "claude-code" }];
+const AUTHORS = [{ is: "agent", name: "claude" }, { is: "engine", name: null }, { is: "agent", name: "codex" }];
 const START = Date.parse("2026-11-24T09:00:00Z");
 
 export function makeRun(run, d, length, more = {}) {
@@ -47,7 +47,7 @@ export function overlayOf(r, seq) {
   let last = null;
   for (const step of r.steps.slice(0, seq)) {
     const id = step.nodes[0];
-    const node = (nodes[id] ??= { state: "done", worst: null, visits: 0, failures: 0, used: 0, budget: r.d.nodes.find((n) => n.id === id)?.budget ?? null });
+    const node = (nodes[id] ??= { state: "done", visits: 0, failures: 0, used: 0, budget: r.d.nodes.find((n) => n.id === id)?.budget ?? undefined });
     if (id !== last) {
       node.visits += 1;
       const key = `${last}\n${id}`;
@@ -64,16 +64,16 @@ export function overlayOf(r, seq) {
   }
   if (last && nodes[last]) nodes[last].state = r.over && seq === r.steps.length ? "done" : r.waiting && seq === r.steps.length ? "waiting" : r.steps[seq - 1].act === "checked" ? (r.steps[seq - 1].failed ? "failed" : "checking") : "here";
   for (const n of r.d.nodes) {
-    if (n.kind === "join" && nodes[n.id]) nodes[n.id].arrived = "2/3";
+    if (n.kind === "join" && nodes[n.id]) nodes[n.id].arrived = { done: 2, of: 3 };
     if (!n.container) continue;
     const inside = Object.keys(nodes).filter((id) => id.startsWith(`${n.id}/`));
     if (inside.length === 0) continue;
     const passes = Math.max(...inside.map((id) => nodes[id].visits));
-    nodes[n.id] = { state: inside.includes(last) ? "here" : "done", worst: inside.some((id) => nodes[id].failures) ? "failed" : null, visits: 1, failures: 0, used: 0, budget: null };
-    if (n.kind === "loop" || n.kind === "forEach") nodes[n.id].passes = Array.from({ length: passes }, (_, i) => ({ name: `${i + 1}`, state: i === passes - 1 && inside.includes(last) ? "here" : i % 4 === 1 ? "failed" : "done" }));
+    nodes[n.id] = { state: inside.includes(last) ? "here" : "done", worst: inside.some((id) => nodes[id].failures) ? "failed" : undefined, visits: 1, failures: 0, used: 0 };
+    if (n.kind === "loop" || n.kind === "forEach") nodes[n.id].pass = { number: passes, of: n.kind === "forEach" ? passes + 2 : undefined };
   }
   if (nodes.scope) {
-    nodes.patch = { state: "skipped", worst: null, visits: 0, failures: 0, used: 0, budget: null };
+    nodes.patch = { state: "skipped", visits: 0, failures: 0, used: 0 };
   }
   return { nodes, edges: [...edges].map(([key, count]) => ({ from: key.split("\n")[0], to: key.split("\n")[1], count })) };
 }
@@ -99,7 +99,7 @@ export function visitsOf(r, id, seq) {
   for (const step of r.steps.slice(0, seq)) {
     if (step.nodes[0] !== id) { last = step.nodes[0]; continue; }
     if (last !== id) {
-      visits.push({ at: id, startedAt: step.at, tookUs: 2_340_000, retries: 0, input: { folder: ".", since: "v1.4.0" }, output: { files: 12, largest: ["a.rs", "b.rs"] }, became: "passed", tokens: { input: 18234, output: 912 }, cost: 0.0421,
+      visits.push({ at: id, seq: step.seq, began: step.at, ended: step.at + 2_340, retries: 0, input: { folder: ".", since: "v1.4.0" }, output: { files: 12, largest: ["a.rs", "b.rs"] }, reports: [{ by: { agent: "claude" }, outcome: "passed" }], spent: { input_tokens: 18234, output_tokens: 912, microdollars: 42100 },
         messages: [{ role: "user", text: "Write the release notes." }, { role: "assistant", text: "I read the 14 commits since v1.4.0 and wrote CHANGELOG.md." }], checks: [{ id: "notes", held: true, reason: "CHANGELOG.md changed" }] });
     }
     last = id;

@@ -48,7 +48,7 @@ export function App() {
         Skip to the content
       </a>
       <TopBar route={route} project={project.data} onHelp={() => setHelp(true)} />
-      <Banner observes={project.data?.observes ?? false} />
+      <Banner onlyShows={project.data?.observes ? project.data.onlyShows : null} />
       <main id="main" ref={main} tabIndex={-1} key={place}>
         {state === "refused" && !project.data ? <Refused /> : (
           <Boundary>
@@ -66,9 +66,9 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
     case "home":
       return <HomeScreen project={project} />;
     case "definition":
-      return <DefinitionScreen route={route} />;
+      return <DefinitionScreen route={route} onlyShows={project?.onlyShows ?? null} />;
     case "run":
-      return <RunScreen route={route} readOnly={project?.readOnly ?? false} />;
+      return <RunScreen route={route} readOnly={(project?.onlyShows ?? null) !== null} />;
     case "compare":
       return <CompareScreen route={route} />;
     case "inbox":

@@ -8,6 +8,7 @@ import "./style/base.css";
 import "./style/parts.css";
 import "./style/graph.css";
 import "./style/screens.css";
+import "./style/edit.css";
 
 takeToken();
 watchTokens();

@@ -64,9 +64,35 @@ function decode(text: string): string {
 const route = new Store<Route>({ screen: "home" });
 
 export function startRoutes(): void {
-  const read = () => route.set(parseRoute(location.hash));
-  addEventListener("hashchange", read);
-  read();
+  shown = location.hash;
+  route.set(parseRoute(shown));
+  addEventListener("hashchange", () => {
+    const wanted = location.hash;
+    if (guard?.(parseRoute(wanted), wanted)) {
+      // The address is the new one already; it goes back to what is on screen until the person has decided.
+      history.replaceState(null, "", shown);
+      return;
+    }
+    shown = wanted;
+    route.set(parseRoute(wanted));
+  });
+}
+
+type Guard = (next: Route, address: string) => boolean;
+
+let shown = "";
+let guard: Guard | null = null;
+
+/** Asks `hold` before another address is shown; where it says true, what is on screen stays. */
+export function guardRoutes(hold: Guard): () => void {
+  guard = hold;
+  return () => {
+    if (guard === hold) guard = null;
+  };
+}
+
+export function openRoutes(): void {
+  guard = null;
 }
 
 export const useRoute = () => useStore(route);
@@ -79,5 +105,6 @@ export function go(address: string): void {
 export function note(address: string): void {
   if (location.hash === address) return;
   history.replaceState(null, "", address);
+  shown = address;
   route.set(parseRoute(address));
 }

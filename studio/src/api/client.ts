@@ -7,6 +7,8 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly help: string | null = null,
+    /** The whole answer, for errors that carry more. */
+    readonly answer: unknown = null,
   ) {
     super(message);
   }
@@ -18,11 +20,12 @@ export const API = "./api/v1";
 export const segment = encodeURIComponent;
 
 interface Options {
+  method?: "GET" | "POST" | "PUT";
   body?: unknown;
   signal?: AbortSignal;
 }
 
-export async function request<T>(path: string, { body, signal }: Options = {}): Promise<T> {
+export async function request<T>(path: string, { body, method = body === undefined ? "GET" : "POST", signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
   const token = bearer();
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -30,7 +33,7 @@ export async function request<T>(path: string, { body, signal }: Options = {}): 
   let response: Response;
   try {
     response = await fetch(API + path, {
-      method: body === undefined ? "GET" : "POST",
+      method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
@@ -51,8 +54,9 @@ async function readError(response: Response): Promise<ApiError> {
   if (response.status === 401) noteRefused();
   if (response.status === 503) noteUnreachable();
   try {
-    const { error } = (await response.json()) as { error: { code: string; message: string; help: string | null } };
-    return new ApiError(response.status, error.code, error.message, error.help ?? null);
+    const answer = (await response.json()) as { error: { code: string; message: string; help: string | null } };
+    const { code, message, help } = answer.error;
+    return new ApiError(response.status, code, message, help ?? null, answer);
   } catch {
     return new ApiError(response.status, "http", `The server answered with ${response.status}.`);
   }
@@ -60,5 +64,9 @@ async function readError(response: Response): Promise<ApiError> {
 
 export const get = <T>(path: string, signal?: AbortSignal) => request<T>(path, { signal });
 export const post = <T>(path: string, body: unknown, signal?: AbortSignal) => request<T>(path, { body, signal });
+
+export const put = <T>(path: string, body: unknown) => request<T>(path, { method: "PUT", body });
+
+export const toApiError = (error: unknown) => (error instanceof ApiError ? error : new ApiError(0, "page", String(error)));
 
 export const isAbort = (error: unknown) => error instanceof DOMException && error.name === "AbortError";

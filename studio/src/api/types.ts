@@ -1,6 +1,6 @@
 // The shapes of `/api/v1`. The server's OpenAPI document is the source; this file follows it.
 
-export type Dialect = "navigator" | "activities" | "graphs" | "states" | "phases";
+export type Dialect = "navigator" | "activity" | "toolgraph" | "states" | "phases";
 export type RunStatus = "working" | "checking" | "waiting" | "success" | "failure" | "blocked" | "cancelled";
 export type NodeState = "done" | "here" | "checking" | "waiting" | "failed" | "skipped" | "cancelled";
 
@@ -10,6 +10,8 @@ export interface Project {
   version: string;
   readOnly: boolean;
   observes: boolean;
+  /** Why nothing can be changed here, if so. */
+  onlyShows: string | null;
   inbox: number;
 }
 
@@ -56,7 +58,16 @@ export interface About {
   name: string;
   place: Place | null;
   facts: Fact[];
+  /** The dialect's word of its kind, as operations name it. */
+  word: string | null;
+  values: Values;
+  editable: boolean;
+  /** What an edge from it may name. */
+  outcomes?: string[];
 }
+
+/** The values of fields, by their paths. */
+export type Values = Record<string, unknown>;
 
 export type Point = [number, number];
 
@@ -104,7 +115,51 @@ export interface Checked {
   drawing: Drawing | null;
   problems: Problem[];
   about: Record<string, About>;
+  edges: Record<string, Place>;
+  own: { values: Values };
   took: number;
+}
+
+export interface Field {
+  path: string;
+  label: string;
+  help: string;
+  type: "text" | "long" | "number" | "boolean" | "choice" | "list" | "expression" | "json";
+  choices?: string[];
+  default?: unknown;
+  required: boolean;
+}
+
+export interface Kind {
+  kind: string;
+  label: string;
+  help: string;
+  fields: Field[];
+  /** Whether edges from it name an outcome. */
+  outcomes: boolean;
+  /** Whether one can be added: a definition may have just one of a kind. */
+  addable: boolean;
+}
+
+export type Operation =
+  | { is: "set"; node: string | null; field: string; value: unknown }
+  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string; inside?: string }
+  | { is: "connect"; from: string; to: string; on?: string }
+  | { is: "disconnect"; edge: string }
+  | { is: "reconnect"; edge: string; to: string }
+  | { is: "outcome"; edge: string; on: string | null }
+  | { is: "rename"; node: string; to: string }
+  | { is: "delete"; nodes: string[] }
+  | { is: "duplicate"; node: string }
+  | { is: "kind"; node: string; kind: string };
+
+export interface Edited extends Checked {
+  files: { name: string; text: string }[];
+  select: string | null;
+}
+
+export interface Saved extends Checked {
+  revision: string;
 }
 
 export interface SourceFile {
@@ -123,6 +178,11 @@ export interface Definition extends Checked {
   revision: string;
   files: SourceFile[];
   roots: { id: string; name: string }[];
+  palette: Kind[];
+  /** The fields of the definition itself. */
+  fields: Field[];
+  /** Whether this dialect can be edited in the graph; otherwise only the text can. */
+  editable: boolean;
 }
 
 export interface RunEntry {
@@ -147,9 +207,13 @@ export interface Run {
 }
 
 export interface Author {
-  is: string;
+  is: "agent" | "person" | "engine";
   name: string | null;
+  via?: string;
 }
+
+/** An author as a journal writes it: the visits quote their reports from there. */
+export type JournalActor = "engine" | { agent: string } | { person: { name: string } };
 
 export interface RecordLine {
   seq: number;
@@ -157,27 +221,25 @@ export interface RecordLine {
   by: Author;
   kind: string;
   text: string;
-  nodes: string[];
 }
 
 export interface RunEvent extends RecordLine {
   run: string;
   status: RunStatus;
   step: string;
-  over: boolean;
+  nodes: string[];
 }
 
 export interface NodeOverlay {
   state: NodeState;
-  worst: NodeState | null;
+  worst?: NodeState;
   visits: number;
   failures: number;
   used: number;
-  budget: number | null;
-  /** The passes of a loop, or only the one that is under way. */
-  passes?: { name: string; state: NodeState }[];
+  budget?: number;
+  /** The pass of a loop that is under way. */
   pass?: { number: number; of?: number };
-  arrived?: string;
+  arrived?: { done: number; of: number };
 }
 
 export interface Overlay {
@@ -202,25 +264,20 @@ export interface Moment {
 export interface Visit {
   at: string;
   /** The record with which it began. */
-  seq?: number;
-  startedAt?: number;
-  tookUs?: number;
-  began?: number;
+  seq: number;
+  began: number;
   ended?: number;
-  reports?: { by: unknown; outcome: string; note?: string }[];
+  reports?: { by: JournalActor; outcome: string; note?: string }[];
   retries: number;
   input?: unknown;
   expression?: string;
   output?: unknown;
   error?: { code: string; message: string };
-  became?: string;
   checks?: { id: string; held: boolean; reason?: string; output?: string }[];
   messages?: { role: unknown; text: string; tools?: unknown }[];
   /** What the judges of each attempt found. */
   attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
   spent?: Record<string, number>;
-  tokens?: { input: number; output: number };
-  cost?: number;
 }
 
 export interface Question {
@@ -228,13 +285,12 @@ export interface Question {
   workflow: string;
   step: string;
   stepName: string;
-  kind?: "question" | "budget" | "held";
   words: string;
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
-  /** The command with which a person answers in the terminal; the outcome has to be added. */
-  command?: string;
+  /** The command with which a person answers in the terminal. */
+  command: string;
   since: string;
-  revision: number | string;
+  revision: number;
   branch: string | null;
 }

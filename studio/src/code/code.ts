@@ -1,16 +1,26 @@
 import { defaultKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, codeFolding, foldGutter, foldKeymap, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics, lintGutter } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorSelection, EditorState, StateEffect, StateField } from "@codemirror/state";
+import { Annotation, EditorSelection, EditorState, StateEffect, StateField, type Text, type Transaction } from "@codemirror/state";
 import { Decoration, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, type DecorationSet } from "@codemirror/view";
 import type { Problem } from "../api/types";
+import type { Splice } from "../text/splice";
 import { highlight, look } from "./theme";
 
+export interface Shown {
+  text: string;
+  language: "json" | "yaml";
+  name: string;
+  editable: boolean;
+}
+
 export interface CodePane {
-  show(text: string, language: "json" | "yaml", name: string): void;
+  show(file: Shown): void;
+  /** Takes over a change that was made elsewhere: the cursor and the window stay. */
+  apply(splices: Splice[]): void;
   setProblems(problems: Problem[]): void;
   /** Marks a range and brings it into the window, without taking the focus. */
   reveal(from: number, to: number): void;
@@ -19,6 +29,7 @@ export interface CodePane {
 
 const mark = StateEffect.define<{ from: number; to: number } | null>();
 const marked = Decoration.line({ class: "cm-chosen" });
+const fromElsewhere = Annotation.define<boolean>();
 
 const chosen = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -37,23 +48,30 @@ const chosen = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-export function createPane(host: HTMLElement, onCursor: (offset: number) => void): CodePane {
+export interface Listeners {
+  onCursor: (offset: number) => void;
+  onChange: (splice: Splice) => void;
+}
+
+export function createPane(host: HTMLElement, { onCursor, onChange }: Listeners): CodePane {
   // In a shadow root the editor adopts style sheets; elsewhere it adds a <style>, which the policy forbids.
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-  let name = "";
 
-  const stateOf = (text: string, language: "json" | "yaml") =>
+  const stateOf = ({ text, language, name, editable }: Shown) =>
     EditorState.create({
       doc: text,
       extensions: [
-        EditorState.readOnly.of(true),
-        EditorView.editable.of(false),
-        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": `Source of ${name}`, "aria-readonly": "true" }),
+        // Places count every character: a carriage return must not be lost on the way.
+        EditorState.lineSeparator.of("\n"),
+        EditorState.readOnly.of(!editable),
+        EditorView.editable.of(editable),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": `Source of ${name}`, ...(editable ? {} : { "aria-readonly": "true" }) }),
         lineNumbers(),
         foldGutter(),
         codeFolding(),
         lintGutter(),
         bracketMatching(),
+        indentOnInput(),
         highlightActiveLine(),
         highlightActiveLineGutter(),
         highlightSelectionMatches(),
@@ -64,21 +82,26 @@ export function createPane(host: HTMLElement, onCursor: (offset: number) => void
         look,
         chosen,
         EditorView.updateListener.of((update) => {
+          for (const transaction of update.transactions) {
+            if (transaction.docChanged && !transaction.annotation(fromElsewhere)) onChange(spliceOf(transaction));
+          }
           const byHand = update.transactions.some((t) => t.isUserEvent("select"));
           if (update.selectionSet && byHand) onCursor(update.state.selection.main.head);
         }),
       ],
     });
 
-  const view = new EditorView({ state: stateOf("", "yaml"), parent: root, root });
+  const view = new EditorView({ state: stateOf({ text: "", language: "yaml", name: "", editable: false }), parent: root, root });
   const clamp = (offset: number) => Math.max(0, Math.min(offset, view.state.doc.length));
   // A problem of a whole step would underline all its lines; the first names it.
   const firstLine = (from: number, to: number) => Math.max(clamp(from), Math.min(clamp(to), view.state.doc.lineAt(clamp(from)).to));
 
   return {
-    show(text, language, file) {
-      name = file;
-      view.setState(stateOf(text, language));
+    show: (file) => view.setState(stateOf(file)),
+    apply(splices) {
+      for (const { from, removed, inserted } of splices) {
+        view.dispatch({ changes: { from, to: from + removed.length, insert: inserted }, annotations: fromElsewhere.of(true), filter: false });
+      }
     },
     setProblems(problems) {
       const found = problems.flatMap(({ place, severity, message, help, code }) =>
@@ -101,4 +124,17 @@ export function createPane(host: HTMLElement, onCursor: (offset: number) => void
     },
     destroy: () => view.destroy(),
   };
+}
+
+/** All changes of a transaction as one: from the first changed place to the last. */
+function spliceOf(transaction: Transaction): Splice {
+  let [from, to, fromNew, toNew] = [Infinity, 0, Infinity, 0];
+  transaction.changes.iterChangedRanges((fromA, toA, fromB, toB) => {
+    from = Math.min(from, fromA);
+    to = Math.max(to, toA);
+    fromNew = Math.min(fromNew, fromB);
+    toNew = Math.max(toNew, toB);
+  });
+  const text = (doc: Text, a: number, b: number) => doc.sliceString(a, b, "\n");
+  return { from, removed: text(transaction.startState.doc, from, to), inserted: text(transaction.newDoc, fromNew, toNew) };
 }

@@ -3,7 +3,7 @@ import { memo, useMemo } from "react";
 import type { DrawnEdge } from "../api/types";
 import type { Graph } from "./model";
 import { boxOf, edgePath, meets, middle, type Box } from "./shapes";
-import { useGraphState } from "./state";
+import { useGraph, useGraphState } from "./state";
 
 /** How far beyond the window edges are drawn, and how far it may move before they are chosen again. */
 const CELL = 600;
@@ -13,6 +13,8 @@ export function Edges({ graph }: { graph: Graph }) {
   const boxes = useMemo(() => new Map(graph.drawing.edges.map((edge) => [edge.id, boxOf(edge.points)])), [graph]);
   const counts = useGraphState((state) => state.overlay?.edges);
   const selected = useGraphState((state) => state.selected);
+  const chosen = useGraphState((state) => state.edge);
+  const { actions } = useGraph();
   const taken = useMemo(() => new Map(counts?.map((edge) => [`${edge.from}\n${edge.to}`, edge.count])), [counts]);
 
   const shown = useMemo(() => {
@@ -37,15 +39,17 @@ export function Edges({ graph }: { graph: Graph }) {
             edge={edge}
             watched={counts !== undefined}
             count={taken.get(`${edge.from}\n${edge.to}`) ?? 0}
-            lit={selected === edge.from || selected === edge.to}
+            lit={chosen === null ? selected === edge.from || selected === edge.to : chosen === edge.id}
+            onSelect={actions.drag ? actions.selectEdge : null}
           />
         ))}
+        {shown.map((edge) => edge.id === chosen && <Grip key={edge.id} edge={edge} />)}
       </svg>
     </ViewportPortal>
   );
 }
 
-const Edge = memo(function Edge({ edge, count, watched, lit }: { edge: DrawnEdge; count: number; watched: boolean; lit: boolean }) {
+const Edge = memo(function Edge({ edge, count, watched, lit, onSelect }: { edge: DrawnEdge; count: number; watched: boolean; lit: boolean; onSelect: ((id: string) => void) | null }) {
   const path = useMemo(() => edgePath(edge.points), [edge]);
   const at = edge.labelAt ?? middle(edge.points);
   const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
@@ -53,6 +57,7 @@ const Edge = memo(function Edge({ edge, count, watched, lit }: { edge: DrawnEdge
   return (
     <g className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
       <path d={path} markerEnd={`url(#tip-${look})`} />
+      {onSelect && <path className="edge-hit" d={path} onClick={() => onSelect(edge.id)} />}
       {label && (
         <text x={at[0]} y={at[1]} textAnchor="middle" dominantBaseline="central">
           {shorten(label)}
@@ -61,6 +66,14 @@ const Edge = memo(function Edge({ edge, count, watched, lit }: { edge: DrawnEdge
     </g>
   );
 });
+
+/** The end of the selected edge, to be led elsewhere. */
+function Grip({ edge }: { edge: DrawnEdge }) {
+  const { actions } = useGraph();
+  const [x, y] = edge.points.at(-1) ?? [0, 0];
+  if (!actions.drag) return null;
+  return <circle className="grip nopan" cx={x} cy={y} r={6} onPointerDown={(event) => actions.drag?.(event, edge.from, edge.id)} />;
+}
 
 const LONGEST = 42;
 const shorten = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { DrawnNode, NodeOverlay } from "../api/types";
 import { Icon } from "../parts/icons";
-import { kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
+import { arrivedWords, kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
 import { BAR, shapePath } from "./shapes";
 import { useGraph, useGraphState } from "./state";
 
@@ -14,9 +14,10 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
   const mark = useGraphState((state) => state.marks[node.id]);
   const open = node.container === "open";
   const bar = node.kind === "fork" || node.kind === "join";
+  const target = useGraphState((state) => state.line?.to === node.id);
   const pending = overlay?.state === "waiting";
 
-  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected"];
+  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected", target && "target"];
   if (watched && !overlay) classes.push("untouched");
   if (node.result) classes.push(`result-${node.result}`);
 
@@ -55,12 +56,12 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
           {open && node.detail && <span className="detail beside">{node.detail}</span>}
           {node.kind === "end" && node.result && !sameWord(node) && <span className="detail">{node.result}</span>}
           {open && overlay?.pass && <PassNow pass={overlay.pass} />}
-          {open && overlay?.passes && <Passes passes={overlay.passes} room={node.width - 190} />}
         </div>
       )}
-      {bar && overlay?.arrived && <b className="bar-arrived">{overlay.arrived} arrived</b>}
+      {bar && overlay?.arrived && <b className="bar-arrived">{arrivedWords(overlay.arrived)}</b>}
       <Marks node={node} overlay={overlay} mark={mark} />
       {overlay && <Badge overlay={overlay} />}
+      {actions.drag && node.kind !== "end" && <span className="handle nopan" title="Drag to another step to connect" onPointerDown={(event) => actions.drag?.(event, node.id, null)} />}
     </div>
   );
 });
@@ -71,10 +72,9 @@ const sameWord = (node: DrawnNode) => node.name.toLowerCase() === node.result;
 /** What a node carries besides its name. It stands on the lower border, so that names have the whole width. */
 function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay | undefined; mark: "error" | "warning" | undefined }) {
   const budget = overlay?.budget ?? node.budget ?? 0;
-  const passes = node.container === "open" ? undefined : overlay?.passes;
   const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
   const pass = node.container === "open" ? undefined : overlay?.pass;
-  if (!mark && !passes && !pass && !arrived && node.checks === 0 && budget === 0) return null;
+  if (!mark && !pass && !arrived && node.checks === 0 && budget === 0) return null;
   return (
     <span className="marks">
       {mark && (
@@ -83,8 +83,7 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
         </span>
       )}
       {pass && <PassNow pass={pass} />}
-      {passes && <Passes passes={passes} room={node.width - 90} />}
-      {arrived && <span className="arrived">{arrived} arrived</span>}
+      {arrived && <span className="arrived">{arrivedWords(arrived)}</span>}
       {node.checks > 0 && (
         <span className="checks" title={`${node.checks} ${node.checks === 1 ? "check" : "checks"}`}>
           <Icon name="checks" />
@@ -123,20 +122,6 @@ function PassNow({ pass }: { pass: NonNullable<NodeOverlay["pass"]> }) {
     <span className="pass-now">
       pass {pass.number}
       {pass.of !== undefined && `/${pass.of}`}
-    </span>
-  );
-}
-
-function Passes({ passes, room }: { passes: NonNullable<NodeOverlay["passes"]>; room: number }) {
-  const last = passes.slice(-Math.max(2, Math.min(12, Math.floor(room / 17))));
-  return (
-    <span className="passes" title={passes.map((pass) => `${pass.name}: ${stateWord(pass.state)}`).join("\n")}>
-      {passes.length > last.length && <em>{passes.length - last.length} +</em>}
-      {last.map((pass) => (
-        <i key={pass.name} className={pass.state}>
-          <Icon name={stateIcon(pass.state)} />
-        </i>
-      ))}
     </span>
   );
 }

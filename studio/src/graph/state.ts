@@ -5,13 +5,25 @@ import { Store, useSelected } from "../parts/store";
 /** What changes often on a drawing that stays: kept apart, so that only the nodes concerned render again. */
 export interface GraphState {
   selected: string | null;
+  edge: string | null;
   overlay: Overlay | null;
   /** Nodes with problems, and how bad the worst of them is. */
   marks: Record<string, "error" | "warning">;
+  line: Line | null;
+}
+
+/** A line that is being drawn by hand: from a node, or from the end of an edge. */
+export interface Line {
+  from: string;
+  edge: string | null;
+  to: string | null;
 }
 
 export interface GraphActions {
   select(id: string | null): void;
+  selectEdge(id: string): void;
+  /** Begins to draw a line; without it nothing can be connected. */
+  drag: ((event: React.PointerEvent, from: string, edge: string | null) => void) | null;
   open(id: string): void;
   fold(id: string): void;
 }

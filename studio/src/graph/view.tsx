@@ -1,12 +1,15 @@
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStore as useFlow, useStoreApi, type Node } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
-import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Drawing, DrawnNode, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
 import { kindWord, plural, stateWord } from "../parts/words";
 import { Store } from "../parts/store";
+import { anchorOf, glide } from "./anchor";
 import { FarCanvas, Overview } from "./canvas";
+import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
+import { hit } from "./hit";
 import { indexDrawing, type Graph } from "./model";
 import { NodeView } from "./node";
 import { GraphContext, type GraphState } from "./state";
@@ -31,6 +34,9 @@ export interface GraphProps {
   onSelect: (id: string | null) => void;
   onOpen: (id: string) => void;
   onFold: (node: DrawnNode) => void;
+  /** The selected edge, and what can be connected by hand; without it the drawing only shows. */
+  edge?: string | null;
+  editing?: (Connections & { onEdge: (id: string) => void }) | null;
 }
 
 export function GraphView(props: GraphProps) {
@@ -43,9 +49,9 @@ export function GraphView(props: GraphProps) {
 
 const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
-function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold }: GraphProps) {
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
-  const [state] = useState(() => new Store<GraphState>({ selected, overlay, marks: marks ?? {} }));
+  const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null }));
   const flow = useReactFlow();
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
@@ -55,7 +61,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
-  useEffect(() => state.set({ selected, overlay, marks: marks ?? {} }), [state, selected, overlay, marks]);
+  useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line })), [state, selected, edge, overlay, marks]);
+  const { begin, line } = useDrag(graph, state, editing);
 
   const look = useCallback(() => {
     const { transform, width, height } = flowStore.getState();
@@ -67,40 +74,47 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     [flow],
   );
 
-  const act = useRef({ onSelect, onOpen, onFold, graph });
-  act.current = { onSelect, onOpen, onFold, graph };
-  const anchor = useRef<{ id: string; x: number; y: number } | null>(null);
+  const act = useRef({ onSelect, onOpen, onFold, graph, editing });
+  act.current = { onSelect, onOpen, onFold, graph, editing };
+  const folded = useRef<string | null>(null);
   const actions = useMemo(
     () => ({
       select: (id: string | null) => act.current.onSelect(id),
+      selectEdge: (id: string) => act.current.editing?.onEdge(id),
+      drag: begin,
       open: (id: string) => act.current.onOpen(id),
       fold: (id: string) => {
         const node = act.current.graph.nodes.get(id);
         if (!node) return;
-        anchor.current = { id, x: node.x, y: node.y };
+        folded.current = id;
         act.current.onFold(node);
       },
     }),
-    [],
+    [begin],
   );
   const context = useMemo(() => ({ state, actions }), [state, actions]);
 
   const opened = useRef(false);
-  useEffect(() => {
+  const host = useRef<HTMLDivElement>(null);
+  const before = useRef({ graph, selected });
+  useLayoutEffect(() => {
     if (!ready) return;
+    const last = before.current;
+    before.current = { graph, selected };
     if (!opened.current) {
       opened.current = true;
       move(opening(graph, look(), selected ?? follow ?? null), 0);
       return;
     }
-    // What was folded or opened stays where the eye is.
-    const held = anchor.current && graph.nodes.get(anchor.current.id);
-    if (held && anchor.current) {
-      const view = look();
-      move({ x: view.x - (held.x - anchor.current.x) * view.zoom, y: view.y - (held.y - anchor.current.y) * view.zoom, zoom: view.zoom }, 0);
-    }
-    anchor.current = null;
-  }, [graph, ready]);
+    if (last.graph === graph) return;
+    // What was folded or edited stays where the eye is.
+    const view = look();
+    const shift = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
+    folded.current = null;
+    if (!shift) return;
+    if (shift.dx !== 0 || shift.dy !== 0) move({ x: view.x - shift.dx * view.zoom, y: view.y - shift.dy * view.zoom, zoom: view.zoom }, 0);
+    if (!calm.current && host.current) glide(host.current, last.graph, graph, shift);
+  }, [graph, ready, selected]);
 
   const show = useCallback(
     (id: string | null) => {
@@ -145,7 +159,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const scarce = drawing.nodes.length > 40;
   return (
     <GraphContext.Provider value={context}>
-      <div className={`graph${far ? " is-far" : ""}`}>
+      <div className={`graph${far ? " is-far" : ""}${editing ? " can-edit" : ""}`} ref={host}>
         <div
           className="graph-keys"
           role="application"
@@ -179,6 +193,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             onPaneClick={onPaneClick}
           >
             {!far && <Edges graph={graph} />}
+            {line}
           </ReactFlow>
         </div>
         <p id={help} className="unseen">
@@ -221,14 +236,6 @@ function asFlowNode(node: DrawnNode, depth: number): Node {
     data: { node },
     domAttributes: { "aria-hidden": true } as object,
   };
-}
-
-function hit(graph: Graph, at: { x: number; y: number }): DrawnNode | null {
-  let found: DrawnNode | null = null;
-  for (const node of graph.ordered) {
-    if (at.x >= node.x && at.x <= node.x + node.width && at.y >= node.y && at.y <= node.y + node.height) found = node;
-  }
-  return found;
 }
 
 function announce(graph: Graph, id: string | null, overlay: Overlay | null): string {

@@ -4,7 +4,7 @@ import { Icon } from "./icons";
 import { useStore } from "./store";
 
 /** What concerns the whole page: the server is gone, it came back, it was replaced, or it only observes. */
-export function Banner({ observes }: { observes: boolean }) {
+export function Banner({ onlyShows }: { onlyShows: string | null }) {
   const { state, returns, updated } = useStore(connection);
   const [back, setBack] = useState(false);
 
@@ -48,10 +48,10 @@ export function Banner({ observes }: { observes: boolean }) {
           </button>
         </p>
       )}
-      {observes && (
+      {onlyShows !== null && (
         <p className="banner">
           <Icon name="lock" />
-          <span>An agent started this studio, so it only observes. Start one in your own terminal to answer and to fork.</span>
+          <span>{onlyShows}</span>
         </p>
       )}
     </div>

@@ -1,6 +1,9 @@
 import { useEffect, useId, useRef } from "react";
 import { Icon } from "./icons";
 
+/** What is at hand when a dialog opens, the likeliest first. */
+const FIRST = ["[role=combobox]", "input:not([type=radio])", "textarea", "select", ".actions .primary:enabled"];
+
 /** The browser's own modal dialog: it keeps the focus, closes by Escape and gives the focus back. */
 export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -8,6 +11,9 @@ export function Dialog({ title, onClose, children, wide }: { title: string; onCl
   useEffect(() => {
     const element = dialog.current;
     element?.showModal();
+    // The browser would choose the button that closes it.
+    const first = FIRST.map((wanted) => element?.querySelector<HTMLElement>(wanted)).find((found) => found);
+    first?.focus();
     return () => element?.close();
   }, []);
   return (

@@ -24,6 +24,22 @@ export const KEYS: [string, [string, string][]][] = [
     ],
   ],
   [
+    "Editing a definition",
+    [
+      ["a", "add a step: behind the selected one, or into the selected edge"],
+      ["c", "connect the selected step, or lead the selected edge elsewhere"],
+      ["e", "select the edges from the selected step, one after another"],
+      ["Enter", "open the form"],
+      ["F2", "rename"],
+      ["k", "change the kind"],
+      ["Delete", "delete the step or the edge"],
+      ["Ctrl+D", "duplicate"],
+      ["Ctrl+C Ctrl+V", "copy, and paste also into another definition"],
+      ["Ctrl+Z", "undo; with Shift, redo"],
+      ["Ctrl+S", "save"],
+    ],
+  ],
+  [
     "Run",
     [
       ["← →", "on the slider: one record back or on"],
@@ -36,7 +52,9 @@ export const KEYS: [string, [string, string][]][] = [
 
 const GO: Record<string, () => string> = { h: link.home, i: link.inbox, p: link.project };
 
-export function isTyping(target: EventTarget | null): boolean {
+/** Whether the event is for a field. The editor stands in a shadow root, which hides it from `event.target`. */
+export function isTyping(event: Event): boolean {
+  const target = event.composedPath()[0] ?? event.target;
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && target.getAttribute("type") !== "range";
 }
 
@@ -61,7 +79,7 @@ export function useKeys(onKey: (event: KeyboardEvent) => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (isTyping(event.target)) {
+      if (isTyping(event)) {
         if (event.key === "Escape") (event.target as HTMLElement).blur();
         return;
       }

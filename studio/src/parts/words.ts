@@ -1,4 +1,4 @@
-import type { Author, DrawnNode, NodeState, RunStatus } from "../api/types";
+import type { Author, DrawnNode, JournalActor, NodeState, RunStatus } from "../api/types";
 import type { IconName } from "./icons";
 
 const KINDS: Record<string, [IconName, string]> = {
@@ -46,23 +46,17 @@ const STATUSES: Record<RunStatus, [IconName, string, string]> = {
 /** Icon, word and colour class of a run's status. */
 export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", status, "skipped"] as const);
 
+export const arrivedWords = ({ done, of }: { done: number; of: number }) => `${done}/${of} arrived`;
+
 export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);
 
-/**
- * Who did it. Journals name the author as `{ person: { name } }`, summaries as `{ is, name }`;
- * both come to the page.
- */
-export function authorOf(by: unknown): Author {
-  if (typeof by === "string") return { is: by, name: null };
-  if (typeof by !== "object" || by === null) return { is: "engine", name: null };
-  if ("is" in by) return by as Author;
-  const [is = "engine", more] = Object.entries(by)[0] ?? [];
-  const name = typeof more === "string" ? more : typeof more === "object" && more !== null && "name" in more ? String(more.name) : null;
-  return { is, name };
+export function journalAuthor(actor: JournalActor): Author {
+  if (actor === "engine") return { is: "engine", name: null };
+  if ("agent" in actor) return { is: "agent", name: actor.agent };
+  return { is: "person", name: actor.person.name };
 }
 
-export const authorIcon = (by: Author): IconName =>
-  by.is === "person" ? "person" : by.is === "agent" ? "agent" : by.is === "host" ? "host" : "engine";
+export const authorIcon = (by: Author): IconName => by.is;
 
 /** What happened without who did it, where the author stands beside it anyway. */
 export function withoutAuthor(text: string, by: Author): string {

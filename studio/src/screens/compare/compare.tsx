@@ -8,7 +8,8 @@ import { Failure, Loading } from "../../parts/notice";
 import { momentOf, plural } from "../../parts/words";
 import { link, note, type Route, type RunRef } from "../../route";
 import { loadMoment } from "../run/moment";
-import { diffLines, diffStates, diffValues } from "./diff";
+import { diffLines } from "../../text/diff";
+import { diffStates, diffValues } from "./states";
 
 type CompareRoute = Extract<Route, { screen: "compare" }>;
 

@@ -1,33 +1,45 @@
 import { useEffect, useRef, useState } from "react";
+import type { Problem } from "../../api/types";
 import type { CodePane } from "../../code/code";
-import type { Place, Problem, SourceFile } from "../../api/types";
+import type { Document } from "../../document/document";
 import { Loading, Notice } from "../../parts/notice";
+import { useSelected } from "../../parts/store";
+
+export interface Jump {
+  file: number;
+  from: number;
+  to: number;
+}
 
 interface Props {
-  files: SourceFile[];
+  document: Document;
+  writable: boolean;
   problems: Problem[];
-  jump: Place | null;
+  jump: Jump | null;
+  /** What is selected in the graph, for the history. */
+  selected: string | null;
   onCursor: (file: number, offset: number) => void;
 }
 
 /** The names without the folder that all of them are in. */
-export function shortNames(files: SourceFile[]): string[] {
-  const folders = files.map((file) => file.name.split("/").slice(0, -1));
+export function shortNames(names: string[]): string[] {
+  const folders = names.map((name) => name.split("/").slice(0, -1));
   let common = 0;
   while (folders.every((parts) => parts[common] !== undefined && parts[common] === folders[0]?.[common])) common++;
-  return files.map((file) => file.name.split("/").slice(common).join("/"));
+  return names.map((name) => name.split("/").slice(common).join("/"));
 }
 
 /** The source of a definition. The editor is a chunk of its own, loaded when it is first shown. */
-export function Source({ files, problems, jump, onCursor }: Props) {
+export function Source({ document, writable, problems, jump, selected, onCursor }: Props) {
   const [shown, setShown] = useState(jump?.file ?? 0);
   const [pane, setPane] = useState<CodePane | null>(null);
   const [failed, setFailed] = useState(false);
   const host = useRef<HTMLDivElement>(null);
-  const latest = useRef({ onCursor, shown });
-  latest.current = { onCursor, shown };
-  const file = files[shown] ?? files[0];
-  const names = shortNames(files);
+  const latest = useRef({ onCursor, shown, selected, document });
+  latest.current = { onCursor, shown, selected, document };
+  const names = shortNames(document.names.map((file) => file.name));
+  const changed = useSelected(document.state, ({ texts, base }) => texts.map((text, i) => (text === base[i] ? "" : "1")).join());
+  const isChanged = changed.split(",");
 
   useEffect(() => {
     let ended = false;
@@ -35,8 +47,12 @@ export function Source({ files, problems, jump, onCursor }: Props) {
     import("../../code/code")
       .then(({ createPane }) => {
         if (ended || !host.current) return;
-        made = createPane(host.current, (offset) => latest.current.onCursor(latest.current.shown, offset));
-        setPane(made);
+        const pane = createPane(host.current, {
+          onCursor: (offset) => latest.current.onCursor(latest.current.shown, offset),
+          onChange: (splice) => latest.current.document.type(latest.current.shown, splice, latest.current.selected, pane),
+        });
+        made = pane;
+        setPane(pane);
       })
       .catch(() => setFailed(true));
     return () => {
@@ -46,11 +62,16 @@ export function Source({ files, problems, jump, onCursor }: Props) {
   }, []);
 
   useEffect(() => {
-    if (pane && file) pane.show(file.text, file.language, file.name);
-  }, [pane, file]);
+    const file = document.names[shown];
+    if (!pane || !file) return;
+    pane.show({ ...file, text: document.state.get().texts[shown] ?? "", editable: writable });
+    return document.onChange((splices, by) => {
+      if (by !== pane) pane.apply(splices.filter((splice) => splice.file === shown));
+    });
+  }, [pane, document, shown, writable]);
   useEffect(() => {
     pane?.setProblems(problems.filter((problem) => problem.place?.file === shown));
-  }, [pane, problems, file, shown]);
+  }, [pane, problems, shown, writable, document]);
   useEffect(() => {
     if (!jump) return;
     if (jump.file !== shown) setShown(jump.file);
@@ -66,11 +87,12 @@ export function Source({ files, problems, jump, onCursor }: Props) {
   }
   return (
     <div className="source">
-      {files.length > 1 && (
+      {names.length > 1 && (
         <div className="files" role="group" aria-label="Files">
-          {files.map((entry, i) => (
-            <button key={entry.name} type="button" aria-pressed={i === shown} onClick={() => setShown(i)}>
-              {names[i]}
+          {names.map((name, i) => (
+            <button key={name} type="button" aria-pressed={i === shown} onClick={() => setShown(i)}>
+              {name}
+              {isChanged[i] && <span title="unsaved"> •<span className="unseen"> unsaved</span></span>}
             </button>
           ))}
         </div>

@@ -12,11 +12,7 @@ export function InboxScreen({ project }: { project: Project | null }) {
     if (events.some((event) => event.is === "record")) again();
   });
 
-  const blocked = project?.observes
-    ? "This studio was started by an agent, so it only observes."
-    : project?.readOnly
-      ? "The server was started with --read-only."
-      : null;
+  const blocked = project?.onlyShows ?? null;
 
   return (
     <div className="page narrow">

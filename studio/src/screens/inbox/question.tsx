@@ -6,18 +6,7 @@ import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
 
-const KINDS: Record<NonNullable<Question["kind"]>, string> = {
-  question: "asks",
-  budget: "asks for more budget",
-  held: "is held",
-};
-
-/** The server names the command where it knows more, such as the branch. */
-function commandOf({ command, run }: Question, outcome: string | null): string {
-  const base = command ?? `portolan runs answer ${run}`;
-  if (outcome === null) return base.includes("<") ? base : `${base} <outcome>`;
-  return base.includes("<outcome>") ? base.replace("<outcome>", outcome) : `${base} ${outcome}`;
-}
+const commandOf = ({ command }: Question, outcome: string | null) => `${command} ${outcome ?? "<outcome>"}`;
 
 interface Props {
   question: Question;
@@ -70,12 +59,12 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
     <li className="question" aria-labelledby={`${id}-title`}>
       <header>
         <span className="octagon" aria-hidden="true">
-          <Icon name={q.kind === "budget" ? "retry" : "person"} />
+          <Icon name="person" />
         </span>
         <div>
           <h2 id={`${id}-title`}>{q.stepName}</h2>
           <p className="dim">
-            {q.workflow} {KINDS[q.kind ?? "question"]}
+            {q.workflow} asks
             {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} />
           </p>
         </div>

@@ -4,7 +4,7 @@ import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
 import { By, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
-import { authorOf, duration, momentOf, plural } from "../../parts/words";
+import { arrivedWords, duration, journalAuthor, momentOf, plural } from "../../parts/words";
 import { AboutHead, FactList } from "../definition/facts";
 
 interface Props {
@@ -44,8 +44,8 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
         <span className="dim">
           {plural(over.visits, "visit")}
           {over.failures > 0 && `, ${plural(over.failures, "failure")}`}
-          {over.budget !== null && `, ${over.used} of ${over.budget} retries used`}
-          {over.arrived && `, ${over.arrived} arrived`}
+          {over.budget !== undefined && `, ${over.used} of ${over.budget} retries used`}
+          {over.arrived && `, ${arrivedWords(over.arrived)}`}
         </span>
       )}
     </p>
@@ -74,7 +74,7 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
                 {took(visit)}
                 {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
               </span>
-              {visit.error ? <StateChip state="failed" /> : visit.became && <span className="tag">{visit.became}</span>}
+              {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
             <VisitBody visit={visit} />
           </details>
@@ -85,21 +85,15 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
   );
 }
 
-function took({ tookUs, began, ended }: Visit): string {
-  const us = tookUs ?? (began !== undefined && ended !== undefined ? (ended - began) * 1_000 : 0);
-  return us > 0 ? duration(us) : "";
-}
+const took = ({ began, ended }: Visit) => (ended !== undefined && ended > began ? duration((ended - began) * 1_000) : "");
 
 function VisitBody({ visit }: { visit: Visit }) {
-  const money = visit.cost === undefined ? null : `$${visit.cost.toFixed(4)}`;
-  const tokens = visit.tokens ? `${visit.tokens.input.toLocaleString("en")} in, ${visit.tokens.output.toLocaleString("en")} out` : null;
   return (
     <div className="visit">
       <p className="dim">
-        {momentOf(visit.startedAt ?? visit.began ?? NaN)} {visit.at && <code>{visit.at}</code>}
+        {momentOf(visit.began)} {visit.at && <code>{visit.at}</code>}
       </p>
       {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}
-      {(tokens || money) && <p className="dim">{[tokens && `Tokens: ${tokens}`, money].filter(Boolean).join(" · ")}</p>}
       {visit.error && (
         <p className="inline-failure">
           <Icon name="failed" />
@@ -110,7 +104,7 @@ function VisitBody({ visit }: { visit: Visit }) {
       )}
       {visit.reports?.map((report, i) => (
         <p key={i} className="report">
-          <By by={authorOf(report.by)} /> <span className="tag">{report.outcome}</span> {report.note}
+          <By by={journalAuthor(report.by)} /> <span className="tag">{report.outcome}</span> {report.note}
         </p>
       ))}
       {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}

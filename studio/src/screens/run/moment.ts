@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "react";
 import { ApiError, get, segment } from "../../api/client";
-import { readMoment } from "../../api/read";
 import type { Moment } from "../../api/types";
 
 const kept = new Map<string, Moment>();
@@ -10,7 +9,7 @@ export async function loadMoment(run: string, seq: number): Promise<Moment> {
   const key = `${run}@${seq}`;
   const known = kept.get(key);
   if (known) return known;
-  const moment = readMoment(await get<Moment>(`/runs/${segment(run)}/at/${seq}`));
+  const moment = await get<Moment>(`/runs/${segment(run)}/at/${seq}`);
   kept.set(key, moment);
   const oldest = kept.keys().next();
   if (kept.size > KEPT && !oldest.done) kept.delete(oldest.value);

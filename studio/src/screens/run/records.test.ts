@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { RecordLine } from "../../api/types";
 import { PAGE, Records } from "./records";
 
-const record = (seq: number): RecordLine => ({ seq, at: 0, by: { is: "engine", name: null }, kind: "x", text: `${seq}`, nodes: [] });
+const record = (seq: number): RecordLine => ({ seq, at: 0, by: { is: "engine", name: null }, kind: "x", text: `${seq}` });
 
 test("only the pages in view are loaded, each once", async () => {
   const asked: number[] = [];

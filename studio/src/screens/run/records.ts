@@ -1,6 +1,5 @@
 import { get, segment } from "../../api/client";
 import type { RecordLine } from "../../api/types";
-import { authorOf } from "../../parts/words";
 
 export const PAGE = 1_000;
 
@@ -35,7 +34,7 @@ export class Records {
       const page = pageOf(record.seq);
       let held = this.pages.get(page);
       if (!held) this.pages.set(page, (held = []));
-      held[(record.seq - 1) % PAGE] = { ...record, by: authorOf(record.by) };
+      held[(record.seq - 1) % PAGE] = record;
     }
     if (!quiet) this.changed();
   }

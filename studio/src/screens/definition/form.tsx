@@ -1,0 +1,213 @@
+import type { ApiError } from "../../api/client";
+import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
+import { indexDrawing } from "../../graph/model";
+import { Icon } from "../../parts/icons";
+import { plural } from "../../parts/words";
+import { AboutHead, FactList } from "./facts";
+import { FieldInput } from "./field";
+
+export type Run = (operation: Operation) => Promise<ApiError | null>;
+
+interface Shared {
+  definition: Definition;
+  shown: Checked;
+  problems: Problem[];
+  /** Whether operations can be done now at all. */
+  editable: boolean;
+  run: Run;
+  onPlace: (place: Place) => void;
+  onEdge: (edge: string) => void;
+}
+
+export interface NodeActions {
+  rename: () => void;
+  duplicate: () => void;
+  kind: () => void;
+  remove: () => void;
+  connect: () => void;
+}
+
+export function NodeForm({ id, about, actions, ...shared }: Shared & { id: string; about: About; actions: NodeActions }) {
+  const { definition, shown, problems, editable, run, onPlace, onEdge } = shared;
+  const kind = definition.palette.find((entry) => entry.kind === about.word);
+  const can = editable && about.editable;
+  const own = problems.filter((problem) => problem.node === id);
+  return (
+    <div className="facts">
+      <AboutHead about={about} />
+      <PlaceLink definition={definition} place={about.place} onPlace={onPlace} />
+      <ProblemList problems={own} />
+      {can && (
+        <div className="node-actions" role="group" aria-label="Change this step">
+          <ActionButton label="Rename…" keys="F2" onClick={actions.rename} />
+          <ActionButton label="Connect…" keys="c" onClick={actions.connect} />
+          <ActionButton label="Kind…" keys="k" onClick={actions.kind} />
+          <ActionButton label="Duplicate" keys="Ctrl+D" onClick={actions.duplicate} />
+          <ActionButton label="Delete…" keys="Delete" onClick={actions.remove} />
+        </div>
+      )}
+      {can && kind && <Fields key={id} fields={kind.fields} values={about.values} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
+      {editable && !about.editable && <p className="hint">This step follows from others: only the text has it.</p>}
+      <EdgeList id={id} shown={shown} onEdge={editable ? onEdge : null} />
+      {about.facts.length > 0 &&
+        (can ? (
+          <details className="definition-facts">
+            <summary>As it is read</summary>
+            <FactList about={about} />
+          </details>
+        ) : (
+          <FactList about={about} />
+        ))}
+    </div>
+  );
+}
+
+export function DefinitionForm({ definition, shown, problems, editable, run }: Shared) {
+  const own = problems.filter((problem) => problem.node === null && problem.place === null);
+  return (
+    <div className="facts">
+      <header className="facts-head">
+        <div>
+          <h2>{definition.name}</h2>
+          <p className="dim">
+            {definition.dialect} · {plural(shown.drawing?.nodes.length ?? 0, "node")} drawn
+          </p>
+        </div>
+      </header>
+      <ProblemList problems={own} />
+      {editable ? <Fields fields={definition.fields} values={shown.own.values} onCommit={(field, value) => run({ is: "set", node: null, field, value })} /> : definition.description && <p>{definition.description}</p>}
+      <dl className="fact-list">
+        <div>
+          <dt>Files</dt>
+          <dd>
+            {definition.files.map((file) => (
+              <div key={file.name}>
+                <code>{file.name}</code>
+              </div>
+            ))}
+          </dd>
+        </div>
+        <div>
+          <dt>From</dt>
+          <dd>{definition.source}</dd>
+        </div>
+      </dl>
+      <p className="hint">Select a step to see what is written about it.</p>
+    </div>
+  );
+}
+
+interface EdgeProps extends Shared {
+  edge: DrawnEdge;
+  kind: Kind | undefined;
+  onSelect: (id: string) => void;
+  onRemove: () => void;
+  onReconnect: () => void;
+}
+
+export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definition, shown, editable, run, onPlace }: EdgeProps) {
+  const from = shown.about[edge.from];
+  const to = shown.about[edge.to];
+  const place = shown.edges[edge.id] ?? null;
+  const field: Field = { path: "on", label: "Outcome", help: "With which result the run takes this edge.", type: "choice", choices: from?.outcomes ?? [], required: false };
+  return (
+    <div className="facts">
+      <header className="facts-head">
+        <span className="kind-tile">
+          <Icon name="right" />
+        </span>
+        <div>
+          <h2>Edge</h2>
+          <p className="dim">
+            from{" "}
+            <button type="button" className="link" onClick={() => onSelect(edge.from)}>
+              {from?.name ?? edge.from}
+            </button>{" "}
+            to{" "}
+            <button type="button" className="link" onClick={() => onSelect(edge.to)}>
+              {to?.name ?? edge.to}
+            </button>
+          </p>
+        </div>
+      </header>
+      <PlaceLink definition={definition} place={place} onPlace={onPlace} />
+      {!place && <p className="hint">This edge follows from the steps: it is not written anywhere, so there is nothing to change.</p>}
+      {place && editable && kind?.outcomes && (
+        <FieldInput key={edge.id} field={field} value={edge.on} onCommit={(value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
+      )}
+      {edge.text && edge.text !== edge.on && <p>{edge.text}</p>}
+      {place && editable && (
+        <div className="node-actions" role="group" aria-label="Change this edge">
+          <ActionButton label="Lead elsewhere…" keys="c" onClick={onReconnect} />
+          <ActionButton label="Delete" keys="Delete" onClick={onRemove} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Fields({ fields, values, onCommit }: { fields: Field[]; values: Values; onCommit: (field: string, value: unknown) => Promise<ApiError | null> }) {
+  return (
+    <div className="edit-fields" data-form>
+      {fields.map((field) => (
+        <FieldInput key={field.path} field={field} value={values[field.path]} onCommit={(value) => onCommit(field.path, value)} />
+      ))}
+    </div>
+  );
+}
+
+function EdgeList({ id, shown, onEdge }: { id: string; shown: Checked; onEdge: ((edge: string) => void) | null }) {
+  const edges = shown.drawing ? (indexDrawing(shown.drawing).outgoing.get(id) ?? []) : [];
+  const nodes = shown.drawing ? indexDrawing(shown.drawing).nodes : new Map<string, DrawnNode>();
+  if (edges.length === 0 || !onEdge) return null;
+  return (
+    <section className="edge-list">
+      <h3>Leads to</h3>
+      <ul>
+        {edges.map((edge) => (
+          <li key={edge.id}>
+            <button type="button" onClick={() => onEdge(edge.id)}>
+              {edge.on && <span className="tag">{edge.on}</span>}
+              <span>{nodes.get(edge.to)?.name ?? edge.to}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const ActionButton = ({ label, keys, onClick }: { label: string; keys: string; onClick: () => void }) => (
+  <button type="button" className="button small" title={`${label.replace("…", "")} (${keys})`} onClick={onClick}>
+    {label}
+  </button>
+);
+
+function PlaceLink({ definition, place, onPlace }: { definition: Definition; place: Place | null; onPlace: (place: Place) => void }) {
+  const file = place && definition.files[place.file];
+  if (!place || !file) return null;
+  return (
+    <button type="button" className="link" onClick={() => onPlace(place)}>
+      {file.name}:{place.line}
+    </button>
+  );
+}
+
+function ProblemList({ problems }: { problems: Problem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <ul className="own-problems">
+      {problems.map((problem, i) => (
+        <li key={i}>
+          <span className={`mark ${problem.severity}`}>
+            <Icon name={problem.severity} size={14} />
+            <span className="unseen">{problem.severity}</span>
+          </span>
+          <span>
+            {problem.message} {problem.help && <span className="dim">{problem.help}</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,78 @@
+import { useMemo, useState } from "react";
+import type { ApiError } from "../../api/client";
+import type { Document } from "../../document/document";
+import { Dialog } from "../../parts/dialog";
+import { Icon } from "../../parts/icons";
+import { InlineFailure } from "../../parts/notice";
+import { plural } from "../../parts/words";
+import { countChanges, hunksOf } from "../../text/hunks";
+
+interface Props {
+  document: Document;
+  errors: number;
+  onSave: () => Promise<ApiError | null>;
+  onClose: () => void;
+}
+
+/** Shows what is about to be written, and writes it. */
+export function SaveDialog({ document, errors, onSave, onClose }: Props) {
+  const [saving, setSaving] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const { texts, base } = document.state.get();
+  const save = async () => {
+    if (saving) return;
+    setSaving(true);
+    setError(await onSave());
+    setSaving(false);
+  };
+  return (
+    <Dialog title="Save these changes?" onClose={onClose} wide>
+      <div className="differences">
+        {document.names.map(({ name }, i) => {
+          const [before = "", after = ""] = [base[i], texts[i]];
+          return before === after ? null : <Difference key={name} name={name} before={before} after={after} />;
+        })}
+      </div>
+      {errors > 0 && (
+        <p className="inline-failure">
+          <Icon name="error" />
+          <span>It has {plural(errors, "error")}: saved like this, it cannot be run.</span>
+        </p>
+      )}
+      {error && <InlineFailure error={error} />}
+      <div className="actions end">
+        <button type="button" className="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" className="button primary" autoFocus disabled={saving} onClick={() => void save()}>
+          {saving ? "Saving…" : errors > 0 ? "Save with errors" : "Save"}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Difference({ name, before, after }: { name: string; before: string; after: string }) {
+  const hunks = useMemo(() => hunksOf(before, after), [before, after]);
+  const { gone, come } = countChanges(hunks);
+  return (
+    <section>
+      <h3>
+        <code>{name}</code> <span className="dim">{plural(come, "line")} added, {plural(gone, "line")} removed</span>
+      </h3>
+      <div className="diff-lines" tabIndex={0} role="group" aria-label={`Changes of ${name}`}>
+        {hunks.map((hunk) => (
+          <div key={hunk.left} className="hunk">
+            <div className="hunk-head">line {hunk.left}</div>
+            {hunk.lines.map((line, i) => (
+              <div key={i} className={line.is}>
+                <span className="sign">{line.is === "left" ? "−" : line.is === "right" ? "+" : " "}</span>
+                <span>{line.text}</span>
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
