@@ -74,7 +74,7 @@ for (const colorScheme of ["light", "dark"]) {
       const run = await agent.open("bug-fix", "the login fails");
       for (const outcome of ["passed", "passed", "passed", "failed"]) await agent.next(outcome);
       agent.end();
-      const screens = { home: ["/", ".entry"], definition: ["/definition/release?node=notes", ".node"], run: [`/run/${run}`, ".badge"], time: [`/run/${run}@3`, ".badge"], compare: [`/compare/${run}@2/${run}@5`, ".diff-words"], inbox: ["/inbox", "main"], project: ["/project", ".project-facts"] };
+      const screens = { home: ["/", ".entry"], definition: ["/definition/release?node=test", ".node"], run: [`/run/${run}`, ".badge"], time: [`/run/${run}@3`, ".badge"], compare: [`/compare/${run}@2/${run}@5`, ".diff-words"], inbox: ["/inbox", "main"], project: ["/project", ".project-facts"] };
       for (const [name, [route, ready]] of Object.entries(screens)) {
         await page.goto(studio.at(route));
         await page.waitForSelector(ready);
@@ -229,6 +229,76 @@ test("the server is killed while somebody watches, and started anew: nothing tha
     await context.close();
     await own.kill();
   }
+});
+
+inPage("a definition is edited by keyboard, and exactly the lines of the edits are written", async (page) => {
+  await page.goto(studio.at("/definition/release?node=write_notes"));
+  await page.waitForSelector(".node.selected");
+  const graph = page.locator("[data-graph]");
+  const closed = () => page.waitForSelector("dialog", { state: "detached" });
+  await graph.focus();
+  await page.keyboard.press("F2");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("notes");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("node=notes"));
+  await closed();
+  await graph.focus();
+  await page.keyboard.press("a");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("gate");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("node=gate"));
+  await closed();
+  // What was added is taken back.
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction(() => document.querySelectorAll(".node").length === 9);
+  await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
+  await page.getByLabel("Retries").fill("5");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.textContent.includes('"maxRetries": 5'));
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await picture(page, "save");
+  await page.locator("dialog .actions .primary").click();
+  await closed();
+  const changed = project.git("diff", "-U0").split("\n").filter((line) => /^[-+] /.test(line));
+  assert.deepEqual(changed, [
+    '-    "write_notes": {',
+    '+    "notes": {',
+    '-      "maxRetries": 2,',
+    '+      "maxRetries": 5,',
+    '-    { "from": "start", "to": "write_notes" },',
+    '-    { "from": "write_notes", "to": "test" },',
+    '+    { "from": "start", "to": "notes" },',
+    '+    { "from": "notes", "to": "test" },',
+    '-    { "from": "approve", "to": "write_notes", "on": "failed", "label": "Change the notes first" },',
+    '+    { "from": "approve", "to": "notes", "on": "failed", "label": "Change the notes first" },',
+  ]);
+});
+
+inPage("a file that somebody else has changed meanwhile is not written over", async (page) => {
+  const file = ".flow/workflows/release.json";
+  await page.goto(studio.at("/definition/release?node=test"));
+  await page.waitForSelector(".node.selected");
+  await page.getByLabel("Retries").fill("7");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.textContent.includes('"maxRetries": 7'));
+  const theirs = project.read(file).replace(/"maxRetries": \d+/, '"maxRetries": 6');
+  project.write(file, theirs);
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog[open]");
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector("dialog .merge-side");
+  await picture(page, "conflict");
+  assert.equal(project.read(file), theirs);
+  await page.locator("dialog .merge-side", { hasText: "Mine" }).first().click();
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.match(project.read(file), /"maxRetries": 7/);
 });
 
 inPage("names that are markup stay text, everywhere", async (page, said) => {

@@ -366,7 +366,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           )}
         </section>
         <Splitter split={right} axis="x" grows={-1} label="Width of the details" />
-        <aside className="pane right" ref={facts} tabIndex={-1} aria-label="Details">
+        <aside className="pane right" ref={facts} tabIndex={0} aria-label="Details">
           {edge ? (
             <EdgeForm
               {...forms}

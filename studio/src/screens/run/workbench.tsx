@@ -143,7 +143,7 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
           )}
         </section>
         <Splitter split={right} axis="x" grows={-1} label="Width of the details" />
-        <aside className="pane right" ref={details} tabIndex={-1} aria-label="Details">
+        <aside className="pane right" ref={details} tabIndex={0} aria-label="Details">
           <Tabs
             label="Details"
             tabs={[
