@@ -120,28 +120,15 @@ large.edges.push(edge(before, "end"));
 
 export const definitions = [release, activities, tools, states, hostile, large];
 
-for (const d of definitions) {
-  const value = { id: d.id, name: d.name, description: d.description, nodes: Object.fromEntries(d.nodes.map((n) => [n.id, { type: n.kind, name: n.name, ...(n.detail ? { agent: n.detail } : {}), ...(n.budget ? { maxRetries: n.budget } : {}) }])), edges: d.edges };
-  d.text = JSON.stringify(value, null, 2) + "\n";
-  d.places = {};
-  let from = 0;
-  for (const n of d.nodes) {
-    const at = d.text.indexOf(`\n    ${JSON.stringify(n.id)}: {`, from) + 5;
-    const to = d.text.indexOf("\n    }", at) + 6;
-    from = to;
-    const line = d.text.slice(0, at).split("\n").length;
-    d.places[n.id] = { file: 0, from: at, to, line, column: 5 };
-  }
-}
+const write = (value) => `${JSON.stringify(value, null, 2)}\n`;
+const written = (nodes) => Object.fromEntries(nodes.map(({ id, kind, detail, budget, parent, ...more }) => [id, { type: kind, ...more, ...(detail ? { agent: detail } : {}), ...(budget ? { maxRetries: budget } : {}), ...(parent !== null && !id.startsWith(`${parent}/`) ? { parent } : {}) }]));
 
-export function about(d) {
-  return Object.fromEntries(d.nodes.map((n) => [n.id, {
-    kind: n.kind, id: n.id, name: n.name, place: d.places[n.id],
-    facts: [
-      { label: "Instructions", text: "List the commits since the last tag. Write CHANGELOG.md so that a user learns what changed for them: additions, changes, fixes, and what they must do when they upgrade." },
-      ...(n.detail ? [{ label: "Agent", text: n.detail }] : []),
-      ...(n.budget ? [{ label: "Retries", text: `${n.budget}` }] : []),
-      ...(n.checks ? [{ label: "Accepted when", text: '{ "run": ["cargo", "test"], "timeoutSeconds": 900 }', code: true }] : []),
-    ],
-  }]));
+for (const d of definitions) {
+  const { id, name, description } = d;
+  // One of them is spread over two files.
+  const isLate = (node) => d === activities && /^(verify|hand-over)/.test(node);
+  const parts = [{ id, name, description, nodes: written(d.nodes.filter((n) => !isLate(n.id))), edges: d.edges.filter((e) => !isLate(e.from)) }];
+  if (d === activities) parts.push({ nodes: written(d.nodes.filter((n) => isLate(n.id))), edges: d.edges.filter((e) => isLate(e.from)) });
+  d.revision = 1;
+  d.files = parts.map((part, i) => ({ name: i === 0 ? "workflows/workflow.json" : "workflows/late.json", text: write(part), language: "json" }));
 }

@@ -1,15 +1,17 @@
 // A server with made-up data that keeps the contract of `/api/v1`: for work on the page without the engine.
-// node dev/mock.mjs [port]      prints the address; MOCK_LIVE=ms between two records of the live run (0: none)
+// node dev/mock.mjs [port]      prints the address; MOCK_LIVE=ms between two records of the live run (0: none),
+// MOCK_DELAY=ms before a text is checked or edited
 import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
-import { about, definitions } from "./fixtures.mjs";
-import { layout } from "./layout.mjs";
+import { check, edit, fields, palette } from "./edit.mjs";
+import { definitions } from "./fixtures.mjs";
 import { makeRun, momentOf, statusOf, stepOf, visitsOf } from "./runs.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../crates/portolan/studio/dist");
 const TOKEN = process.env.MOCK_TOKEN ?? "mock";
+const DELAY = Number(process.env.MOCK_DELAY ?? 10);
 const LIVE = Number(process.env.MOCK_LIVE ?? 1500);
 const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -48,8 +50,17 @@ const need = (value, what) => {
   return value;
 };
 const entry = (r) => ({ run: r.run, status: statusOf(r), workflow: r.d.name, step: stepOf(r), updatedAt: new Date(r.steps.at(-1).at).toISOString(), description: r.description });
-const problems = (d) => (d.problems ?? []).map((p) => ({ ...p, place: d.places[p.node] ?? null }));
-const checked = (d, { folded, opened } = {}) => ({ sound: true, drawing: layout(d.nodes, d.edges, folded, opened), problems: problems(d), about: about(d), took: 812 });
+const problems = (d) => d.problems ?? [];
+const checked = (d, { files = d.files, ...shape } = {}) => check(files, shape, problems(d));
+const refuse = (message, help = null) => {
+  throw new Refusal(422, "not_editable", message, help);
+};
+/** Somebody else writes the file, or the page does. */
+function writeFiles(d, files) {
+  d.files = d.files.map((file) => ({ ...file, text: files.find((other) => other.name === file.name)?.text ?? file.text }));
+  d.revision += 1;
+  for (const stream of streams) stream.write("event: definitions\ndata: {}\n\n");
+}
 const whole = (r) => ({ run: r.run, workflow: r.d.name, definition: { id: r.d.id, name: r.d.name, dialect: r.d.dialect }, head: r.steps.length, over: r.over, status: statusOf(r), situation: {}, words: momentOf(r, r.steps.length).words, origin: r.origin });
 
 function answer(method, path, query, body) {
@@ -63,13 +74,29 @@ function answer(method, path, query, body) {
     }
     const d = need(find(id), "definition");
     if (what === "check") return checked(d, body);
-    return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: true, revision: "1", files: [{ name: "workflow.json", text: d.text, language: "json" }], roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory" }, { id: "count", name: "count" }] : [{ id: d.id, name: d.name }], ...checked(d) };
+    if (what === "edit") {
+      const { do: operation, files, root, ...shape } = body;
+      const done = edit(files, operation, refuse, shape);
+      return { ...done, ...checked(d, { ...shape, files: done.files }) };
+    }
+    if (what === "source" && method === "PUT") {
+      const current = { revision: `${d.revision}`, files: d.files };
+      if (body.revision !== current.revision) throw Object.assign(new Refusal(409, "changed", "Somebody else has written it meanwhile: nothing was written.", "Compare both, and save again."), { more: { current } });
+      writeFiles(d, body.files);
+      return { revision: `${d.revision}`, ...checked(d) };
+    }
+    // Only the mock has this: a change on disk by somebody else.
+    if (what === "disk") return (writeFiles(d, body.files ?? [{ name: d.files[0].name, text: d.files[0].text.replace(body.from, body.to) }]), { files: d.files });
+    return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: d.id !== "inventory", editable: d.dialect === "navigator" || d.dialect === "activity", palette, fields, revision: `${d.revision}`, files: d.files, roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory" }, { id: "count", name: "count" }] : [{ id: d.id, name: d.name }], ...checked(d) };
   }
   if (kind !== "runs") throw new Refusal(404, "unknown", "There is no such path.");
   if (!id) return { runs: runs.map(entry), more: false };
   const r = need(runs.find((run) => run.run === id), "run");
   if (!what) return whole(r);
-  if (what === "drawing") return { drawing: layout(r.d.nodes, r.d.edges, body.folded, body.opened), about: about(r.d) };
+  if (what === "drawing") {
+    const { drawing, about } = checked(r.d, body);
+    return { drawing, about };
+  }
   if (what === "records" && more) {
     const { failed, act, ...event } = need(r.steps[more - 1], "record");
     return { seq: event.seq, event, changes: [{ set: "attempts", to: 2 }, { token: "•••" }] };
@@ -120,9 +147,11 @@ const server = createServer(async (request, response) => {
   let text = "";
   for await (const chunk of request) text += chunk;
   try {
-    json(200, answer(request.method, url.pathname.replace("/api/v1", ""), url.searchParams, text ? JSON.parse(text) : {}));
+    const path = url.pathname.replace("/api/v1", "");
+    if (DELAY > 0 && /\/(check|edit)$/.test(path)) await new Promise((resolve) => setTimeout(resolve, DELAY));
+    json(200, answer(request.method, path, url.searchParams, text ? JSON.parse(text) : {}));
   } catch (error) {
-    json(error.status ?? 500, { error: { code: error.code ?? "mock", message: error.message, help: error.help ?? null } });
+    json(error.status ?? 500, { error: { code: error.code ?? "mock", message: error.message, help: error.help ?? null }, ...error.more });
   }
 });
 
