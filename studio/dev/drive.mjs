@@ -27,7 +27,7 @@ async function check(name, run, options = {}) {
   const said = [];
   page.on("console", (m) => m.type() === "error" && !/status of|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(m.text()) && said.push(m.text()));
   page.on("pageerror", (e) => said.push(String(e)));
-  page.on("dialog", (d) => (said.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on("dialog", (d) => (d.type() === "beforeunload" ? d.accept() : (said.push(`dialog: ${d.message()}`), d.dismiss())));
   try {
     const result = await run(page, context);
     assert.deepEqual(said, []);
@@ -261,6 +261,400 @@ for (const [width, height, name] of [[1024, 700, "1024 px"], [640, 450, "200 % z
     }
   }, { viewport: { width, height } });
 }
+
+// Editing. Each check begins on a mock of its own, because what is saved stays.
+const post = (path, body) => fetch(`http://127.0.0.1:${port}/api/v1${path}`, { method: "POST", headers: { Authorization: "Bearer mock", "Content-Type": "application/json" }, body: JSON.stringify(body) }).then((r) => r.json());
+const onDisk = async (id) => (await fetch(`http://127.0.0.1:${port}/api/v1/definitions/${id}`, { headers: { Authorization: "Bearer mock" } }).then((r) => r.json())).files.map((f) => f.text);
+async function freshMock() {
+  mock.kill();
+  await new Promise((resolve) => mock.once("exit", resolve));
+  mock = await startMock();
+}
+async function editing(name, route, run, options) {
+  if (only && !name.includes(only)) return;
+  await freshMock();
+  await check(name, async (page, context) => {
+    await page.goto(address(route));
+    await page.waitForFunction(() => document.querySelector(".node") && document.querySelector(".code-host")?.shadowRoot?.querySelectorAll(".cm-line").length > 3);
+    await page.waitForFunction(() => document.querySelector(".link-state.live"));
+    return run(page, context);
+  }, options);
+}
+const graphOf = (page) => page.locator("[data-graph]");
+const node = (page, name) => page.locator(".node", { has: page.locator(`.name:text-is("${name}")`) });
+const closed = (page) => page.waitForSelector("dialog", { state: "detached" });
+const nodes = (page, count) => page.waitForFunction((count) => new Set([...document.querySelectorAll(".outline [role=treeitem]")].map((e) => e.getAttribute("aria-setsize"))).has(String(count)), count);
+const source = (page) => page.evaluate(() => document.querySelector(".code-host").shadowRoot.querySelector(".cm-content").innerText);
+const has = (page, text) => page.waitForFunction((text) => document.querySelector(".code-host").shadowRoot.textContent.includes(text), text);
+const saved = (page) => page.waitForSelector(".work-actions .primary:text-is('Saved')");
+const box = async (page, name) => {
+  const found = await node(page, name).boundingBox();
+  return { ...found, cx: found.x + found.width / 2, cy: found.y + found.height / 2 };
+};
+
+await editing("edit: a keystroke is in the graph within 100 ms", "/definition/release?node=plan", async (page) => {
+  await page.locator(".code-host").getByText("Plan the release").click();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 19; i++) await page.keyboard.press("ArrowRight");
+  await page.evaluate(() => {
+    globalThis.times = [];
+    let pressed = 0;
+    addEventListener("keydown", () => (pressed = performance.now()), true);
+    let last = "";
+    const look = () => {
+      const name = document.querySelector(".node.selected .name")?.textContent ?? "";
+      if (name !== last && last) times.push(performance.now() - pressed);
+      last = name;
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+  await page.waitForTimeout(300);
+  for (const letter of "abcdefghijkl") {
+    await page.keyboard.press(letter);
+    await page.waitForTimeout(180);
+  }
+  await page.waitForFunction(() => document.querySelector(".node.selected .name").textContent.includes("abcdefghijkl"));
+  const times = (await page.evaluate(() => globalThis.times)).sort((a, b) => a - b);
+  assert.equal(times.length, 12);
+  const p95 = times[Math.floor(times.length * 0.95)];
+  assert.ok(p95 < 100, `${p95.toFixed(0)} ms`);
+  // Letters typed without a pause are one step.
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction(() => document.querySelector(".node.selected .name").textContent === "Plan the release");
+  await saved(page);
+  return `median ${times[6].toFixed(0)} ms, 95 % ${p95.toFixed(0)} ms`;
+});
+
+await editing("edit: a syntax error leaves the last graph, greyed, with its place", "/definition/release?node=plan", async (page) => {
+  await page.locator(".code-host").getByText('"agent"').first().click();
+  await page.keyboard.press("End");
+  await page.keyboard.type(" !");
+  await page.waitForSelector(".pane.middle.stale");
+  assert.ok((await page.locator(".node").count()) > 3);
+  assert.match(await page.locator(".over-graph").textContent(), /line \d+/);
+  assert.ok(await page.evaluate(() => document.querySelector(".code-host").shadowRoot.querySelector(".cm-lintRange-error, .cm-lintPoint-error, .cm-lint-marker-error") !== null));
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector(".pane.middle:not(.stale)");
+});
+
+await editing("edit: by mouse: connect, lead elsewhere, delete an edge, add from the palette", "/definition/release?node=scope", async (page) => {
+  await page.locator("[aria-label='Outline'] [role=treeitem]", { hasText: "Plan the release" }).first().click();
+  const plan = await box(page, "Plan the release");
+  const scope = await box(page, "Which kind of release?");
+  // A handle appears on the node under the pointer.
+  await page.mouse.move(plan.cx, plan.cy);
+  await page.mouse.move(plan.cx, plan.y + plan.height);
+  await page.mouse.down();
+  await page.mouse.move(plan.cx + 60, plan.y + plan.height + 40, { steps: 4 });
+  const patch = await box(page, "Collect the fixes");
+  await page.mouse.move(patch.cx, patch.cy, { steps: 4 });
+  await page.waitForSelector(".node.target");
+  await page.mouse.up();
+  await has(page, '"to": "patch"');
+  await page.waitForFunction(() => document.querySelectorAll(".edge-list li").length === 2);
+  // The new edge is led to another step by its end.
+  await page.click(".edge-list li:has-text('Collect the fixes') button");
+  const grip = await page.locator(".grip").boundingBox();
+  const view = await box(page, "Write the release notes");
+  await page.mouse.move(grip.x + grip.width / 2, grip.y + grip.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(view.cx, view.cy, { steps: 6 });
+  await page.mouse.up();
+  await page.waitForFunction(() => document.querySelector("[aria-label=Details]").textContent.includes("Write the release notes"));
+  // It is selected with a click on its line, and deleted.
+  await page.waitForTimeout(250);
+  await page.keyboard.press("Escape");
+  const hits = await page.locator(".edge-hit").count();
+  assert.ok(hits > 3);
+  await page.locator("[aria-label='Outline'] [role=treeitem]", { hasText: "Plan the release" }).first().click();
+  await page.click(".edge-list li:has-text('Write the release notes') button");
+  await page.click("[aria-label=Details] .node-actions button:has-text('Delete')");
+  await page.waitForFunction(() => document.querySelectorAll(".edge-list li").length === 1);
+  // The palette puts a step into the selected edge.
+  await page.click(".edge-list li button");
+  await page.click(".palette summary");
+  await page.click(".palette button:has-text('Gate')");
+  await page.waitForFunction(() => location.hash.includes("node=gate"));
+  await has(page, '"gate"');
+  assert.ok(scope.y > plan.y);
+  for (let i = 0; i < 4; i++) {
+    await page.keyboard.press("Control+z");
+    await page.waitForTimeout(60);
+  }
+  await saved(page);
+});
+
+await editing("edit: a click on an edge selects it", "/definition/research", async (page) => {
+  // This dialect is edited as text.
+  assert.match(await page.locator(".work-text").textContent(), /edited as text/);
+  assert.equal(await page.locator(".edge-hit, .handle").count(), 0);
+  await page.goto(address("/definition/release?node=plan"));
+  await page.waitForSelector(".edge-hit", { state: "attached" });
+  const point = await page.locator(".edge-hit").first().evaluate((path) => {
+    const at = path.getPointAtLength(path.getTotalLength() / 2);
+    const screen = new DOMPoint(at.x, at.y).matrixTransform(path.getScreenCTM());
+    return [screen.x, screen.y];
+  });
+  await page.mouse.click(...point);
+  await page.waitForSelector("[aria-label=Details] h2:text-is('Edge')");
+});
+
+await editing("edit: everything by keyboard, and undone again", "/definition/release?node=approve", async (page) => {
+  await page.waitForSelector(".node.selected");
+  const before = (await onDisk("release"))[0];
+  const graph = graphOf(page);
+  await graph.focus();
+  await page.keyboard.press("F2");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("Not an id");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .inline-failure");
+  assert.match(await page.locator("dialog .inline-failure").textContent(), /cannot be an id.*Letters/);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("consent");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("node=consent"));
+  await closed(page);
+  assert.equal(await active(page), "Graph of Release");
+  await page.keyboard.press("a");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("tas");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /node=task/.test(location.hash));
+  await closed(page);
+  await page.keyboard.press("c");
+  await page.keyboard.type("announce");
+  await page.keyboard.press("Enter");
+  await closed(page);
+  await page.waitForSelector(".edge-list li:has-text('Announce')");
+  await page.keyboard.press("k");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("gate");
+  await page.keyboard.press("Enter");
+  await closed(page);
+  await page.waitForSelector("[aria-label=Details] .facts-head:has-text('gate')");
+  await page.keyboard.press("e");
+  await page.waitForSelector("[aria-label=Details] h2:text-is('Edge')");
+  await page.selectOption("[aria-label=Details] select", "passed");
+  await has(page, '"on": "passed"');
+  await graph.focus();
+  await page.keyboard.press("Delete");
+  await page.waitForFunction(() => document.querySelectorAll(".edge-list li").length === 0);
+  await page.keyboard.press("Control+d");
+  await page.waitForFunction(() => /node=task-2/.test(location.hash));
+  await page.keyboard.press("Delete");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Enter");
+  await closed(page);
+  await page.waitForFunction(() => !document.querySelector("[aria-label=Details]").textContent.includes("task-2"));
+  await page.evaluate(() => (location.hash = "#/definition/release?node=tag"));
+  await graph.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.closest("[data-form]"));
+  assert.match(await page.evaluate(() => document.activeElement.labels[0].textContent), /Name/);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("Tag it");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".node.selected .name:text-is('Tag it')");
+  // From anywhere, also from a field: one step after another.
+  for (let i = 0; i < 12 && !(await page.locator("[aria-label=Undo]").isDisabled()); i++) {
+    await page.keyboard.press("Control+z");
+    await page.waitForTimeout(90);
+  }
+  await saved(page);
+  await has(page, "Tag the release");
+  await page.keyboard.press("Control+Shift+z");
+  await page.waitForSelector(".work-actions .primary:text-is('Save…')");
+  await page.keyboard.press("Control+z");
+  await saved(page);
+  assert.equal((await onDisk("release"))[0], before);
+});
+
+await editing("edit: fields: a refusal stands at its field, JSON is read before it is sent", "/definition/release?node=tag", async (page) => {
+  const asked = [];
+  page.on("request", (r) => r.url().endsWith("/edit") && asked.push(r.postDataJSON().do));
+  await page.locator("[data-form]").getByLabel("Accepted when").fill("{ not json");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".field-problem.bad");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Reads").fill("a.rs\n\nb.rs");
+  await page.getByLabel("Retries").fill("many");
+  await page.getByLabel("Agent").focus();
+  await page.waitForSelector(".field-problem.bad:has-text('number')");
+  await page.getByLabel("Retries").fill("3");
+  await page.keyboard.press("Enter");
+  await has(page, '"maxRetries": 3');
+  await page.waitForTimeout(100);
+  assert.deepEqual(asked, [{ is: "set", node: "tag", field: "reads", value: ["a.rs", "b.rs"] }, { is: "set", node: "tag", field: "maxRetries", value: 3 }]);
+  await page.getByLabel("Retries").fill("");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(150);
+  assert.equal(asked.at(-1).value, null);
+});
+
+await editing("edit: the selected node stays where it is when the layout changes", "/definition/release?node=test", async (page) => {
+  await page.waitForSelector(".node.selected");
+  await page.waitForTimeout(400);
+  const at = () => page.evaluate(() => {
+    const { x, y } = document.querySelector(".node.selected").getBoundingClientRect();
+    return [Math.round(x), Math.round(y)];
+  });
+  const before = await at();
+  const places = page.evaluate(() => new Promise((resolve) => {
+    const seen = [];
+    const began = performance.now();
+    const look = (now) => {
+      const { x, y } = document.querySelector(".node.selected")?.getBoundingClientRect() ?? {};
+      if (x !== undefined) seen.push([Math.round(x), Math.round(y)]);
+      if (now - began < 900) requestAnimationFrame(look);
+      else resolve(seen);
+    };
+    requestAnimationFrame(look);
+  }));
+  // A step far above is put in by somebody who types.
+  const [text] = await onDisk("release");
+  await post("/definitions/release/disk", { files: [{ name: "workflows/workflow.json", text: text.replace('"edges": [', '"edges": [\n    {"from": "plan", "to": "extra"}, {"from": "extra", "to": "scope"},').replace('"scope": {', '"extra": { "type": "task", "name": "Extra" },\n    "scope": {') }] });
+  const seen = await places;
+  await has(page, "Extra");
+  assert.deepEqual(await at(), before);
+  const worst = Math.max(...seen.map(([x, y]) => Math.hypot(x - before[0], y - before[1])));
+  return `strays at most ${worst.toFixed(0)} px`;
+});
+
+await editing("edit: save shows the difference, and writes", "/definition/release?node=plan", async (page) => {
+  await page.getByLabel("Agent").fill("ada");
+  // What stands in a field counts, too.
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog[open] .diff-lines");
+  const lines = await page.locator("dialog .diff-lines :is(.left, .right)").allTextContents();
+  assert.deepEqual(lines, ['−      "agent": "developer"', '+      "agent": "ada"']);
+  await page.screenshot({ path: join(here, "../.look/save.png") });
+  await page.keyboard.press("Enter");
+  await closed(page);
+  await saved(page);
+  assert.match((await onDisk("release"))[0], /"agent": "ada"/);
+  assert.equal(await page.locator(".banner").count(), 0);
+});
+
+await editing("edit: a conflict is for the person to settle, place by place", "/definition/release?node=plan", async (page) => {
+  await page.getByLabel("Agent").fill("ada");
+  await page.keyboard.press("Enter");
+  await has(page, '"agent": "ada"');
+  await page.locator("[aria-label='Outline'] [role=treeitem]", { hasText: "Tag the release" }).click();
+  await page.getByLabel("Name").fill("Tag it");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".node.selected .name:text-is('Tag it')");
+  const [before] = await onDisk("release");
+  const theirs = before.replace('"agent": "developer"', '"agent": "editor"').replace('"name": "Announce it"', '"name": "Tell it"');
+  await post("/definitions/release/disk", { files: [{ name: "workflows/workflow.json", text: theirs }] });
+  await page.waitForSelector(".banner:has-text('changed on disk')");
+  await has(page, '"agent": "ada"');
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog .merge-changed");
+  await page.screenshot({ path: join(here, "../.look/conflict.png") });
+  assert.ok(await page.locator("dialog .actions .primary").isDisabled());
+  await page.locator("dialog .merge-changed", { hasText: "editor" }).locator("label:has-text('On disk')").click();
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector("dialog .diff-lines");
+  assert.equal((await onDisk("release"))[0], theirs);
+  await page.keyboard.press("Escape");
+  await has(page, '"agent": "editor"');
+  await page.keyboard.press("Control+z");
+  await has(page, '"agent": "ada"');
+  await page.keyboard.press("Control+Shift+z");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog .diff-lines");
+  await page.locator("dialog .actions .primary").click();
+  await closed(page);
+  await saved(page);
+  const [after] = await onDisk("release");
+  assert.match(after, /Tell it/);
+  assert.match(after, /"agent": "editor"/);
+});
+
+await editing("edit: what is unsaved survives a reload, and is asked about", "/definition/release?node=plan", async (page) => {
+  await page.getByLabel("Agent").fill("ada");
+  await page.keyboard.press("Enter");
+  await has(page, '"agent": "ada"');
+  await page.reload();
+  await page.waitForSelector(".banner:has-text('never saved')");
+  await page.screenshot({ path: join(here, "../.look/kept.png") });
+  await page.click("text=Take them up again");
+  await has(page, '"agent": "ada"');
+  await page.click("nav >> text=Home");
+  await page.waitForSelector("dialog:has-text('Leave without saving')");
+  assert.match(await hash(page), /definition\/release/);
+  await page.click("dialog >> text=Stay");
+  await closed(page);
+  await page.click("nav >> text=Home");
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector(".entry");
+  await page.evaluate(() => (location.hash = "#/definition/release"));
+  await page.waitForSelector(".banner:has-text('never saved')");
+  await page.click("text=Throw them away");
+  await saved(page);
+  await page.click("nav >> text=Home");
+  await page.waitForSelector(".entry");
+});
+
+await editing("edit: a file that changes on disk is loaded where nothing is unsaved", "/definition/release?node=plan", async (page) => {
+  await post("/definitions/release/disk", { from: "Plan the release", to: "Plan it well" });
+  await page.waitForSelector(".node.selected .name:text-is('Plan it well')");
+  await has(page, "Plan it well");
+  await saved(page);
+});
+
+await editing("edit: several files are one document", "/definition/work-package", async (page) => {
+  await page.click(".files button:has-text('late.json')");
+  await has(page, "verify");
+  await page.locator(".code-host").getByText('"Verify"', { exact: true }).first().click();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.type(" it");
+  await page.waitForSelector(".files button:has-text('late.json') >> text=unsaved");
+  await page.waitForSelector(".node .name:text-is('Verify it'), .outline .name:text-is('Verify it')");
+  await page.click(".files button:has-text('workflow.json')");
+  await page.keyboard.press("Control+z");
+  await saved(page);
+});
+
+await editing("edit: copied into another definition", "/definition/release?node=notes", async (page, context) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await graphOf(page).focus();
+  await page.keyboard.press("Control+c");
+  await page.evaluate(() => (location.hash = "#/definition/large?node=start"));
+  await page.waitForSelector(".node.selected .name:text-is('Start')");
+  await graphOf(page).focus();
+  await page.keyboard.press("Control+v");
+  await page.waitForFunction(() => location.hash.includes("node=notes"));
+  await page.waitForSelector(".node.selected .name:text-is('Write the release notes')");
+  await page.keyboard.press("Control+z");
+  await saved(page);
+});
+
+await editing("edit: a refusal stands above the graph", "/definition/release?node=plan", async (page) => {
+  await page.waitForTimeout(300);
+  const plan = await box(page, "Plan the release");
+  const start = await box(page, "Start");
+  await page.mouse.move(plan.cx, plan.cy);
+  await page.mouse.move(plan.cx, plan.y + plan.height);
+  await page.mouse.down();
+  await page.mouse.move(start.cx, start.cy, { steps: 6 });
+  await page.mouse.up();
+  await page.waitForSelector(".over-graph[role=alert]:has-text('Nothing leads to a start')");
+  await saved(page);
+});
+
+await editing("edit: what cannot be written says so", "/definition/inventory?node=list", async (page) => {
+  assert.match(await page.locator(".work-text").textContent(), /cannot|not changed|catalogue/);
+  assert.equal(await page.locator(".work-actions").count(), 0);
+  await page.locator(".code-host").getByText('"name"').first().click();
+  await page.keyboard.type("x");
+  await page.waitForTimeout(200);
+  assert.ok(!(await source(page)).includes("x\""));
+});
 
 await check("measure: a graph of 1,027 nodes", async (page) => {
   await page.goto(address("/"));

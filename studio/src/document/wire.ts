@@ -26,6 +26,9 @@ export interface Port {
 }
 
 const REST = 40;
+/** The first change after a pause need not wait for more of them. */
+const FIRST_REST = 10;
+const PAUSE = 120;
 /** Whoever types without a rest sees the graph follow all the same. */
 const LONGEST_WAIT = 160;
 const TRIES = 4;
@@ -44,6 +47,7 @@ interface Task {
 export class Wire {
   readonly state: Store<CheckedState>;
   private tasks: Task[] = [];
+  private waiting: (() => void)[] = [];
   private dirty = false;
   private busy = false;
   private ended = false;
@@ -61,7 +65,12 @@ export class Wire {
 
   start(): () => void {
     this.ended = false;
-    const end = this.document.onChange(() => this.ask(REST));
+    let last = 0;
+    const end = this.document.onChange(() => {
+      const now = performance.now();
+      this.ask(now - last > PAUSE ? FIRST_REST : REST);
+      last = now;
+    });
     return () => {
       end();
       this.ended = true;
@@ -114,6 +123,13 @@ export class Wire {
       else break;
     }
     this.busy = false;
+    if (this.tasks.length === 0) for (const tell of this.waiting.splice(0)) tell();
+  }
+
+  /** Resolves once no edit is under way. */
+  settled(): Promise<void> {
+    if (!this.busy) return Promise.resolve();
+    return new Promise((tell) => this.waiting.push(tell));
   }
 
   private async check(): Promise<void> {

@@ -43,8 +43,8 @@ export function Edges({ graph }: { graph: Graph }) {
             onSelect={actions.drag ? actions.selectEdge : null}
           />
         ))}
-        {shown.map((edge) => edge.id === chosen && <Grip key={edge.id} edge={edge} />)}
       </svg>
+      {shown.map((edge) => edge.id === chosen && <Grip key={edge.id} edge={edge} />)}
     </ViewportPortal>
   );
 }
@@ -72,7 +72,12 @@ function Grip({ edge }: { edge: DrawnEdge }) {
   const { actions } = useGraph();
   const [x, y] = edge.points.at(-1) ?? [0, 0];
   if (!actions.drag) return null;
-  return <circle className="grip nopan" cx={x} cy={y} r={6} onPointerDown={(event) => actions.drag?.(event, edge.from, edge.id)} />;
+  // Above the nodes: an edge ends at the border of one.
+  return (
+    <svg className="edges grips" aria-hidden="true">
+      <circle className="grip nopan" cx={x} cy={y} r={6} onPointerDown={(event) => actions.drag?.(event, edge.from, edge.id)} />
+    </svg>
+  );
 }
 
 const LONGEST = 42;

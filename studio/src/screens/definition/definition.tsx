@@ -168,8 +168,9 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     const key = event.key.toLowerCase();
     const field = event.composedPath()[0];
     if (key === "s") {
+      // What stands in a field is a part of what is saved.
       if (field instanceof HTMLElement && field.closest("[data-form]")) field.blur();
-      if (writable) setDialog(theirs ? "conflict" : document.state.get().unsaved ? "save" : null);
+      if (writable) void session.wire.settled().then(() => document.state.get().unsaved && setDialog(theirs ? "conflict" : "save"));
     } else if (key === "z" || key === "y") {
       // A field that holds something unsent has its own undo.
       if (!writable || (field instanceof HTMLElement && (field.hasAttribute("data-draft") || (isTyping(event) && !field.isContentEditable && !field.closest("[data-form]"))))) return;
