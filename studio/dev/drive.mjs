@@ -34,6 +34,7 @@ async function check(name, run, options = {}) {
     console.log(`ok    ${name}${result ? `: ${result}` : ""}`);
   } catch (error) {
     failed += 1;
+    await page.screenshot({ path: join(here, "../.look/failed.png") }).catch(() => {});
     console.log(`FAILS ${name}: ${error.message.split("\n").slice(0, 6).join("\n      ")}`);
   }
   await context.close();
@@ -89,8 +90,8 @@ await check("graph: one tab stop, arrows walk, space folds", async (page) => {
   assert.match(await hash(page), /node=scope/);
   const stops = await page.evaluate(() => document.querySelectorAll(".graph-keys [tabindex='0'], .graph-keys button:not([tabindex='-1'])").length);
   assert.equal(stops, 0);
-  await page.goto(address("/definition/release?node=audit"));
-  await page.waitForSelector(".node.selected");
+  await page.evaluate(() => (location.hash = "#/definition/release?node=audit"));
+  await page.waitForSelector(".node.selected.subflow");
   await page.locator("[data-graph]").focus();
   await page.keyboard.press("Space");
   await page.waitForSelector("text=Read the difference");
@@ -310,20 +311,21 @@ await editing("edit: a keystroke is in the graph within 100 ms", "/definition/re
     look();
   });
   await page.waitForTimeout(300);
-  for (const letter of "abcdefghijkl") {
+  const typed = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn";
+  for (const letter of typed) {
     await page.keyboard.press(letter);
-    await page.waitForTimeout(180);
+    await page.waitForTimeout(150);
   }
-  await page.waitForFunction(() => document.querySelector(".node.selected .name").textContent.includes("abcdefghijkl"));
+  await page.waitForFunction((typed) => document.querySelector(".node.selected .name").textContent.includes(typed), typed);
   const times = (await page.evaluate(() => globalThis.times)).sort((a, b) => a - b);
-  assert.equal(times.length, 12);
+  assert.equal(times.length, typed.length);
   const p95 = times[Math.floor(times.length * 0.95)];
-  assert.ok(p95 < 100, `${p95.toFixed(0)} ms`);
+  assert.ok(p95 < 100, times.map((t) => t.toFixed(0)).join(" "));
   // Letters typed without a pause are one step.
   await page.keyboard.press("Control+z");
   await page.waitForFunction(() => document.querySelector(".node.selected .name").textContent === "Plan the release");
   await saved(page);
-  return `median ${times[6].toFixed(0)} ms, 95 % ${p95.toFixed(0)} ms`;
+  return `median ${times[typed.length / 2].toFixed(0)} ms, 95 % ${p95.toFixed(0)} ms`;
 });
 
 await editing("edit: a syntax error leaves the last graph, greyed, with its place", "/definition/release?node=plan", async (page) => {
@@ -351,7 +353,6 @@ await editing("edit: by mouse: connect, lead elsewhere, delete an edge, add from
   await page.mouse.move(patch.cx, patch.cy, { steps: 4 });
   await page.waitForSelector(".node.target");
   await page.mouse.up();
-  await has(page, '"to": "patch"');
   await page.waitForFunction(() => document.querySelectorAll(".edge-list li").length === 2);
   // The new edge is led to another step by its end.
   await page.click(".edge-list li:has-text('Collect the fixes') button");
@@ -549,7 +550,6 @@ await editing("edit: a conflict is for the person to settle, place by place", "/
   const theirs = before.replace('"agent": "developer"', '"agent": "editor"').replace('"name": "Announce it"', '"name": "Tell it"');
   await post("/definitions/release/disk", { files: [{ name: "workflows/workflow.json", text: theirs }] });
   await page.waitForSelector(".banner:has-text('changed on disk')");
-  await has(page, '"agent": "ada"');
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog .merge-changed");
   await page.screenshot({ path: join(here, "../.look/conflict.png") });
@@ -559,10 +559,16 @@ await editing("edit: a conflict is for the person to settle, place by place", "/
   await page.waitForSelector("dialog .diff-lines");
   assert.equal((await onDisk("release"))[0], theirs);
   await page.keyboard.press("Escape");
+  await closed(page);
+  // The editor holds the lines in its window only.
+  await page.locator(".outline input").fill("Plan the");
+  await page.keyboard.press("Enter");
+  await page.locator(".outline input").fill("");
   await has(page, '"agent": "editor"');
   await page.keyboard.press("Control+z");
   await has(page, '"agent": "ada"');
   await page.keyboard.press("Control+Shift+z");
+  await has(page, '"agent": "editor"');
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog .diff-lines");
   await page.locator("dialog .actions .primary").click();

@@ -29,6 +29,35 @@ const SCREENS = {
   compare: ["#/compare/r-500@170/r-500@201", ".diff-words"],
   inbox: ["#/inbox", ".question"],
   project: ["#/project", ".project-facts"],
+  edge: ["#/definition/release?node=plan", ".node.selected", async (page) => {
+    await page.click(".edge-list button");
+    await page.click(".palette summary");
+  }],
+  add: ["#/definition/release?node=plan", ".node.selected", async (page) => {
+    await page.locator("[data-graph]").focus();
+    await page.keyboard.press("a");
+    await page.waitForSelector("dialog[open]");
+  }],
+  save: ["#/definition/release?node=plan", ".node.selected", async (page) => {
+    await page.getByLabel("Agent").fill("ada");
+    await page.keyboard.press("Control+s");
+    await page.waitForSelector("dialog .diff-lines");
+  }],
+  broken: ["#/definition/release?node=plan", ".node.selected", async (page) => {
+    await page.locator(".code-host").getByText('"agent"').first().click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" !");
+    await page.waitForSelector(".stale .over-graph");
+  }],
+  conflict: ["#/definition/release?node=plan", ".node.selected", async (page, scheme) => {
+    await page.getByLabel("Agent").fill("ada");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".work-actions .primary:enabled");
+    const headers = { Authorization: "Bearer mock", "Content-Type": "application/json" };
+    await fetch(`http://127.0.0.1:${port}/api/v1/definitions/release/disk`, { method: "POST", headers, body: JSON.stringify({ from: '"agent": "developer"', to: `"agent": "of ${scheme}"` }) });
+    await page.click("text=Compare and choose");
+    await page.waitForSelector("dialog .merge-changed");
+  }],
   missing: ["#/definition/nothing", ".notice"],
 };
 
@@ -46,7 +75,7 @@ async function open(page, address) {
 try {
   for (const scheme of ["light", "dark"]) {
     const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", bypassCSP: false });
-    for (const [name, [address, ready]] of Object.entries(SCREENS)) {
+    for (const [name, [address, ready, act]] of Object.entries(SCREENS)) {
       if (only.length && !only.includes(name)) continue;
       const page = await context.newPage();
       const said = [];
@@ -55,8 +84,9 @@ try {
       const began = await open(page, address);
       try {
         await page.waitForSelector(ready, { timeout: 8000 });
-      } catch {
-        said.push(`nothing matches ${ready}`);
+        await act?.(page, scheme);
+      } catch (error) {
+        said.push(`nothing matches ${ready}: ${error.message.split("\n")[0]}`);
       }
       const took = Date.now() - began;
       await page.waitForTimeout(500);

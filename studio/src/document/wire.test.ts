@@ -40,8 +40,9 @@ const operation: Operation = { is: "delete", nodes: ["x"] };
 test("an edit is done again on what was typed meanwhile", async () => {
   const { document, wire } = make({
     async edit([file]) {
+      assert.deepEqual(Object.keys(file ?? {}), ["name", "text"]);
       await wait(20);
-      return { ...said(2), files: [{ name: "a", text: `${file?.text}+` }], select: "n" };
+      return { ...said(2), files: [{ name: "a", text: `${file?.text}+`, language: "json" }], select: "n" };
     },
   });
   const done = wire.edit([operation, operation], null);

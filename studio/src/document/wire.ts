@@ -151,7 +151,8 @@ export class Wire {
         let result: Edited | null = null;
         for (const operation of operations) {
           result = await this.port.edit(files, this.shape, typeof operation === "function" ? operation(result) : operation);
-          files = result.files;
+          // The server answers with more of a file than it takes.
+          files = result.files.map(({ name, text }) => ({ name, text }));
         }
         if (!result || this.ended) return;
         // Somebody typed meanwhile: the operation is done again on the text as it is now.

@@ -90,8 +90,11 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   }, []);
   const openDetails = useCallback(
     (node: string) => {
+      const focus = () => (facts.current?.querySelector<HTMLElement>("[data-form] :is(input, select, textarea)") ?? facts.current)?.focus();
+      const isShown = latest.current.selected === node && latest.current.edge === null;
       select(node);
-      requestAnimationFrame(() => (facts.current?.querySelector<HTMLElement>("[data-form] :is(input, select, textarea)") ?? facts.current)?.focus());
+      if (isShown) focus();
+      else requestAnimationFrame(focus);
     },
     [select],
   );
@@ -172,8 +175,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       if (field instanceof HTMLElement && field.closest("[data-form]")) field.blur();
       if (writable) void session.wire.settled().then(() => document.state.get().unsaved && setDialog(theirs ? "conflict" : "save"));
     } else if (key === "z" || key === "y") {
-      // A field that holds something unsent has its own undo.
-      if (!writable || (field instanceof HTMLElement && (field.hasAttribute("data-draft") || (isTyping(event) && !field.isContentEditable && !field.closest("[data-form]"))))) return;
+      if (!writable || hasOwnUndo(field)) return;
       time(key === "y" || event.shiftKey ? document.redo() : document.undo());
     } else if (key === "d" && editable && !isTyping(event)) duplicate();
     else return;
@@ -486,6 +488,12 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       )}
     </div>
   );
+}
+
+/** A field that holds something of its own, unsent or searched for, takes back that first. */
+function hasOwnUndo(field: EventTarget | undefined): boolean {
+  if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return false;
+  return field.closest("[data-form]") ? field.hasAttribute("data-draft") : field.value !== "";
 }
 
 const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "reconnect");
