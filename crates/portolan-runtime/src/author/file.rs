@@ -3,6 +3,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::carrier::task_file::{Durability, exchange};
 use crate::disk::{self, NoTurn, WAIT, turn};
@@ -62,13 +63,23 @@ pub(super) struct Locked {
     target: PathBuf,
     folder: PathBuf,
     tries: u32,
-    _turn: File,
+    /// Files of one folder that are written together share it.
+    turn: Arc<File>,
 }
 
 impl Locked {
     pub(super) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
+        Locked::among(&[], file).await
+    }
+
+    /// The same, beside others that are held: whoever waits for several holds them all until the last is written.
+    pub(super) async fn among(held: &[Locked], file: &Path) -> Result<Locked, ServiceError> {
         let target = place(file)?;
         let folder = disk::folder_of(&target).to_owned();
+        if let Some(beside) = held.iter().find(|held| held.folder == folder) {
+            let turn = Arc::clone(&beside.turn);
+            return Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn });
+        }
         let turn = turn(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
             NoTurn::Late(lock) => {
@@ -77,7 +88,7 @@ impl Locked {
                 ServiceError::failed("busy", message, help)
             }
         })?;
-        Ok(Locked { file: file.to_owned(), target, folder, tries: 0, _turn: turn })
+        Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn: Arc::new(turn) })
     }
 
     pub(super) fn read(&self) -> Result<Option<String>, ServiceError> {
@@ -100,6 +111,11 @@ impl Locked {
         exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), Durability::Fsync)
             .map_err(|error| unwritable(&self.file, &error))?;
         Ok(true)
+    }
+
+    /// Refuses a file that may not be written.
+    pub(super) fn may_be_written(&self) -> Result<(), ServiceError> {
+        self.like().map(drop)
     }
 
     /// What the file looks like. A rename would not mind that it is read-only, but whoever made it so meant it.

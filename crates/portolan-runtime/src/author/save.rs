@@ -53,8 +53,8 @@ impl OnDisk {
 /// text may have faults; whoever wants it has seen them.
 ///
 /// # Errors
-/// It is not known, may not be written, has other files than there are texts, or the disk refuses: a file that was not
-/// written is whole, as it was before.
+/// It is not known, may not be written, or has other files than there are texts: then none is written. Where the disk
+/// refuses in the middle, each file is whole, as it was or as it is wanted.
 pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
     let before = OnDisk::of(library, id)?;
     if before.revision.as_str() != revision {
@@ -64,22 +64,25 @@ pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String])
         let message = format!("`{id}` has {} files, and {} texts came", before.files.len(), texts.len());
         return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
     }
-    if let Some((name, _)) = before
-        .files
-        .iter()
-        .zip(texts)
-        .map(|((name, _), text)| (name, text))
-        .find(|(_, text)| text.len() > MAX_SOURCE_BYTES)
-    {
+    let mut named = before.files.iter().zip(texts);
+    if let Some(((name, _), _)) = named.find(|(_, text)| text.len() > MAX_SOURCE_BYTES) {
         let message = format!("`{name}` would have more than {MAX_SOURCE_BYTES} bytes, and could not be read again");
         return Err(ServiceError::refused("too_large", message, "move parts of it into another definition"));
     }
+    // All of them are held and looked at before any is written.
+    let (mut held, mut wanted) = (Vec::new(), Vec::new());
     for ((name, known), text) in before.files.iter().zip(texts).filter(|((_, known), text)| known != *text) {
-        let mut locked = Locked::wait(Path::new(name)).await?;
-        let on_disk = locked.read()?;
-        let raw = on_disk.as_deref().unwrap_or_default();
-        let unmarked = raw.strip_prefix(MARK).unwrap_or(raw);
-        if on_disk.is_none() || unmarked != known || !locked.replace(on_disk.as_deref(), &marked(raw, text))? {
+        let locked = Locked::among(&held, Path::new(name)).await?;
+        let raw = locked.read()?.unwrap_or_default();
+        if raw.strip_prefix(MARK).unwrap_or(&raw) != known {
+            return Ok(Saved::Changed(OnDisk::of(library, id)?));
+        }
+        locked.may_be_written()?;
+        wanted.push((marked(&raw, text), raw));
+        held.push(locked);
+    }
+    for (locked, (text, raw)) in held.iter_mut().zip(&wanted) {
+        if !locked.replace(Some(raw), text)? {
             return Ok(Saved::Changed(OnDisk::of(library, id)?));
         }
     }

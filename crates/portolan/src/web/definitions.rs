@@ -407,7 +407,7 @@ pub(super) async fn write(
         }
         Saved::Changed(now) => {
             let files = told_files(library, with_plain_ends(now.files));
-            let message = "somebody else has written it meanwhile: nothing was written";
+            let message = "somebody else has written it meanwhile, and what stands there was left";
             let error = json!({ "code": "changed", "message": message, "help": "compare both, and save again" });
             (StatusCode::CONFLICT, json!({ "error": error, "current": { "revision": now.revision, "files": files } }))
         }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use portolan_core::present::{Act, Meaning, Offer, Situation};
-use portolan_core::value::Timestamp;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::Waiting;
+use portolan_runtime::service::{View, Waiting, shell_word};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -65,12 +64,18 @@ pub(super) async fn count(studio: &Studio) -> Answer<usize> {
     Ok(Json(runs.iter().filter(|run| run.status == "waiting").count()))
 }
 
+/// The command with which a person answers the question of a position.
+pub(super) fn command(view: &View) -> String {
+    let run = shell_word(&view.address.to_string());
+    match &view.situation.position.branch {
+        Some(branch) => format!("portolan runs answer {run} --branch {}", shell_word(branch)),
+        None => format!("portolan runs answer {run}"),
+    }
+}
+
 fn asked(Waiting { view, since }: Waiting) -> Asked {
     let position = &view.situation.position;
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
-    let branch = position.branch.as_deref();
-    let branch_flag = branch.map(|branch| format!(" --branch {}", portolan_runtime::service::shell_word(branch)));
-    let run = portolan_runtime::service::shell_word(&view.address.to_string());
     Asked {
         run: view.address.to_string(),
         workflow: view.workflow.clone(),
@@ -80,8 +85,8 @@ fn asked(Waiting { view, since }: Waiting) -> Asked {
         failures: failures(&view.situation),
         options: answers.map(choice).collect(),
         person: view.asks_person,
-        command: format!("portolan runs answer {run}{}", branch_flag.unwrap_or_default()),
-        since: rfc3339(Timestamp(since.0)),
+        command: command(&view),
+        since: rfc3339(since),
         revision: position.revision,
         branch: position.branch.clone(),
     }

@@ -325,6 +325,16 @@ pub(super) async fn answer(
 ) -> Answer<Value> {
     let request =
         Request { branch: given.branch, revision: Some(given.revision), asked: true, ..Request::of(address(&run)?) };
+    // The rule of the command line: there the person is told from an agent, and a token tells nothing.
+    let asked = studio.service.view(&request, &studio.person).await?;
+    if asked.asks_person {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "needs_person",
+            "only a person's own word counts at this question, and a page is no person",
+            &format!("answer it in a terminal: `{}`", super::inbox::command(&asked)),
+        ));
+    }
     let outputs = given.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let report = Report { outcome: Outcome::from(given.outcome), note: given.note, outputs };
     studio.service.act(&request, &Act::Report(report), &studio.person).await?;

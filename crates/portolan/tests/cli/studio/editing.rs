@@ -182,6 +182,37 @@ fn a_file_that_cannot_be_written_is_whole_afterwards() {
     assert_eq!(std::fs::read_to_string(&path).expect("it is there"), SMALL);
 }
 
+#[test]
+#[cfg(unix)]
+fn of_several_files_all_are_written_or_none() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    let head = "id: look\nversion: 1.0.0\ntitle: Look\ninitialActivity: one\n";
+    let activity = |id: &str| {
+        format!("id: {id}\nversion: 1.0.0\nname: {id}\nsteps:\n  - {{ id: read, name: Read, kind: step }}\n")
+    };
+    project.write(".flow/workflows/look/workflow.yaml", head);
+    let texts = [head.to_owned(), activity("one"), format!("{}transitions: []\n", activity("two"))];
+    for (nth, text) in texts.iter().enumerate().skip(1) {
+        project.write(&format!(".flow/workflows/look/activities/0{nth}-part.yaml"), text);
+    }
+    let studio = Studio::of(&project, &[]);
+    let whole = studio.get("/definitions/look").json();
+    assert_eq!(whole["files"].as_array().map(Vec::len), Some(3));
+    let files = texts.iter().map(|text| json!({ "name": "x", "text": format!("# Changed.\n{text}") }));
+    let wanted = json!({ "revision": whole["revision"], "files": files.collect::<Vec<_>>() });
+    let last = project.path().join(".flow/workflows/look/activities/02-part.yaml");
+    let mode = |mode| std::fs::set_permissions(&last, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    mode(0o444);
+    assert_eq!(studio.put("/definitions/look/source", &wanted).refusal(), "500 read_only");
+    assert_eq!(studio.get("/definitions/look").json()["revision"], whole["revision"], "nothing was written");
+    mode(0o644);
+    assert_eq!(studio.put("/definitions/look/source", &wanted).status, 200);
+    let written = studio.get("/definitions/look").json();
+    let all = written["files"].as_array().expect("files");
+    assert!(all.iter().all(|file| file["text"].as_str().is_some_and(|text| text.starts_with("# Changed.\n"))));
+}
+
 /// Two who write the same definition, five hundred times each, each of them over what is there: no line of either is lost.
 #[test]
 fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {

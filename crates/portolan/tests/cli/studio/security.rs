@@ -177,20 +177,31 @@ fn a_studio_that_is_read_only_changes_nothing() {
 
 #[test]
 fn what_only_a_person_may_say_is_not_said_with_a_token() {
-    let mut project = Project::small();
-    // Its budget is spent: nobody but a person goes on from there.
+    let mut project = Project::new();
+    // Where a budget is spent and no edge says what then, nobody but a person goes on.
+    project.write(
+        ".flow/workflows/small.json",
+        r#"{ "nodes": { "start": { "type": "start" }, "work": { "type": "task" },
+  "verify": { "type": "gate", "maxRetries": 1 }, "done": { "type": "end", "result": "success" } },
+"edges": [ { "from": "start", "to": "work" }, { "from": "work", "to": "verify" },
+  { "from": "verify", "to": "done", "on": "passed" }, { "from": "verify", "to": "work", "on": "failed" } ] }
+"#,
+    );
     let run = project.run("small", "passed failed passed failed");
-    project.agent(async |service, _| service.list(true, 10).await.map(drop)).expect("it is there");
     let studio = Studio::of(&project, &[]);
-    let questions = studio.get("/inbox").json();
-    let question = &questions["questions"][0];
-    assert_eq!(question["run"].as_str(), Some(&*run));
-    if question["person"] == json!(true) {
-        let answer = json!({ "revision": question["revision"], "outcome": "passed" });
+    let question = studio.get("/inbox").json()["questions"][0].clone();
+    assert_eq!((&question["run"], &question["person"]), (&json!(run), &json!(true)));
+    assert_eq!(question["command"], format!("portolan runs answer {run}"));
+    let before = studio.get(&format!("/runs/{run}/records")).json();
+    for option in question["options"].as_array().expect("options") {
+        let answer = json!({ "revision": question["revision"], "outcome": option["outcome"] });
         assert_eq!(told(&studio.post(&format!("/runs/{run}/answer"), &answer)), "403 needs_person");
-        let command = question["command"].as_str().expect("a command");
-        assert_eq!(command, format!("portolan runs answer {run}"));
     }
+    assert_eq!(studio.get(&format!("/runs/{run}/records")).json(), before);
+    // The person says it in the terminal.
+    let said = project.says(&format!("runs answer {run} passed"));
+    assert!(said.ends_with("exit: 0\n"), "{said}");
+    assert_eq!(studio.get("/inbox").json()["questions"], json!([]));
 }
 
 #[test]
