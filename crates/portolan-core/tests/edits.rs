@@ -17,6 +17,9 @@ const DEFINITIONS: &[(&str, &[(&str, &str)])] = &[
     ("navigator, YAML", &[("flow.yaml", include_str!("cases/edit/navigator.yaml"))]),
 ];
 
+/// The names and the texts of a definition's files.
+type Files = Vec<(String, String)>;
+
 fn source(files: &[(String, String)]) -> Source {
     let main = Source::new(&*files[0].0, &files[0].1);
     match &files[1..] {
@@ -34,11 +37,11 @@ fn read(files: &[(String, String)]) -> Graph {
     graph.unwrap_or_else(|| panic!("it can be drawn: {faults:?}\n{}", source.text))
 }
 
-fn owned(files: &[(&str, &str)]) -> Vec<(String, String)> {
+fn owned(files: &[(&str, &str)]) -> Files {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-fn done(files: &[(String, String)], operation: &Value) -> Result<(Vec<(String, String)>, Option<String>), String> {
+fn done(files: &[(String, String)], operation: &Value) -> Result<(Files, Option<String>), String> {
     let operation: Operation = serde_json::from_value(operation.clone()).expect("an operation");
     let (source, graph) = (source(files), read(files));
     let dialect = dialect::of(&source).expect("a format");

@@ -116,7 +116,7 @@ struct Left {
 }
 
 impl Left {
-    fn as_(&mut self, mark: Mark) {
+    fn ends_as(&mut self, mark: Mark) {
         self.latest = Some(mark);
         self.worst = self.worst.max(Some(mark));
         self.failures += u32::from(mark == Mark::Failed);
@@ -191,7 +191,7 @@ impl Trail {
                 let Some(run) = &self.run else { return };
                 let name = drawn_as(run, frame, node);
                 let mark = if fault.is_some() { Mark::Failed } else { Mark::Done };
-                self.left.entry(name).or_default().as_(mark);
+                self.left.entry(name).or_default().ends_as(mark);
             }
             Change::Retried { frame, gate, used, .. } => self.spends(frame, gate, *used),
             Change::Refilled { frame, gate: Some(gate) } => self.spends(frame, gate, 0),
@@ -225,7 +225,7 @@ impl Trail {
 
     fn skips(&mut self, frame: &FramePath, node: &NodeId) {
         let Some(run) = &self.run else { return };
-        self.left.entry(drawn_as(run, frame, node)).or_default().as_(Mark::Skipped);
+        self.left.entry(drawn_as(run, frame, node)).or_default().ends_as(Mark::Skipped);
     }
 
     fn moves(&mut self, what: &EventKind, path: &FramePath, place: &Place, failed: bool) {
@@ -239,7 +239,7 @@ impl Trail {
             let told = self.left.get(&from).and_then(|left| left.latest);
             if told.is_none() || !executed {
                 let mark = if failed { Mark::Failed } else { said(what, path) };
-                self.left.entry(from.clone()).or_default().as_(mark);
+                self.left.entry(from.clone()).or_default().ends_as(mark);
             }
             self.goes(&from, to.clone());
         }
@@ -264,7 +264,7 @@ impl Trail {
             }
             BranchState::Cancelled => {
                 let Some(name) = self.here(&path.join(branch)) else { return };
-                self.left.entry(name).or_default().as_(Mark::Cancelled);
+                self.left.entry(name).or_default().ends_as(Mark::Cancelled);
             }
             BranchState::Held | BranchState::Done(_) => {}
         }

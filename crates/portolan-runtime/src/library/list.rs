@@ -67,7 +67,8 @@ impl Library {
         listed.flatten().collect()
     }
 
-    fn ids(&self) -> Vec<(String, Origin)> {
+    /// The ids of all definitions, those that are broken included, each with where it comes from.
+    pub fn ids(&self) -> Vec<(String, Origin)> {
         let mut ids: Vec<(String, Origin)> = self.project_ids().into_iter().map(|id| (id, Origin::Project)).collect();
         ids.extend(lock(&self.external).keys().map(|id| (id.clone(), Origin::External)));
         // A file of the project hides the catalogue's of the same id, also when it cannot be read.

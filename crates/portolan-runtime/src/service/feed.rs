@@ -71,6 +71,14 @@ impl Feed {
     pub fn since(last: Timestamp, only: Option<Address>) -> Feed {
         Feed { since: Timestamp(last.0.saturating_sub(SLACK)), ..Feed::from_now(last, only) }
     }
+
+    /// Whether there may be something to tell of a run whose last record has this number and time.
+    fn is_new(&self, run: &str, seq: u64, at: Timestamp) -> bool {
+        match self.followed.get(run) {
+            Some(followed) => followed.seq < seq,
+            None => at >= self.since,
+        }
+    }
 }
 
 impl Service {
@@ -90,8 +98,13 @@ impl Service {
             feed.version = version;
         }
         if tasks {
-            for line in self.task_lines().await? {
-                news.extend(self.followed(feed, line).await);
+            for (task, last) in self.task_journal().tasks()? {
+                // Those that have not moved are not looked at: each look reads the journal.
+                let line =
+                    if feed.is_new(&task, last.seq, last.event.at) { self.task_line(&task, &last).await } else { None };
+                if let Some(line) = line {
+                    news.extend(self.followed(feed, line).await);
+                }
             }
             feed.journal = journal;
         }
@@ -104,11 +117,7 @@ impl Service {
         loop {
             let listed = self.store().list(ListFilter { open_only: false, limit }).await.map_err(store_error)?;
             let all = listed.len();
-            let is_new = |id: &str, seq, at: Timestamp| match feed.followed.get(id) {
-                Some(followed) => followed.seq < seq,
-                None => at >= feed.since,
-            };
-            let moved = listed.into_iter().filter(|run| is_new(run.id.as_str(), run.seq, run.updated_at));
+            let moved = listed.into_iter().filter(|run| feed.is_new(run.id.as_str(), run.seq, run.updated_at));
             let moved: Vec<RunLine> = moved.map(line_of).collect();
             if moved.len() < all || all < limit {
                 return Ok(moved);

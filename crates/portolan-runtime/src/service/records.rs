@@ -70,17 +70,8 @@ impl Service {
         Ok(lines)
     }
 
-    /// The runs in task files that the journal names.
-    pub(super) async fn task_lines(&self) -> Result<Vec<RunLine>, ServiceError> {
-        let mut lines = Vec::new();
-        for (task, last) in self.journal.tasks()? {
-            lines.extend(self.task_line(&task, &last).await);
-        }
-        Ok(lines)
-    }
-
     /// A task whose file is gone or cannot be read is no run any more.
-    async fn task_line(&self, task: &str, last: &Record) -> Option<RunLine> {
+    pub(super) async fn task_line(&self, task: &str, last: &Record) -> Option<RunLine> {
         let held = self.peek(&Address::Task(task.to_owned())).await.ok()?;
         let place = &held.run.root.place;
         let status = match place {
@@ -164,7 +155,7 @@ impl Service {
 pub(super) fn line_of(run: Summary) -> RunLine {
     RunLine {
         run: run.id.to_string(),
-        status: run.status.result().unwrap_or(run.status.word()).to_owned(),
+        status: run.status.shown().to_owned(),
         workflow: run.workflow.to_string(),
         step: run.step,
         updated_at: rfc3339(run.updated_at),

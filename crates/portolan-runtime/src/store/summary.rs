@@ -100,6 +100,11 @@ impl Status {
         }
     }
 
+    /// How it ended, or else the status in one word: what lists show.
+    pub fn shown(&self) -> &str {
+        self.result().unwrap_or(self.word())
+    }
+
     /// The status that [`word`](Status::word) and [`result`](Status::result) were taken from.
     pub(super) fn parse(word: &str, result: Option<String>) -> Option<Status> {
         match (word, result) {

@@ -27,6 +27,7 @@ mod run;
 mod runs;
 mod serve;
 mod show;
+mod signals;
 mod start;
 mod studio;
 mod supervisor;

@@ -13,6 +13,7 @@ use portolan_runtime::service::{Options, Service, ServiceError};
 use serde_json::json;
 
 use super::runs::person;
+use super::signals::asked_to_end;
 use super::{Common, Exit, Output};
 use crate::web::{self, Opening};
 
@@ -47,7 +48,7 @@ pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listening = web::listen(opening).await?;
-        let ended = ended()?;
+        let ended = asked_to_end();
         let note = Note::leave(service.project(), &listening.base(), listening.token());
         tell(&output, &listening, note.as_ref().err())?;
         let opened = args.open.then(|| open(&listening.address()));
@@ -78,27 +79,6 @@ fn tell(output: &Output, listening: &web::Listening, unwritten: Option<&ServiceE
         output.remark("Ctrl+C ends it");
     }
     Ok(())
-}
-
-/// When the person, or whoever started the program, has it end. It is listened for from now on.
-#[cfg(unix)]
-fn ended() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _sent = interrupted.recv() => {}
-            _sent = terminated.recv() => {}
-        }
-    })
-}
-
-/// When the person has it end.
-#[cfg(not(unix))]
-fn ended() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _sent = tokio::signal::ctrl_c().await;
-    })
 }
 
 /// A file with the address and the token, which only this user can read: for programs of one's own. It is gone when the

@@ -30,6 +30,7 @@ use super::steps::steps;
 use super::{Run, folder};
 use crate::cli::output::{one_line, plain};
 use crate::cli::runs::person;
+use crate::cli::signals::asked_to_end;
 use crate::cli::{Exit, Output, block_on, report};
 
 /// How long a server may take to end by itself when the run was interrupted, and again once it was asked to.
@@ -107,7 +108,7 @@ pub(in crate::cli) async fn drive(
         }
         std::future::pending::<()>().await;
     });
-    let mut interrupted = pin!(interrupted());
+    let mut interrupted = pin!(asked_to_end());
     let mut stopping = false;
     let mut ticks = tokio::time::interval(TICK);
     let finished = loop {
@@ -138,27 +139,6 @@ pub(in crate::cli) async fn drive(
     let finished = finished.transpose()?;
     let over = finished.as_ref().is_some_and(|finished| !matches!(finished.outcome, Outcome::Waiting { .. }));
     Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
-}
-
-/// Resolves when the person, or the system, asks this process to end.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        // A terminal that is closed hangs up.
-        if let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            return;
-        }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Nobody can be heard: then nobody stops it.
-        std::future::pending::<()>().await;
-    }
 }
 
 pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
