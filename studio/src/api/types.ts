@@ -143,7 +143,7 @@ export interface Kind {
 
 export type Operation =
   | { is: "set"; node: string | null; field: string; value: unknown }
-  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string; inside?: string }
+  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string }
   | { is: "connect"; from: string; to: string; on?: string }
   | { is: "disconnect"; edge: string }
   | { is: "reconnect"; edge: string; to: string }

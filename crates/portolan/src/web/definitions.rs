@@ -51,12 +51,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 }
 
 fn lines(library: &Library, open: &BTreeMap<String, usize>) -> Vec<Line> {
-    let overview = library.overview().into_iter().map(|line| line.id);
-    // Those that are called like functions are no workflows that an agent could begin.
-    let mut ids: Vec<String> = overview.collect();
-    let known = ids.clone();
-    ids.extend(library.project_ids().into_iter().filter(|id| !known.contains(id)));
-    ids.iter().map(|id| line(library, id, open)).collect()
+    library.ids().iter().map(|(id, _)| line(library, id, open)).collect()
 }
 
 fn line(library: &Library, id: &str, open: &BTreeMap<String, usize>) -> Line {
@@ -71,7 +66,7 @@ fn line(library: &Library, id: &str, open: &BTreeMap<String, usize>) -> Line {
         description: root.map(|root| root.description.clone()).unwrap_or_default(),
         dialect: dialect_word(&sketch),
         source: sketch.origin.word(),
-        file: file_of(library, &sketch),
+        file: (sketch.origin != Origin::Catalog).then(|| shown_name(library, &sketch.source.name)),
         steps: root.map_or(0, |root| root.nodes.len()),
         errors,
         warnings: sketch.faults.len() - errors,
@@ -104,12 +99,6 @@ pub(super) fn dialect_word(sketch: &Sketch) -> &'static str {
 
 fn is_led(sketch: &Sketch) -> bool {
     sketch.dialect.is_some_and(|dialect| dialect.run_as != RunAs::Calls)
-}
-
-/// The file of a definition, from the project's folder on where it lies in it.
-fn file_of(library: &Library, sketch: &Sketch) -> Option<String> {
-    let path = (sketch.origin != Origin::Catalog).then(|| Path::new(&*sketch.source.name))?;
-    Some(path.strip_prefix(library.project()).unwrap_or(path).to_string_lossy().into_owned())
 }
 
 /// A file of a definition.
@@ -181,7 +170,10 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let revision = Digest::of(&*on_disk.source.text);
     let texts = with_plain_ends(on_disk.source.texts());
     // Places are told in the text as the page has it.
-    let sketch = library.sketch(id, Some(texts.iter().map(|(_, text)| text.clone()).collect()))?;
+    let sketch = match on_disk.source.text.contains('\r') {
+        true => library.sketch(id, Some(texts.iter().map(|(_, text)| text.clone()).collect()))?,
+        false => on_disk,
+    };
     let checked = checked(&sketch, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let roots = sketch.roots.iter().filter_map(|id| Some(Root { id, name: &sketch.graphs.get(id)?.name }));
@@ -217,6 +209,7 @@ fn told_files(library: &Library, files: Vec<(String, String)>) -> Vec<FileText> 
     files.into_iter().map(told).collect()
 }
 
+/// The name of a file, from the project's folder on where it lies in it.
 fn shown_name(library: &Library, name: &str) -> String {
     let path = Path::new(name);
     path.strip_prefix(library.project()).unwrap_or(path).to_string_lossy().into_owned()
@@ -244,6 +237,9 @@ struct Written {
     #[serde(rename = "name")]
     _name: String,
     text: String,
+    /// Files may be given back as they came.
+    #[serde(rename = "language")]
+    _language: Option<String>,
 }
 
 /// How a definition reads, with the texts that the page has in the place of those on disk.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use portolan_core::present::{Overlay, Situation, history, visits};
+use portolan_core::present::{Overlay, Situation, Visit, history, visits};
 use portolan_core::run::Actor;
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Act, Past, Report, Request, View, event_word};
-use portolan_runtime::store::Record;
+use portolan_runtime::service::{Act, Past, Report, Request, event_word};
+use portolan_runtime::store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
@@ -101,7 +101,7 @@ impl Studio {
             },
             head: past.head(),
             over: view.situation.over,
-            status: status(&view),
+            status: past.trail().run().map(|run| Status::of(run).shown().to_owned()).unwrap_or_default(),
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
@@ -119,19 +119,6 @@ impl Studio {
         }
         let past = self.service.past(&address(run)?).await?;
         Ok(self.pasts.lock().await.keep(run, past))
-    }
-}
-
-/// How a run stands, in one word: that of lists.
-fn status(view: &View) -> String {
-    use portolan_core::present::{Point, State};
-    match (&view.situation.point, view.situation.state) {
-        (Point::Ended { result, .. }, _) => result.word().to_owned(),
-        (Point::Arrived { outcome }, _) => outcome.to_string(),
-        (_, State::Working) => "working".to_owned(),
-        (_, State::Checking) => "checking".to_owned(),
-        (_, State::Waiting) => "waiting".to_owned(),
-        (_, State::Ended) => "ended".to_owned(),
     }
 }
 
@@ -206,6 +193,16 @@ pub(super) async fn record(
     let found = found.first().filter(|record| record.seq == seq).ok_or_else(|| no_record(&past, seq))?;
     let found = serde_json::to_value(found).map_err(broken)?;
     Ok(Json(past.hidden().record(&found)))
+}
+
+/// A visit, with who reported what in the form that records have it.
+fn visit(visit: &Visit) -> Value {
+    let mut told = serde_json::to_value(visit).unwrap_or_default();
+    let reports = told.get_mut("reports").and_then(Value::as_array_mut).into_iter().flatten();
+    for (told, report) in reports.zip(&visit.reports) {
+        told["by"] = by(&report.by);
+    }
+    told
 }
 
 /// Who did something.
@@ -283,7 +280,7 @@ pub(super) async fn node(
         let mut found = visits(&definition.workflow, records, &node, &hidden);
         let earlier = found.len().saturating_sub(MOST_VISITS);
         found.drain(..earlier);
-        json!({ "visits": found, "earlier": earlier })
+        json!({ "visits": found.iter().map(visit).collect::<Vec<_>>(), "earlier": earlier })
     });
     Ok(Json(told.await.map_err(broken)?))
 }

@@ -4,7 +4,6 @@
 //! led through begins, and waits for whoever walks it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use axum::Json;
@@ -71,6 +70,9 @@ pub(super) struct Driven {
     failed: Option<String>,
 }
 
+/// How many runs are tried at once. Each holds its servers.
+const MOST_TRIES: usize = 64;
+
 /// Begins a run of a definition.
 pub(super) async fn begin(
     State(studio): State<Arc<Studio>>,
@@ -78,6 +80,7 @@ pub(super) async fn begin(
     Body(wanted): Body<Wanted>,
 ) -> Answer<Value> {
     let (library, service) = (studio.service.library(), &studio.service);
+    studio.has_room()?;
     let path = library.path(&id);
     let is_function = match &path {
         Some(path) => portolan_runtime::library::run_as(path)? == Some(portolan_core::dialect::RunAs::Calls),
@@ -93,7 +96,7 @@ pub(super) async fn begin(
     let functions = library.functions(FunctionFiles::served(&files, None)).map_err(faulty)?;
     let definition = functions.called(wanted.root.as_deref())?.clone();
     let tools = tools(&studio, &functions, &definition, wanted.answers)?;
-    let folder = folder_of(&files[0]);
+    let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
     let control = Control::new(wanted.paused, nodes(&definition, &wanted.breakpoints)?);
     let input = Some(Arc::new(Value::Object(wanted.input.unwrap_or_default())));
@@ -111,10 +114,6 @@ fn faulty(refused: DefinitionError) -> Refusal {
     let told = refused.to_string();
     let ServiceError { code, help, .. } = *refused.error;
     Refusal::from(ServiceError::refused(code, told, help))
-}
-
-fn folder_of(file: &Path) -> PathBuf {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
 /// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
@@ -226,6 +225,19 @@ impl Studio {
     pub(super) fn tries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Trying>> {
         // Every change of the map is one insertion: a holder that panicked leaves it whole.
         self.tries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses another run where as many are driven as may be; those that are over are forgotten.
+    fn has_room(&self) -> Result<(), Refusal> {
+        let mut tries = self.tries();
+        if tries.len() >= MOST_TRIES {
+            tries.retain(|_, trying| matches!(trying.control.phase(), Phase::Running | Phase::Paused));
+        }
+        if tries.len() < MOST_TRIES {
+            return Ok(());
+        }
+        let message = format!("{MOST_TRIES} runs are tried at the same time, and there may be no more");
+        Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
     /// How a run is driven that is tried here; nothing for others.

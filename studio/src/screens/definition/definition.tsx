@@ -511,7 +511,6 @@ function placementsOf(definition: Definition, shown: Checked, selected: string |
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
     places.push({ label: `Behind “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
   }
-  if (about?.editable && selected !== null && node?.container) places.push({ label: `Inside “${about.name}”`, place: { inside: selected } });
   return [...places, { label: "Unconnected", place: {} }];
 }
 

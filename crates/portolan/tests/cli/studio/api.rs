@@ -158,6 +158,7 @@ fn the_visits_of_a_node_say_what_was_reported() {
     let visits = told["visits"].as_array().expect("a list");
     let reported: Vec<&str> = visits.iter().filter_map(|visit| visit["reports"][0]["outcome"].as_str()).collect();
     assert_eq!(reported, ["failed", "passed"]);
+    assert_eq!(visits[0]["reports"][0]["by"], json!({ "is": "agent", "name": "tester" }));
     assert!(visits.iter().all(|visit| visit["ended"].is_i64()));
     let earlier = studio.get(&format!("/runs/{run}/nodes/verify?at=3")).json();
     assert_eq!(earlier["visits"].as_array().map(Vec::len), Some(1));
