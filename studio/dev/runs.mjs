@@ -99,7 +99,7 @@ export function visitsOf(r, id, seq) {
   for (const step of r.steps.slice(0, seq)) {
     if (step.nodes[0] !== id) { last = step.nodes[0]; continue; }
     if (last !== id) {
-      visits.push({ at: id, seq: step.seq, began: step.at, ended: step.at + 2_340, retries: 0, input: { folder: ".", since: "v1.4.0" }, output: { files: 12, largest: ["a.rs", "b.rs"] }, reports: [{ by: { agent: "claude" }, outcome: "passed" }], spent: { input_tokens: 18234, output_tokens: 912, microdollars: 42100 },
+      visits.push({ at: id, seq: step.seq, began: step.at, ended: step.at + 2_340, retries: 0, input: { folder: ".", since: "v1.4.0" }, output: { files: 12, largest: ["a.rs", "b.rs"] }, reports: [{ by: { is: "agent", name: "claude" }, outcome: "passed" }], spent: { input_tokens: 18234, output_tokens: 912, microdollars: 42100 },
         messages: [{ role: "user", text: "Write the release notes." }, { role: "assistant", text: "I read the 14 commits since v1.4.0 and wrote CHANGELOG.md." }], checks: [{ id: "notes", held: true, reason: "CHANGELOG.md changed" }] });
     }
     last = id;

@@ -212,8 +212,6 @@ export interface Author {
   via?: string;
 }
 
-/** An author as a journal writes it: the visits quote their reports from there. */
-export type JournalActor = "engine" | { agent: string } | { person: { name: string } };
 
 export interface RecordLine {
   seq: number;
@@ -267,7 +265,7 @@ export interface Visit {
   seq: number;
   began: number;
   ended?: number;
-  reports?: { by: JournalActor; outcome: string; note?: string }[];
+  reports?: { by: Author; outcome: string; note?: string }[];
   retries: number;
   input?: unknown;
   expression?: string;

@@ -1,4 +1,4 @@
-import type { Author, DrawnNode, JournalActor, NodeState, RunStatus } from "../api/types";
+import type { Author, DrawnNode, NodeState, RunStatus } from "../api/types";
 import type { IconName } from "./icons";
 
 const KINDS: Record<string, [IconName, string]> = {
@@ -49,12 +49,6 @@ export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", s
 export const arrivedWords = ({ done, of }: { done: number; of: number }) => `${done}/${of} arrived`;
 
 export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);
-
-export function journalAuthor(actor: JournalActor): Author {
-  if (actor === "engine") return { is: "engine", name: null };
-  if ("agent" in actor) return { is: "agent", name: actor.agent };
-  return { is: "person", name: actor.person.name };
-}
 
 export const authorIcon = (by: Author): IconName => by.is;
 

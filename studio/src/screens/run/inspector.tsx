@@ -4,7 +4,7 @@ import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
 import { By, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
-import { arrivedWords, duration, journalAuthor, momentOf, plural } from "../../parts/words";
+import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
 import { AboutHead, FactList } from "../definition/facts";
 
 interface Props {
@@ -104,7 +104,7 @@ function VisitBody({ visit }: { visit: Visit }) {
       )}
       {visit.reports?.map((report, i) => (
         <p key={i} className="report">
-          <By by={journalAuthor(report.by)} /> <span className="tag">{report.outcome}</span> {report.note}
+          <By by={report.by} /> <span className="tag">{report.outcome}</span> {report.note}
         </p>
       ))}
       {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}
