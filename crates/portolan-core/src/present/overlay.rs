@@ -1,5 +1,5 @@
-//! What has happened on the drawing of a definition: which nodes were come by, what became of them, which edges were taken
-//! how often.
+//! What has happened on the drawing of a definition: which nodes were visited, what became of them, and how often each edge
+//! was taken.
 //!
 //! It is folded change by change, as a run is, so that each moment of a run can be shown. Items, passes and branches of one
 //! node are one node of the drawing: of several visits the latest and the worst are told.
@@ -17,7 +17,7 @@ use crate::value::{NodeId, Outcome, SKIPPED};
 pub struct Overlay {
     /// The nodes at which something has happened, by their names in the drawing.
     pub nodes: BTreeMap<String, NodeMark>,
-    /// The ways that were gone.
+    /// The edges that were taken.
     pub edges: Vec<Taken>,
 }
 
@@ -30,7 +30,7 @@ pub struct NodeMark {
     /// The worst that a visit came to, where that is worse than the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<Mark>,
-    /// How often it was come to.
+    /// How often it was visited.
     pub visits: u32,
     /// How often it failed.
     pub failures: u32,
@@ -86,7 +86,7 @@ pub struct Arrived {
     pub of: usize,
 }
 
-/// A way that was gone.
+/// An edge that was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Taken {
     /// The node that it leaves, as the drawing names it.
@@ -232,7 +232,7 @@ impl Trail {
         let Some(run) = &self.run else { return };
         let Some(before) = run.frame(path).map(|frame| &frame.place) else { return };
         let (from, to) = (drawn_as(run, path, before.node()), drawn_as(run, path, place.node()));
-        // A node whose work is attempted again is left and come to, though it is the same.
+        // A node whose work is attempted again is left and entered, though it is the same.
         let again = failed && matches!(place, Place::Ready { .. } | Place::Passing { .. });
         if from != to || again {
             let executed = matches!(before, Place::Passing { .. } | Place::Calling { .. } | Place::Conversing { .. });
