@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { front } from "./front.mjs";
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -67,6 +68,9 @@ export class Project {
   }
 }
 
+/** Where the page of a studio is, by the port of the studio: one that starts anew there has its page there, too. */
+const fronts = new Map();
+
 export class Studio {
   static async start(project, words) {
     const child = spawn(project.binary, ["studio", "--format", "json", ...words], { cwd: project.path, env: project.env, stdio: ["ignore", "pipe", "inherit"] });
@@ -80,12 +84,19 @@ export class Studio {
     studio.address = JSON.parse(said).address;
     [studio.base, studio.token] = studio.address.split("#token=");
     studio.port = new URL(studio.base).port;
+    studio.page = studio.base;
+    // PAGE=dist has the page come from the folder, and not from the binary.
+    if (process.env.PAGE === "dist") {
+      studio.front = await front(studio.base, fronts.get(studio.port));
+      fronts.set(studio.port, studio.front.port);
+      studio.page = studio.front.base;
+    }
     return studio;
   }
 
   /** The address of a screen, with the token. */
   at(route) {
-    return `${this.base}#${route}&token=${this.token}`;
+    return `${this.page}#${route}&token=${this.token}`;
   }
 
   async ask(path, options = {}) {
@@ -99,6 +110,7 @@ export class Studio {
   }
 
   kill(signal = "SIGKILL") {
+    this.front?.close();
     const gone = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill(signal);
     return gone;

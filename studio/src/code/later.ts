@@ -1,0 +1,8 @@
+import { lazy } from "react";
+
+const later = () => import("./code");
+
+export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
+export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
+export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
+export const loadEditor = () => later().then((code) => code.createPane);
