@@ -325,8 +325,6 @@ export interface Question {
   step: string;
   stepName: string;
   words: string;
-  /** The checks that did not hold, where that is why a person is asked. */
-  failures?: { check: string; reason: string; output: string }[];
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
   /** The command with which a person answers in the terminal. */

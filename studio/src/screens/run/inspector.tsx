@@ -1,7 +1,7 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
-import { By, StateChip, Value } from "../../parts/bits";
+import { By, CheckList, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
@@ -130,9 +130,9 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
           <Value value={value} label={`Value since record ${seq}`} />
         </section>
       ))}
-      {visit.checks && visit.checks.length > 0 && <Checks title="Checks" checks={visit.checks} />}
+      {visit.checks && visit.checks.length > 0 && <CheckList title="Checks" checks={visit.checks} />}
       {visit.attempts?.map((found, i) => (
-        <Checks key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
+        <CheckList key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
       ))}
       {visit.messages && visit.messages.length > 0 && (
         <section>
@@ -149,26 +149,6 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
         </section>
       )}
     </div>
-  );
-}
-
-function Checks({ title, checks }: { title: string; checks: NonNullable<Visit["checks"]> }) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      <ul className="check-list">
-        {checks.map((check, i) => (
-          <li key={i} className={`tint ${check.held ? "done" : "failed"}`}>
-            <Icon name={check.held ? "done" : "failed"} size={14} />
-            <div>
-              <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
-              {check.reason && <p>{check.reason}</p>}
-              {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 
