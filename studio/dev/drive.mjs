@@ -235,14 +235,11 @@ await check("try: what the server says of a field stands at the field; an earlie
   assert.ok(await page.getByLabel("The answers of an earlier run").isChecked());
 });
 
-await check("inbox: an answer is confirmed; a person's is refused with the command", async (page) => {
+await check("inbox: an answer is confirmed; where only a person's counts, there is the command", async (page) => {
   await page.goto(address("/inbox"));
   await page.waitForSelector(".question");
   const second = page.locator(".question").nth(1);
-  await second.getByText("Publish", { exact: true }).click();
-  await second.getByText("Answer…").click();
-  await second.getByText("Yes, answer").click();
-  await second.locator("[role=alert]").waitFor();
+  assert.equal(await second.locator("form").count(), 0);
   assert.match(await second.textContent(), /portolan runs answer r-live --branch linux passed/);
   const first = page.locator(".question").first();
   await first.getByText("Keep the format").click();

@@ -59,8 +59,8 @@ export class Project {
     return Studio.start(this, words);
   }
 
-  agent() {
-    return new Agent(this);
+  agent(...words) {
+    return new Agent(this, words);
   }
 
   remove() {
@@ -119,8 +119,8 @@ export class Studio {
 
 /** An agent that knows the calls of the toolset `tasks`. */
 export class Agent {
-  constructor(project) {
-    this.child = spawn(project.binary, ["serve", "--toolset", "tasks"], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
+  constructor(project, words = []) {
+    this.child = spawn(project.binary, ["serve", "--toolset", "tasks", ...words], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
     this.waiting = new Map();
     this.last = 0;
     createInterface({ input: this.child.stdout }).on("line", (line) => {

@@ -66,13 +66,19 @@ inPage("the chain of the event log is verified, and a line that was changed is t
   await page.waitForSelector(".verdict :text('whole')");
 });
 
-inPage("a question tells which checks did not hold, who asks, and since when", async (page, complaints) => {
+/** A run whose checks fail until a person is asked. */
+async function asking(...words) {
   project.says("trust", ".flow/workflows/first.json");
-  const agent = await project.agent().begin();
+  const agent = await project.agent(...words).begin();
   const run = await agent.open("first", "make it so");
   for (let nth = 0; nth < 6 && agent.told.state !== "waiting"; nth += 1) await agent.next("passed").catch(() => agent.next("failed"));
   agent.end();
   assert.equal(agent.told.state, "waiting");
+  return run;
+}
+
+inPage("a question tells which checks did not hold, who asks, and since when", async (page, complaints) => {
+  const run = await asking();
   const { questions } = await studio.ask("/inbox");
   const asked = questions.find((question) => question.run === run);
   await page.goto(studio.at("/inbox"));
@@ -83,4 +89,15 @@ inPage("a question tells which checks did not hold, who asks, and since when", a
   assert.ok(await question.locator("time").count());
   for (const { check, output } of asked.failures) assert.ok(told.includes(check) && told.includes(output.trim()), told);
   await soundIn(page, complaints, "inbox");
+});
+
+inPage("where only a person's own word counts, the page has the command for each answer, and no form", async (page, complaints) => {
+  const run = await asking("--human", "verified");
+  await page.goto(studio.at("/inbox"));
+  const question = page.locator(".question", { hasText: run });
+  await question.waitFor();
+  assert.match(await question.textContent(), /Only a person's own word counts/);
+  assert.deepEqual((await question.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} passed`, `portolan runs answer ${run} cancelled`]);
+  assert.equal(await question.locator("form").count(), 0);
+  await soundIn(page, complaints, "a person's question");
 });
