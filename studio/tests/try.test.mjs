@@ -165,6 +165,7 @@ inPage("an earlier run fills the form in, and what was hidden is not taken over"
   const run = await begun({ input: { a: 2, b: 40, key: "sesame" }, breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "over");
+  await page.getByRole("link", { name: "Try again" }).waitFor();
   await page.keyboard.press("t");
   await page.waitForSelector(".try-form");
   assert.match(page.url(), new RegExp(`/try/sums\\?from=${run}`));
@@ -214,12 +215,17 @@ inPage("a condition holds a run only where it is true, and one that cannot be ev
   await said(page, "paused before add");
   await page.locator("[data-graph]").focus();
   await page.keyboard.press("b");
-  await page.getByLabel("Only when").fill("$nothing(");
+  // What cannot be read is refused; what cannot be evaluated has the run wait.
+  await page.getByLabel("Only when").fill("$.add.sum >");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".drive-bar")?.textContent.includes("$nothing") || document.querySelector(".node .stop-mark.set")?.textContent === "break if");
+  await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be read')");
+  await page.getByLabel("Only when").fill('$number("x") > 1');
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => [...document.querySelectorAll(".node .stop-mark.set")].some((mark) => mark.textContent === "break if"));
   await page.locator("[data-graph]").focus();
   await page.keyboard.press("c");
-  await page.waitForSelector(".drive-bar [role=alert]");
+  await said(page, "paused before large");
+  await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be evaluated')");
   await soundIn(page, complaints, "a fault");
 });
 
@@ -252,7 +258,7 @@ inPage("a run is saved as a test that holds", async (page, complaints, t) => {
   await page.waitForSelector("dialog pre");
   assert.match(await page.locator("dialog pre").textContent(), /two numbers are added/);
   await soundIn(page, complaints, "a test");
-  assert.match(project.says("test"), /two numbers are added/);
+  assert.match(project.says("test", ".flow/workflows"), /two numbers are added/);
 });
 
 inPage("a workflow that agents are led through begins with what is wanted", async (page, complaints) => {

@@ -9,6 +9,8 @@ interface Saved {
   file: string;
   text: string;
   created: boolean;
+  /** Whether something in it is masked, since it must not be shown. */
+  redacted?: boolean;
 }
 
 /** Keeps what happened as a test of the definition: the input, what was answered, and what came out. */
@@ -38,6 +40,12 @@ export function SaveTestDialog({ run, onClose }: { run: Run; onClose: () => void
             <b>{name.trim()}</b> stands in <code>{saved.file}</code>, {saved.created ? "which is new" : "behind the tests that were there"}. <code>portolan test</code> runs it.
           </span>
         </p>
+        {saved.redacted && (
+          <p className="saved-line" role="status">
+            <Icon name="warning" />
+            <span>What is hidden stands in it as “[redacted]”: write something else there, or the test may not lead to this output.</span>
+          </p>
+        )}
         <pre className="value" tabIndex={0} aria-label={saved.file}>
           {saved.text}
         </pre>
