@@ -5,16 +5,26 @@ use std::collections::BTreeSet;
 
 use portolan_core::dialect::editing::{Edited, Forms, Operation, edit};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::Graph;
-use portolan_core::source::{Piece, Source};
+use portolan_core::graph::{Graph, Kind};
+use portolan_core::source::{Piece, Source, Span};
+use portolan_core::value::NodeId;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-/// Definitions with comments, one or more of each format that can be edited, with the names of their files.
-const DEFINITIONS: &[(&str, &[(&str, &str)])] = &[
-    ("navigator, JSON", &[("flow.json", include_str!("cases/edit/navigator.json"))]),
-    ("navigator, YAML", &[("flow.yaml", include_str!("cases/edit/navigator.yaml"))]),
+/// A definition: what it is, the graph of it that is edited, where it has several, and its files by name.
+type Definition = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Definitions with comments, one or more of each format that can be edited.
+const DEFINITIONS: &[Definition] = &[
+    ("navigator, JSON", "", &[("flow.json", include_str!("cases/edit/navigator.json"))]),
+    ("navigator, YAML", "", &[("flow.yaml", include_str!("cases/edit/navigator.yaml"))]),
+    ("toolgraph, JSON", "survey", &[("tools.json", include_str!("cases/edit/toolgraph.json"))]),
+    ("toolgraph, YAML", "survey", &[("tools.yaml", include_str!("cases/edit/toolgraph.yaml"))]),
+    ("toolgraph, its second tool", "size_of", &[("tools.yaml", include_str!("cases/edit/toolgraph.yaml"))]),
+    ("toolgraph, nodes beside the tools", "count", &[("tools.yaml", include_str!("cases/edit/toolgraph-beside.yaml"))]),
+    ("states, JSON", "", &[("states.json", include_str!("cases/edit/states.json"))]),
+    ("states, YAML", "", &[("states.yaml", include_str!("cases/edit/states.yaml"))]),
 ];
 
 /// The names and the texts of a definition's files.
@@ -31,9 +41,11 @@ fn source(files: &[(String, String)]) -> Source {
     }
 }
 
-fn read(files: &[(String, String)]) -> Graph {
+/// The graph of this name; the first where none is named.
+fn read(files: &[(String, String)], name: &str) -> Graph {
     let source = source(files);
-    let (graph, faults) = dialect::parse(&source, Strictness::Strict).first();
+    let dialect::File { graphs, faults } = dialect::parse(&source, Strictness::Strict);
+    let graph = graphs.into_iter().find(|graph| name.is_empty() || graph.id.value.as_str() == name);
     graph.unwrap_or_else(|| panic!("it can be drawn: {faults:?}\n{}", source.text))
 }
 
@@ -41,17 +53,19 @@ fn owned(files: &[(&str, &str)]) -> Files {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-fn done(files: &[(String, String)], operation: &Value) -> Result<(Files, Option<String>), String> {
+fn done(files: &[(String, String)], name: &str, operation: &Value) -> Result<(Files, Option<String>), String> {
     let operation: Operation = serde_json::from_value(operation.clone()).expect("an operation");
-    let (source, graph) = (source(files), read(files));
+    let (source, graph) = (source(files), read(files, name));
     let dialect = dialect::of(&source).expect("a format");
     let Edited { texts, select } = edit(dialect, &source, &graph, &operation).map_err(|refused| refused.message)?;
     assert_eq!(texts.len(), files.len());
     Ok((files.iter().map(|(name, _)| name.clone()).zip(texts).collect(), select))
 }
 
+/// The nodes that are written: what stands for the beginning, the end and choices that nodes make is not, in some formats.
 fn ids(graph: &Graph) -> BTreeSet<String> {
-    graph.nodes.iter().map(|node| node.id.to_string()).collect()
+    let written = graph.nodes.iter().filter(|node| node.span != Span::default());
+    written.map(|node| node.id.to_string()).collect()
 }
 
 /// What stands in comments. Those of what is taken away go with it.
@@ -77,16 +91,18 @@ fn operation(graph: &Graph, kinds: &[&str], what: u8, picks: &[Index; 3], word: 
     let nodes: Vec<String> = ids(graph).into_iter().collect();
     let node = |nth: usize| nodes[picks[nth].index(nodes.len())].clone();
     let edge = || (!graph.edges.is_empty()).then(|| picks[0].index(graph.edges.len()));
-    match (what % 9, edge()) {
+    let on = [Value::Null, json!("failed"), json!(word)][picks[2].index(3)].clone();
+    match (what % 11, edge()) {
         (0, _) => json!({ "is": "rename", "node": node(0), "to": word }),
-        (1, _) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())], "after": node(0) }),
+        (1, _) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())], "after": node(0), "on": on }),
         (2, Some(edge)) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())], "edge": edge }),
-        (3, _) => json!({ "is": "connect", "from": node(0), "to": node(1), "on": word }),
+        (3, _) => json!({ "is": "connect", "from": node(0), "to": node(1), "on": on }),
         (4, Some(edge)) => json!({ "is": "disconnect", "edge": edge }),
         (5, Some(edge)) => json!({ "is": "reconnect", "edge": edge, "to": node(1) }),
         (6, _) => json!({ "is": "duplicate", "node": node(0) }),
-        (7, Some(edge)) => json!({ "is": "outcome", "edge": edge, "on": word }),
+        (7, Some(edge)) => json!({ "is": "outcome", "edge": edge, "on": on }),
         (8, _) => json!({ "is": "delete", "nodes": [node(0)] }),
+        (9, _) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())] }),
         _ => json!({ "is": "set", "node": node(0), "field": "description", "value": word }),
     }
 }
@@ -99,10 +115,10 @@ proptest! {
     fn whatever_is_edited_reads_as_it_was_meant(
         plan in prop::collection::vec((any::<u8>(), any::<[Index; 3]>(), "[a-z]{3,8}"), 50),
     ) {
-        for (what, files) in DEFINITIONS {
+        for (what, name, files) in DEFINITIONS {
             let mut files = owned(files);
             for (kind, picks, word) in &plan {
-                let before = read(&files);
+                let before = read(&files, name);
                 if before.nodes.is_empty() {
                     break;
                 }
@@ -110,11 +126,14 @@ proptest! {
                 let kinds: Vec<&str> = dialect.editing.expect("it can be edited").kinds.iter().map(|form| form.kind).collect();
                 let wanted = operation(&before, &kinds, *kind, picks, word);
                 // What cannot be done changes nothing: there is nothing to look at.
-                let Ok((after, select)) = done(&files, &wanted) else { continue };
-                let now = read(&after);
+                let Ok((after, select)) = done(&files, name, &wanted) else { continue };
+                let now = read(&after, name);
                 let told = || format!("{what}\n{wanted}\n{}\n---\n{}", files[0].1, after[0].1);
-                check(&before, &now, &wanted, select.as_deref(), &told);
-                let is_removal = ["delete", "disconnect"].contains(&wanted["is"].as_str().expect("a word"));
+                check(dialect.name == "states", &before, &now, &wanted, select.as_deref(), &told);
+                // An edge with another outcome stands elsewhere where edges are fields of their nodes.
+                let removals: &[&str] =
+                    if dialect.name == "navigator" { &["delete", "disconnect"] } else { &["delete", "disconnect", "outcome"] };
+                let is_removal = removals.contains(&wanted["is"].as_str().expect("a word"));
                 if !is_removal {
                     let kept: Vec<String> = comments(&after);
                     for comment in comments(&files) {
@@ -131,10 +150,34 @@ proptest! {
     }
 }
 
+/// What a node is called: by its name, or by what it stands for where none is written.
+fn called(graph: &Graph, id: &NodeId) -> String {
+    let node = graph.node(id).filter(|node| node.span == Span::default());
+    match node.map(|node| &node.kind) {
+        Some(Kind::Start) => "(start)".to_owned(),
+        Some(Kind::End { .. }) => "(end)".to_owned(),
+        // What chooses for another node goes by its name.
+        Some(_) => id.as_str().split(':').next().unwrap_or_default().to_owned(),
+        None => id.to_string(),
+    }
+}
+
+/// How many edges lead from one node to another: those of what chooses for it are its own, and so are those of the join
+/// that collects its branches.
+fn leading(graph: &Graph, from: &str, to: &str) -> usize {
+    let join = match graph.node(&from.into()).map(|node| &node.kind) {
+        Some(Kind::Fork { join, .. }) => Some(&join.value),
+        _ => None,
+    };
+    let leaves = |id: &NodeId| called(graph, id) == from || Some(id) == join;
+    graph.edges.iter().filter(|edge| leaves(&edge.from.value) && edge.to.value.as_str() == to).count()
+}
+
 /// What an operation must have made of the graph.
-fn check(before: &Graph, now: &Graph, wanted: &Value, select: Option<&str>, told: &dyn Fn() -> String) {
+fn check(states: bool, before: &Graph, now: &Graph, wanted: &Value, select: Option<&str>, told: &dyn Fn() -> String) {
     let (old, new) = (ids(before), ids(now));
     let text = |key: &str| wanted[key].as_str().expect("a text").to_owned();
+    let number = || usize::try_from(wanted["edge"].as_u64().expect("a number")).expect("it is small");
     match wanted["is"].as_str().expect("a word") {
         "rename" => {
             let mut expected = old.clone();
@@ -142,10 +185,10 @@ fn check(before: &Graph, now: &Graph, wanted: &Value, select: Option<&str>, told
             expected.insert(text("to"));
             assert_eq!(new, expected, "{}", told());
             assert_eq!(before.edges.len(), now.edges.len(), "{}", told());
-            let renamed = |id: &str| if id == text("node") { text("to") } else { id.to_owned() };
+            let renamed = |id: String| if id == text("node") { text("to") } else { id };
             for (one, other) in before.edges.iter().zip(&now.edges) {
-                let was = (renamed(one.from.value.as_str()), renamed(one.to.value.as_str()));
-                assert_eq!(was, (other.from.value.to_string(), other.to.value.to_string()), "{}", told());
+                let was = (renamed(called(before, &one.from.value)), renamed(called(before, &one.to.value)));
+                assert_eq!(was, (called(now, &other.from.value), called(now, &other.to.value)), "{}", told());
             }
         }
         "add" | "duplicate" => {
@@ -162,11 +205,27 @@ fn check(before: &Graph, now: &Graph, wanted: &Value, select: Option<&str>, told
                 told()
             );
         }
+        // A state leads to the end where it leads nowhere else: the edge takes the place of that one. One that is no state
+        // gets what chooses for it, with an edge, when it leads to more than one.
+        "connect" if states => {
+            assert!(leading(now, &text("from"), &text("to")) > 0, "{}", told());
+            let more = now.edges.len().checked_sub(before.edges.len()).expect("no edge is lost");
+            assert!(more <= 2, "{more} more edges: {}", told());
+        }
+        // The same the other way round; an answer goes on as all others do that have no branch.
+        "disconnect" if states => {
+            let edge = &before.edges[number()];
+            let (from, to) = (called(before, &edge.from.value), edge.to.value.as_str());
+            let asks =
+                before.node(&from.as_str().into()).is_some_and(|node| matches!(node.kind, Kind::Checkpoint { .. }));
+            if to != "end" && !asks {
+                assert_eq!(leading(now, &from, to) + 1, leading(before, &from, to), "{}", told());
+            }
+        }
         "connect" => assert_eq!(now.edges.len(), before.edges.len() + 1, "{}", told()),
         "disconnect" => assert_eq!(now.edges.len() + 1, before.edges.len(), "{}", told()),
         "reconnect" => {
-            let number = usize::try_from(wanted["edge"].as_u64().expect("a number")).expect("it is small");
-            assert_eq!(now.edges[number].to.value.as_str(), text("to"), "{}", told());
+            assert_eq!(now.edges[number()].to.value.as_str(), text("to"), "{}", told());
         }
         "set" => {
             let source =
@@ -179,9 +238,9 @@ fn check(before: &Graph, now: &Graph, wanted: &Value, select: Option<&str>, told
 
 #[test]
 fn forms_show_what_the_text_says() {
-    for (what, files) in DEFINITIONS {
+    for (what, name, files) in DEFINITIONS {
         let files = owned(files);
-        let (source, graph) = (source(&files), read(&files));
+        let (source, graph) = (source(&files), read(&files, name));
         let dialect = dialect::of(&source).expect("a format");
         let forms = Forms::of(dialect, &source, &graph).expect("it can be edited");
         assert!(!forms.own().is_empty(), "{what}");

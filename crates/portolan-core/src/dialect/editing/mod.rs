@@ -4,7 +4,13 @@
 //! What all formats share is here; no format is known. The edits change nothing else of the text: `source::edit`.
 
 mod forms;
+mod mentions;
 mod page;
+mod pen;
+mod spelling;
+pub(super) mod state;
+#[cfg(test)]
+pub(super) mod tests;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,7 +21,9 @@ use crate::source::{Edit, Source, Step, Tree, edited};
 
 pub use forms::{Field, FieldKind, NodeForm};
 pub(super) use forms::{field, form};
+pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
+pub(super) use pen::{Pen, filled, identifier, rule_of};
 
 /// What of a format can be edited piece by piece.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +32,33 @@ pub struct Editing {
     pub kinds: &'static [NodeForm],
     /// The fields of a definition itself.
     pub own: &'static [Field],
-    /// The field of a node that says of which kind it is; nothing where there is one kind.
+    /// The field of a node that says of which kind it is. Where there is none, a node is of the kind that it has a field
+    /// for, or else of the first.
     pub kind_field: Option<&'static str>,
+    /// Where such a field of the definition stands; nothing where all stand at the top of the first file.
+    pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
+    /// Older words for kinds, each with that of today.
+    pub(crate) old_kinds: &'static [(&'static str, &'static str)],
     /// The edits that an operation comes to, for those that the format has its own way of.
     pub(crate) edits: fn(&Page<'_>, &Operation) -> Edits,
 }
 
 impl Editing {
+    /// Of which kind a node is.
+    pub(crate) fn kind_of(&self, node: &Tree) -> Option<&'static NodeForm> {
+        let Some(field) = self.kind_field else {
+            let (first, others) = self.kinds.split_first()?;
+            return Some(others.iter().find(|form| node.get(form.kind).is_some()).unwrap_or(first));
+        };
+        let word = node.get(field)?.as_str()?;
+        let today = self.old_kinds.iter().find(|(old, _)| *old == word).map_or(word, |(_, today)| today);
+        self.kinds.iter().find(|form| form.kind == today)
+    }
+
+    fn own(&self, page: &Page<'_>, field: &str) -> Place {
+        self.own_place.map_or_else(|| page.own(), |place| place(page, field))
+    }
+
     /// Refuses a kind of which no node is made by itself.
     fn addable(&self, kind: &str) -> Result<(), Refused> {
         match self.kinds.iter().find(|form| form.kind == kind) {
@@ -196,8 +224,14 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
     }
     let page = Page::of(source, graph).ok_or_else(|| Refused::new("its text cannot be read", "mend the text first"))?;
     let done = match operation {
-        Operation::Set { node, field, value } => set(&page, node.as_deref(), field, value)?,
-        Operation::Kind { node, kind } => of_kind(&editing, &page, node, kind)?,
+        Operation::Set { node, field, value } => {
+            let place = match node {
+                Some(node) => page.place_of(page.node(node)?)?,
+                None => editing.own(&page, field),
+            };
+            set(&page, place, node.as_deref(), field, value)?
+        }
+        Operation::Kind { node, kind } if editing.kind_field.is_some() => of_kind(&editing, &page, node, kind)?,
         operation => (editing.edits)(&page, operation)?,
     };
     let mut texts = page.texts();
@@ -219,11 +253,8 @@ pub(crate) fn steps(field: &str) -> impl Iterator<Item = Step> + '_ {
     field.split('.').map(Step::from)
 }
 
-fn set(page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
-    let Place { file, mut at } = match node {
-        Some(node) => page.place_of(page.node(node)?)?,
-        None => page.own(),
-    };
+fn set(page: &Page<'_>, place: Place, node: Option<&str>, field: &str, value: &Value) -> Edits {
+    let Place { file, mut at } = place;
     at.extend(steps(field));
     let edit = if value.is_null() {
         // What is not there is gone already.
@@ -245,7 +276,7 @@ fn set(page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits
 fn of_kind(editing: &Editing, page: &Page<'_>, node: &str, kind: &str) -> Edits {
     let Some(field) = editing.kind_field else { return Err(Refused::not_here("a node is of another kind")) };
     let place = page.place_of(page.node(node)?)?;
-    let mut done = set(page, Some(node), field, &Value::from(kind))?;
+    let mut done = set(page, place.clone(), Some(node), field, &Value::from(kind))?;
     let form = editing.kinds.iter().find(|form| form.kind == kind);
     for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
         let mut at = place.at.clone();
@@ -287,18 +318,20 @@ impl<'f> Forms<'f> {
     pub fn node(&self, node: &Node) -> Option<Shown> {
         let place = self.page.place_of(node).ok()?;
         let tree = self.page.tree(&place)?;
-        let kind = match self.editing.kind_field {
-            Some(field) => tree.get(field).and_then(Tree::as_str).map(str::to_owned),
-            None => self.editing.kinds.first().map(|form| form.kind.to_owned()),
-        };
-        let form = self.editing.kinds.iter().find(|form| Some(form.kind) == kind.as_deref());
+        let form = self.editing.kind_of(tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
         Some(Shown { word: form.map(|form| form.kind), values })
     }
 
     /// What is shown of the definition itself.
     pub fn own(&self) -> Map<String, Value> {
-        self.page.tree(&self.page.own()).map(|tree| held(tree, self.editing.own)).unwrap_or_default()
+        let own = |field: &Field| self.page.tree(&self.editing.own(&self.page, field.path));
+        self.editing
+            .own
+            .iter()
+            .filter_map(|field| Some(held(own(field)?, std::slice::from_ref(field))))
+            .flatten()
+            .collect()
     }
 }
 

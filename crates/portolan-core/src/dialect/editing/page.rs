@@ -23,6 +23,28 @@ impl Place {
         place.at.push(step.into());
         place
     }
+
+    /// What it stands in, and the last step from there.
+    pub(crate) fn parted(mut self) -> Option<(Place, Step)> {
+        let last = self.at.pop()?;
+        Some((self, last))
+    }
+
+    /// The last step, where it is the number of an item.
+    pub(crate) fn number(&self) -> Option<usize> {
+        match self.at.last() {
+            Some(Step::Item(nth)) => Some(*nth),
+            _ => None,
+        }
+    }
+
+    /// The last step, where it is a key.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match self.at.last() {
+            Some(Step::Key(key)) => Some(key),
+            _ => None,
+        }
+    }
 }
 
 /// The text of a definition, with its graph.
@@ -78,6 +100,47 @@ impl<'p> Page<'p> {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
             Refused::new(message, "edit the text")
         })
+    }
+
+    /// The value that stands at a span, or that whose key does. What follows from other parts of the text stands nowhere.
+    pub(crate) fn at(&self, span: Span) -> Option<Place> {
+        if span == Span::default() {
+            return None;
+        }
+        self.trees.iter().enumerate().find_map(|(file, tree)| {
+            let mut at = Vec::new();
+            standing(tree.as_ref()?, span, &mut at).then_some(Place { file, at })
+        })
+    }
+
+    /// The same, where something must stand there.
+    pub(crate) fn written(&self, span: Span, what: &str) -> Result<Place, Refused> {
+        self.at(span).ok_or_else(|| {
+            let message = format!("{what} is not written anywhere: it follows from other parts of the text");
+            Refused::new(message, "edit the text")
+        })
+    }
+
+    /// A place in words: items go by what they are called.
+    pub(crate) fn words(&self, place: &Place) -> String {
+        let (mut words, mut here) = (Vec::new(), Place { file: place.file, at: Vec::new() });
+        for step in &place.at {
+            here.at.push(step.clone());
+            words.push(match step {
+                Step::Key(key) => key.clone(),
+                Step::Item(nth) => {
+                    let tree = self.tree(&here);
+                    let name = ["id", "name"].iter().find_map(|key| tree?.get(key)?.as_str());
+                    name.map_or_else(|| (nth + 1).to_string(), str::to_owned)
+                }
+            });
+        }
+        format!("`{}`", words.join("."))
+    }
+
+    /// The text at a place.
+    pub(crate) fn text(&self, place: &Place) -> Option<&str> {
+        self.tree(place).and_then(Tree::as_str)
     }
 
     /// The item of the list at `list` in which a span lies.
@@ -139,6 +202,25 @@ fn named(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
             false
         }
         TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => false,
+    }
+}
+
+/// Finds what stands at `span`: a value that has no parts, or the value of a key.
+fn standing(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
+    let mut inside = |step: Step, key: Option<Span>, value: &Tree| {
+        at.push(step);
+        let found = key == Some(span) || standing(value, span, at);
+        if !found {
+            at.pop();
+        }
+        found
+    };
+    match &tree.kind {
+        TreeKind::Object(entries) => {
+            entries.iter().any(|entry| inside(Step::Key(entry.key.value.clone()), Some(entry.key.span), &entry.value))
+        }
+        TreeKind::Array(items) => items.iter().enumerate().any(|(nth, item)| inside(Step::Item(nth), None, item)),
+        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => tree.span == span,
     }
 }
 

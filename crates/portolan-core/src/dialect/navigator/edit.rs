@@ -7,7 +7,8 @@ use crate::dialect::editing::{
 };
 use crate::source::{Edit, Step, Tree};
 
-pub(super) const EDITING: Editing = Editing { kinds: KINDS, own: OWN, kind_field: Some("type"), edits };
+pub(super) const EDITING: Editing =
+    Editing { kinds: KINDS, own: OWN, kind_field: Some("type"), own_place: None, old_kinds: &[], edits };
 
 const OWN: &[Field] = &[
     field("name", "Name", FieldKind::Text, "What people call the workflow."),
