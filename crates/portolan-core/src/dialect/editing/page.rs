@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Refused;
-use crate::graph::{Edge, Graph, Node};
+use crate::graph::{Edge, Graph, Kind, Node};
 use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
 use crate::value::NodeId;
 
@@ -17,6 +17,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// What it stands in.
+    pub(crate) fn parent(&self) -> Option<Place> {
+        let (_, at) = self.at.split_last()?;
+        Some(Place { file: self.file, at: at.to_vec() })
+    }
+
     /// A place inside of it.
     pub(crate) fn with(&self, step: impl Into<Step>) -> Place {
         let mut place = self.clone();
@@ -75,6 +81,11 @@ impl<'p> Page<'p> {
         self.names.iter().cloned().zip(self.texts.iter().cloned()).collect()
     }
 
+    /// How many files there are.
+    pub(crate) fn files(&self) -> usize {
+        self.trees.len()
+    }
+
     /// The definition itself.
     pub(crate) fn own(&self) -> Place {
         Place { file: 0, at: Vec::new() }
@@ -95,6 +106,13 @@ impl<'p> Page<'p> {
         let found = self.trees.iter().enumerate().find_map(|(file, tree)| {
             let mut at = Vec::new();
             named(tree.as_ref()?, node.span, &mut at).then_some(Place { file, at })
+        });
+        let found = found.filter(|_| self.is_written(node)).map(|mut place| {
+            // What has a seat is an item of a list, or a file: its name may stand further inside of it.
+            while node.seat.is_some() && matches!(place.at.last(), Some(Step::Key(_))) {
+                place.at.pop();
+            }
+            place
         });
         found.ok_or_else(|| {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
@@ -141,6 +159,14 @@ impl<'p> Page<'p> {
     /// The text at a place.
     pub(crate) fn text(&self, place: &Place) -> Option<&str> {
         self.tree(place).and_then(Tree::as_str)
+    }
+
+    /// Whether a node is written, and not made of what others say. Of those in activities one is, where it goes by the
+    /// name that is written: what is made of it (the condition before it, the end of its passes) has a longer one.
+    fn is_written(&self, node: &Node) -> bool {
+        let Some(seat) = &node.seat else { return self.graph.activities.is_empty() };
+        let is_one = matches!(node.kind, Kind::Activity | Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Loop(_));
+        is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
     }
 
     /// The item of the list at `list` in which a span lies.

@@ -113,7 +113,8 @@ fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), Refused> {
 }
 
 /// A node with what is asked for, by the paths of its fields, over what one of its kind begins with.
-pub(in crate::dialect) fn filled(mut node: Value, values: Option<&Map<String, Value>>) -> Value {
+pub(in crate::dialect) fn filled(node: impl Into<Value>, values: Option<&Map<String, Value>>) -> Value {
+    let mut node = node.into();
     for (path, value) in values.into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let mut here = &mut node;
         for key in path.split('.') {

@@ -20,8 +20,7 @@ use crate::graph::{Edge, Kind, Node, State};
 use crate::source::{Step, Tree, TreeKind};
 use crate::value::PASSED;
 
-pub(super) const EDITING: Editing =
-    Editing { kinds: kinds::KINDS, own: kinds::OWN, kind_field: None, own_place: None, old_kinds: &[], edits };
+pub(super) const EDITING: Editing = Editing::of(kinds::KINDS, kinds::OWN, edits);
 
 /// The definition that is edited.
 struct Sheet<'s> {

@@ -21,12 +21,10 @@ use crate::source::{Step, Tree};
 use crate::value::{FAILED, PASSED};
 
 pub(super) const EDITING: Editing = Editing {
-    kinds: kinds::KINDS,
-    own: kinds::OWN,
     kind_field: Some("type"),
     own_place: Some(own_place),
     old_kinds: &[("mcp_tool", "mcp")],
-    edits,
+    ..Editing::of(kinds::KINDS, kinds::OWN, edits)
 };
 
 /// What stands at the top of the file is that of all its tools; the rest is the tool's.

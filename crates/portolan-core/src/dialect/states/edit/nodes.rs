@@ -219,7 +219,7 @@ pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
         return Err(Refused::new(message, "add a new one, and take this one away"));
     }
     let place = sheet.state(id);
-    let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.kind_of(tree)).map(|form| form.kind);
+    let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.form(node, tree)).map(|form| form.kind);
     if old == Some(kind) {
         return Ok(Done::default().selecting(id));
     }
