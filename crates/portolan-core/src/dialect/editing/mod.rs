@@ -5,6 +5,7 @@
 
 mod changes;
 mod forms;
+mod index;
 mod mentions;
 mod page;
 mod pen;
@@ -350,8 +351,7 @@ impl<'f> Forms<'f> {
 
     /// What is shown of a node.
     pub fn node(&self, node: &Node) -> Option<Shown> {
-        let place = self.page.place_of(node).ok()?;
-        let tree = self.page.tree(&place)?;
+        let (_, tree) = self.page.object_of(node)?;
         let form = self.editing.form(node, tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
         Some(Shown { word: form.map(|form| form.kind), values })

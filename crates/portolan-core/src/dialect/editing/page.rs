@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Refused;
+use super::index::Index;
 use crate::graph::{Edge, Graph, Kind, Node};
 use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
 use crate::value::NodeId;
@@ -60,6 +61,7 @@ pub(crate) struct Page<'p> {
     texts: Vec<String>,
     /// What each file says, with the places that it has in the whole text; nothing for one that could not be read.
     trees: Vec<Option<Tree>>,
+    index: Index,
 }
 
 impl<'p> Page<'p> {
@@ -73,7 +75,8 @@ impl<'p> Page<'p> {
             texts.push(source.text[part.span.start..part.span.end].to_owned());
             trees.push(part.was_read.then(|| parse_part(source, part, &mut 0).0).flatten());
         }
-        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees })
+        let index = Index::of(&trees);
+        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees, index })
     }
 
     /// The names and the texts of the files.
@@ -103,32 +106,30 @@ impl<'p> Page<'p> {
 
     /// The object of a node: its identifier is the key before it, or stands in it.
     pub(crate) fn place_of(&self, node: &Node) -> Result<Place, Refused> {
-        let found = self.trees.iter().enumerate().find_map(|(file, tree)| {
-            let mut at = Vec::new();
-            named(tree.as_ref()?, node.span, &mut at).then_some(Place { file, at })
-        });
-        let found = found.filter(|_| self.is_written(node)).map(|mut place| {
-            // What has a seat is an item of a list, or a file: its name may stand further inside of it.
-            while node.seat.is_some() && matches!(place.at.last(), Some(Step::Key(_))) {
-                place.at.pop();
-            }
-            place
-        });
-        found.ok_or_else(|| {
+        self.object_of(node).map(|(place, _)| place).ok_or_else(|| {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
             Refused::new(message, "edit the text")
         })
     }
 
+    /// The same, with what stands there; nothing where nothing does.
+    pub(super) fn object_of(&self, node: &Node) -> Option<(Place, &Tree)> {
+        let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| self.is_written(node))?;
+        // What has a seat is an item of a list, or a file: its name may stand further inside of it.
+        if node.seat.is_none() || !matches!(place.at.last(), Some(Step::Key(_))) {
+            return Some((place, tree));
+        }
+        while matches!(place.at.last(), Some(Step::Key(_))) {
+            place.at.pop();
+        }
+        let tree = self.tree(&place)?;
+        Some((place, tree))
+    }
+
     /// The value that stands at a span, or that whose key does. What follows from other parts of the text stands nowhere.
     pub(crate) fn at(&self, span: Span) -> Option<Place> {
-        if span == Span::default() {
-            return None;
-        }
-        self.trees.iter().enumerate().find_map(|(file, tree)| {
-            let mut at = Vec::new();
-            standing(tree.as_ref()?, span, &mut at).then_some(Place { file, at })
-        })
+        let found = self.index.standing(span, &self.trees).filter(|_| span != Span::default());
+        found.map(|(place, _)| place)
     }
 
     /// The same, where something must stand there.
@@ -198,55 +199,6 @@ impl<'p> Page<'p> {
         let entries = self.tree(object)?.entries()?;
         let at = entries.iter().position(|entry| entry.key.value == key)?;
         entries.get(at + 1).map(|entry| entry.key.value.clone())
-    }
-}
-
-/// Finds the object that is named at `span`: by its key, or by a text in it.
-fn named(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
-    match &tree.kind {
-        TreeKind::Object(entries) => {
-            if entries.iter().any(|entry| entry.value.span == span && entry.value.as_str().is_some()) {
-                return true;
-            }
-            for entry in entries {
-                at.push(Step::Key(entry.key.value.clone()));
-                if entry.key.span == span || named(&entry.value, span, at) {
-                    return true;
-                }
-                at.pop();
-            }
-            false
-        }
-        TreeKind::Array(items) => {
-            for (nth, item) in items.iter().enumerate() {
-                at.push(Step::Item(nth));
-                if named(item, span, at) {
-                    return true;
-                }
-                at.pop();
-            }
-            false
-        }
-        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => false,
-    }
-}
-
-/// Finds what stands at `span`: a value that has no parts, or the value of a key.
-fn standing(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
-    let mut inside = |step: Step, key: Option<Span>, value: &Tree| {
-        at.push(step);
-        let found = key == Some(span) || standing(value, span, at);
-        if !found {
-            at.pop();
-        }
-        found
-    };
-    match &tree.kind {
-        TreeKind::Object(entries) => {
-            entries.iter().any(|entry| inside(Step::Key(entry.key.value.clone()), Some(entry.key.span), &entry.value))
-        }
-        TreeKind::Array(items) => items.iter().enumerate().any(|(nth, item)| inside(Step::Item(nth), None, item)),
-        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => tree.span == span,
     }
 }
 
