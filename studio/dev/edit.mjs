@@ -66,7 +66,7 @@ const FIELDS = {
   lenient: { path: "lenient", label: "Lenient", help: "Warnings are no errors.", type: "boolean", default: false, required: false },
   accept: { path: "accept", label: "Accepted when", help: "What is checked.", type: "json", required: false },
 };
-const kind = (word, label, help, fields, more = {}) => ({ kind: word, label, help, fields: fields.map((name) => FIELDS[name]), outcomes: false, addable: true, ...more });
+const kind = (word, label, help, fields, more = {}) => ({ kind: word, label, help, fields: fields.map((name) => FIELDS[name]), outcomes: false, addable: true, apart: false, ...more });
 export const palette = [
   kind("task", "Task", "Something an agent does.", ["name", "agent", "instructions", "maxRetries", "reads", "accept"]),
   kind("gate", "Gate", "Something that holds or does not.", ["name", "agent", "condition", "maxRetries", "lenient"], { outcomes: true }),

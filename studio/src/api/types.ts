@@ -139,6 +139,8 @@ export interface Kind {
   outcomes: boolean;
   /** Whether one can be added: a definition may have just one of a kind. */
   addable: boolean;
+  /** Whether a step of it never becomes one of another kind, nor another one of it. */
+  apart: boolean;
 }
 
 export type Operation =

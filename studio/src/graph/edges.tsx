@@ -55,7 +55,7 @@ const Edge = memo(function Edge({ edge, count, watched, lit, onSelect }: { edge:
   const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
   const label = [edge.text, count > 1 ? `×${count}` : null].filter(Boolean).join("  ");
   return (
-    <g className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
+    <g data-edge={edge.id} className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
       <path d={path} markerEnd={`url(#tip-${look})`} />
       {onSelect && <path className="edge-hit" d={path} onClick={() => onSelect(edge.id)} />}
       {label && (

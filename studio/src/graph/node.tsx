@@ -27,8 +27,6 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
     <div
       className={classes.filter(Boolean).join(" ")}
       style={{ width: node.width, height: node.height }}
-      onClick={() => actions.select(node.id)}
-      onDoubleClick={() => (node.container ? actions.fold(node.id) : actions.open(node.id))}
       title={node.name}
     >
       <svg className="shape" width={node.width} height={node.height} aria-hidden="true">

@@ -196,6 +196,9 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             panActivationKeyCode={null}
             zoomActivationKeyCode="Control"
             onPaneClick={onPaneClick}
+            // A node takes no clicks at all unless they are asked for here.
+            onNodeClick={(_, node) => onSelect(node.id)}
+            onNodeDoubleClick={(_, node) => (graph.nodes.get(node.id)?.container ? actions.fold(node.id) : onOpen(node.id))}
           >
             {!far && <Edges graph={graph} />}
             {line}

@@ -62,7 +62,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Its edges, in the order written: of several that fit, the first is taken.
     pub edges: Vec<Edge>,
-    /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead.
+    /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead. One
+    /// that lacks nothing but its way on is among the nodes besides.
     pub unread: BTreeSet<NodeId>,
     /// What it is to those that call it; nothing where an agent is led through it.
     pub interface: Option<Arc<Interface>>,

@@ -396,9 +396,7 @@ mod tests {
                 {
                   "nodes": {
                     "mend": { "type": "task", "name": "Mend" },
-                    "check": {
-                      "type": "gate"
-                    },
+                    "check": { "type": "gate" },
                     "done": { "type": "end" }
                   }
                 }

@@ -82,6 +82,11 @@ impl<'g> Map<'g> {
         self.place(id).map_or(&[], |place| &place.loose)
     }
 
+    /// Whether some way out of `id` leads nobody knows where, or is not written although it must be.
+    pub(crate) fn strays(&self, id: &NodeId) -> bool {
+        !self.loose(id).is_empty() || self.graph.unread.contains(id)
+    }
+
     /// The start that counts: the first.
     pub(crate) fn start(&self) -> Option<&'g Node> {
         self.nodes().find(|node| node.kind == Kind::Start)
@@ -171,8 +176,7 @@ impl<'g> Map<'g> {
                 before.entry(next).or_default().push(&node.id);
             }
         }
-        let ends =
-            self.nodes().filter(|node| matches!(node.kind, Kind::End { .. }) || !self.loose(&node.id).is_empty());
+        let ends = self.nodes().filter(|node| matches!(node.kind, Kind::End { .. }) || self.strays(&node.id));
         let mut waiting: Vec<&NodeId> = ends.map(|node| &node.id).collect();
         let mut ending = BTreeSet::new();
         while let Some(id) = waiting.pop() {

@@ -177,13 +177,12 @@ pub(super) fn about(
             .or_insert_with(|| graph.nodes.iter().rev().map(|node| (node.id.as_str(), node)).collect());
         let node = drawn.node.as_deref().and_then(|id| nodes.get(id));
         let form = node.filter(|_| is_root).zip(forms).and_then(|(node, forms)| form(node, forms));
-        let facts = match node {
-            Some(node) => facts::of_node(node),
-            None => {
-                let id = drawn.id.rsplit_once("activity:").map(|(_, id)| id);
-                let activity = graph.activities.iter().find(|activity| Some(activity.id.as_str()) == id);
-                activity.map(facts::of_activity).unwrap_or_default()
-            }
+        let boxed = drawn.id.rsplit_once("activity:").map(|(_, id)| id);
+        let activity = boxed.and_then(|id| graph.activities.iter().find(|activity| activity.id == id));
+        let facts = match (activity, node) {
+            (Some(activity), _) => facts::of_activity(activity),
+            (None, Some(node)) => facts::of_node(node),
+            (None, None) => Vec::new(),
         };
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());

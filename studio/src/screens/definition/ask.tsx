@@ -96,7 +96,7 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk }: Pr
       return (
         <Chooser
           title={`“${nameOf(ask.node)}” becomes`}
-          choices={definition.palette.filter((kind) => kind.addable && kind.kind !== shown.about[ask.node]?.word).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
+          choices={definition.palette.filter((kind) => kind.addable && !kind.apart && kind.kind !== shown.about[ask.node]?.word).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
           onChoose={(kind) => send({ is: "kind", node: ask.node, kind })}
           onClose={close}
         />

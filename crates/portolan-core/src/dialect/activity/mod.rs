@@ -17,6 +17,7 @@ mod activities;
 mod checkpoints;
 mod codes;
 mod conditions;
+mod edit;
 mod flow;
 mod folder;
 mod loops;
@@ -42,7 +43,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one,
     read: lower::lower,
     codes: codes::CODES,
-    editing: None,
+    editing: Some(edit::EDITING),
     original: None,
 };
 

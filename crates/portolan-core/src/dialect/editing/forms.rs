@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::graph::Node;
+use crate::source::Tree;
+
 /// A kind of node, and what is asked for it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct NodeForm {
@@ -17,6 +20,11 @@ pub struct NodeForm {
     pub outcomes: bool,
     /// Whether one can be added by itself: a join comes with its fork.
     pub addable: bool,
+    /// Whether a node of it never becomes one of another kind, nor another one of it.
+    pub apart: bool,
+    /// Whether a node is of it where its text names no kind.
+    #[serde(skip)]
+    pub(crate) unsaid: fn(&Node) -> bool,
 }
 
 /// A field of a node.
@@ -36,6 +44,9 @@ pub struct Field {
     pub choices: &'static [&'static str],
     /// Whether a definition without it has a fault.
     pub required: bool,
+    /// What it is called instead where a text was written so: another spelling, or an older one.
+    #[serde(skip)]
+    pub(crate) otherwise: Option<&'static str>,
 }
 
 /// What a field holds.
@@ -67,7 +78,7 @@ pub(in crate::dialect) const fn form(
     help: &'static str,
     fields: &'static [Field],
 ) -> NodeForm {
-    NodeForm { kind, label, help, fields, outcomes: false, addable: true }
+    NodeForm { kind, label, help, fields, outcomes: false, addable: true, apart: false, unsaid: |_| false }
 }
 
 /// A field that may be left out.
@@ -77,7 +88,7 @@ pub(in crate::dialect) const fn field(
     kind: FieldKind,
     help: &'static str,
 ) -> Field {
-    Field { path, label, help, kind, choices: &[], required: false }
+    Field { path, label, help, kind, choices: &[], required: false, otherwise: None }
 }
 
 impl NodeForm {
@@ -90,6 +101,16 @@ impl NodeForm {
     pub(in crate::dialect) const fn with_others(self) -> NodeForm {
         NodeForm { addable: false, ..self }
     }
+
+    /// The same, to and from which no node changes.
+    pub(in crate::dialect) const fn apart(self) -> NodeForm {
+        NodeForm { apart: true, ..self }
+    }
+
+    /// The same, which a node is of where its text names no kind and this holds.
+    pub(in crate::dialect) const fn unsaid(self, unsaid: fn(&Node) -> bool) -> NodeForm {
+        NodeForm { unsaid, ..self }
+    }
 }
 
 impl Field {
@@ -101,5 +122,18 @@ impl Field {
     /// The same, of one of these words.
     pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> Field {
         Field { choices, ..self }
+    }
+
+    /// The same, which a text may call otherwise.
+    pub(in crate::dialect) const fn or(self, otherwise: &'static str) -> Field {
+        Field { otherwise: Some(otherwise), ..self }
+    }
+
+    /// What it is called in an object.
+    pub(super) fn called(&self, object: &Tree) -> &'static str {
+        match self.otherwise {
+            Some(otherwise) if object.get(self.path).is_none() && object.get(otherwise).is_some() => otherwise,
+            _ => self.path,
+        }
     }
 }

@@ -3,8 +3,16 @@
 //! Each format says which kinds of node it has, which fields they have, and what edits of its text an operation comes to.
 //! What all formats share is here; no format is known. The edits change nothing else of the text: `source::edit`.
 
+mod changes;
 mod forms;
+mod index;
+mod mentions;
 mod page;
+mod pen;
+mod spelling;
+pub(super) mod state;
+#[cfg(test)]
+pub(super) mod tests;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,9 +21,12 @@ use super::Dialect;
 use crate::graph::{Graph, Node};
 use crate::source::{Edit, Source, Step, Tree, edited};
 
+pub(crate) use changes::{Changes, text_of};
 pub use forms::{Field, FieldKind, NodeForm};
 pub(super) use forms::{field, form};
+pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
+pub(super) use pen::{Pen, filled, identifier, rule_of};
 
 /// What of a format can be edited piece by piece.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +35,31 @@ pub struct Editing {
     pub kinds: &'static [NodeForm],
     /// The fields of a definition itself.
     pub own: &'static [Field],
-    /// The field of a node that says of which kind it is; nothing where there is one kind.
+    /// The field of a node that says of which kind it is. Where there is none, a node is of the kind that it has a field
+    /// for, or else of the first.
     pub kind_field: Option<&'static str>,
+    /// Where such a field of the definition stands; nothing where all stand at the top of the first file.
+    pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
+    /// Older words for kinds, each with that of today.
+    pub(crate) old_kinds: &'static [(&'static str, &'static str)],
     /// The edits that an operation comes to, for those that the format has its own way of.
     pub(crate) edits: fn(&Page<'_>, &Operation) -> Edits,
 }
 
 impl Editing {
+    /// Of nodes that are of the kind that they have a field for, with all fields of the definition at the top.
+    pub(in crate::dialect) const fn of(
+        kinds: &'static [NodeForm],
+        own: &'static [Field],
+        edits: fn(&Page<'_>, &Operation) -> Edits,
+    ) -> Editing {
+        Editing { kinds, own, kind_field: None, own_place: None, old_kinds: &[], edits }
+    }
+
+    fn own(&self, page: &Page<'_>, field: &str) -> Place {
+        self.own_place.map_or_else(|| page.own(), |place| place(page, field))
+    }
+
     /// Refuses a kind of which no node is made by itself.
     fn addable(&self, kind: &str) -> Result<(), Refused> {
         match self.kinds.iter().find(|form| form.kind == kind) {
@@ -41,6 +70,18 @@ impl Editing {
             }
             None => Err(Refused::unknown("kind of node called", kind)),
         }
+    }
+
+    /// The form of a node: of the kind that its text names, or that it has without saying so.
+    pub(in crate::dialect) fn form(&self, node: &Node, tree: &Tree) -> Option<&'static NodeForm> {
+        let Some(field) = self.kind_field else {
+            let (first, others) = self.kinds.split_first()?;
+            return Some(others.iter().find(|form| tree.get(form.kind).is_some()).unwrap_or(first));
+        };
+        let Some(named) = tree.get(field) else { return self.kinds.iter().find(|form| (form.unsaid)(node)) };
+        let word = named.as_str()?;
+        let today = self.old_kinds.iter().find(|(old, _)| *old == word).map_or(word, |(_, today)| today);
+        self.kinds.iter().find(|form| form.kind == today)
     }
 }
 
@@ -169,6 +210,11 @@ impl Refused {
         Refused::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
     }
 
+    /// What a finding says.
+    pub(crate) fn of(fault: &crate::diagnostic::Diagnostic) -> Refused {
+        Refused::new(&*fault.message, fault.help.as_deref().unwrap_or("edit the text"))
+    }
+
     pub(crate) fn not_here(what: &str) -> Refused {
         Refused::new(format!("this format has no way to say that {what}"), "edit the text")
     }
@@ -196,9 +242,11 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
     }
     let page = Page::of(source, graph).ok_or_else(|| Refused::new("its text cannot be read", "mend the text first"))?;
     let done = match operation {
-        Operation::Set { node, field, value } => set(&page, node.as_deref(), field, value)?,
-        Operation::Kind { node, kind } => of_kind(&editing, &page, node, kind)?,
-        operation => (editing.edits)(&page, operation)?,
+        Operation::Set { node, field, value } => set(&editing, &page, node.as_deref(), field, value)?,
+        operation => match (operation, editing.kind_field) {
+            (Operation::Kind { node, kind }, Some(field)) => of_kind(&editing, field, &page, node, kind)?,
+            _ => (editing.edits)(&page, operation)?,
+        },
     };
     let mut texts = page.texts();
     for (nth, (name, text)) in texts.iter_mut().enumerate() {
@@ -219,12 +267,24 @@ pub(crate) fn steps(field: &str) -> impl Iterator<Item = Step> + '_ {
     field.split('.').map(Step::from)
 }
 
-fn set(page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
-    let Place { file, mut at } = match node {
-        Some(node) => page.place_of(page.node(node)?)?,
-        None => page.own(),
+fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
+    let node = node.map(|node| page.node(node)).transpose()?;
+    let Place { file, mut at } = node.map_or_else(|| Ok(editing.own(page, field)), |node| page.place_of(node))?;
+    let object = page.tree(&Place { file, at: at.clone() });
+    let goes_by = |tree: &Tree, node: &Node| {
+        let written = node.seat.as_ref().map_or(node.id.as_str(), |seat| seat.id.as_str());
+        tree.span == node.span && tree.as_str() == Some(written)
     };
-    at.extend(steps(field));
+    if object.and_then(|object| object.get(field)).zip(node).is_some_and(|(tree, node)| goes_by(tree, node)) {
+        let message = format!("`{field}` is what the node goes by, and is not set like other fields");
+        return Err(Refused::new(message, "rename the node, so that whatever names it follows"));
+    }
+    let fields = match node {
+        Some(node) => object.and_then(|object| editing.form(node, object)).map_or(&[][..], |form| form.fields),
+        None => editing.own,
+    };
+    let known = fields.iter().find(|known| known.path == field);
+    at.extend(steps(known.zip(object).map_or(field, |(known, object)| known.called(object))));
     let edit = if value.is_null() {
         // What is not there is gone already.
         if page.value(&Place { file, at: at.clone() }).is_none() {
@@ -236,20 +296,26 @@ fn set(page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits
     };
     let done = Done { edits: vec![(file, edit)], select: None };
     Ok(match node {
-        Some(node) => done.selecting(node),
+        Some(node) => done.selecting(node.id.as_str()),
         None => done,
     })
 }
 
 /// What a node of a kind must have is set where it is one of a few words, and else must be there.
-fn of_kind(editing: &Editing, page: &Page<'_>, node: &str, kind: &str) -> Edits {
-    let Some(field) = editing.kind_field else { return Err(Refused::not_here("a node is of another kind")) };
-    let place = page.place_of(page.node(node)?)?;
-    let mut done = set(page, Some(node), field, &Value::from(kind))?;
+fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &str) -> Edits {
+    let found = page.node(node)?;
+    let place = page.place_of(found)?;
     let form = editing.kinds.iter().find(|form| form.kind == kind);
+    let now = page.tree(&place).and_then(|tree| editing.form(found, tree));
+    if now.map(|form| form.kind) != Some(kind) && now.into_iter().chain(form).any(|form| form.apart) {
+        let now = now.map_or("", |form| form.kind);
+        let message = format!("`{node}` is of the kind `{now}`, which has nothing in common with `{kind}`");
+        return Err(Refused::new(message, "add a new node of that kind, and take this one away"));
+    }
+    let mut done = set(editing, page, Some(node), field, &Value::from(kind))?;
     for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
         let mut at = place.at.clone();
-        at.extend(steps(required.path));
+        at.extend(steps(page.tree(&place).map_or(required.path, |tree| required.called(tree))));
         if page.tree(&Place { file: place.file, at: at.clone() }).is_some() {
             continue;
         }
@@ -285,26 +351,27 @@ impl<'f> Forms<'f> {
 
     /// What is shown of a node.
     pub fn node(&self, node: &Node) -> Option<Shown> {
-        let place = self.page.place_of(node).ok()?;
-        let tree = self.page.tree(&place)?;
-        let kind = match self.editing.kind_field {
-            Some(field) => tree.get(field).and_then(Tree::as_str).map(str::to_owned),
-            None => self.editing.kinds.first().map(|form| form.kind.to_owned()),
-        };
-        let form = self.editing.kinds.iter().find(|form| Some(form.kind) == kind.as_deref());
+        let (_, tree) = self.page.object_of(node)?;
+        let form = self.editing.form(node, tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
         Some(Shown { word: form.map(|form| form.kind), values })
     }
 
     /// What is shown of the definition itself.
     pub fn own(&self) -> Map<String, Value> {
-        self.page.tree(&self.page.own()).map(|tree| held(tree, self.editing.own)).unwrap_or_default()
+        let own = |field: &Field| self.page.tree(&self.editing.own(&self.page, field.path));
+        self.editing
+            .own
+            .iter()
+            .filter_map(|field| Some(held(own(field)?, std::slice::from_ref(field))))
+            .flatten()
+            .collect()
     }
 }
 
 fn held(tree: &Tree, fields: &[Field]) -> Map<String, Value> {
     let value = |field: &Field| {
-        let found = steps(field.path).try_fold(tree, |here, step| match step {
+        let found = steps(field.called(tree)).try_fold(tree, |here, step| match step {
             Step::Key(key) => here.get(&key),
             Step::Item(_) => None,
         });

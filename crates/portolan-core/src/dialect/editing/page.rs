@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::Refused;
-use crate::graph::{Edge, Graph, Node};
+use super::index::Index;
+use crate::graph::{Edge, Graph, Kind, Node};
 use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
 use crate::value::NodeId;
 
@@ -17,11 +18,39 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// What it stands in.
+    pub(crate) fn parent(&self) -> Option<Place> {
+        let (_, at) = self.at.split_last()?;
+        Some(Place { file: self.file, at: at.to_vec() })
+    }
+
     /// A place inside of it.
     pub(crate) fn with(&self, step: impl Into<Step>) -> Place {
         let mut place = self.clone();
         place.at.push(step.into());
         place
+    }
+
+    /// What it stands in, and the last step from there.
+    pub(crate) fn parted(mut self) -> Option<(Place, Step)> {
+        let last = self.at.pop()?;
+        Some((self, last))
+    }
+
+    /// The last step, where it is the number of an item.
+    pub(crate) fn number(&self) -> Option<usize> {
+        match self.at.last() {
+            Some(Step::Item(nth)) => Some(*nth),
+            _ => None,
+        }
+    }
+
+    /// The last step, where it is a key.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match self.at.last() {
+            Some(Step::Key(key)) => Some(key),
+            _ => None,
+        }
     }
 }
 
@@ -32,6 +61,7 @@ pub(crate) struct Page<'p> {
     texts: Vec<String>,
     /// What each file says, with the places that it has in the whole text; nothing for one that could not be read.
     trees: Vec<Option<Tree>>,
+    index: Index,
 }
 
 impl<'p> Page<'p> {
@@ -45,12 +75,18 @@ impl<'p> Page<'p> {
             texts.push(source.text[part.span.start..part.span.end].to_owned());
             trees.push(part.was_read.then(|| parse_part(source, part, &mut 0).0).flatten());
         }
-        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees })
+        let index = Index::of(&trees);
+        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees, index })
     }
 
     /// The names and the texts of the files.
     pub(crate) fn texts(&self) -> Vec<(String, String)> {
         self.names.iter().cloned().zip(self.texts.iter().cloned()).collect()
+    }
+
+    /// How many files there are.
+    pub(crate) fn files(&self) -> usize {
+        self.trees.len()
     }
 
     /// The definition itself.
@@ -70,14 +106,68 @@ impl<'p> Page<'p> {
 
     /// The object of a node: its identifier is the key before it, or stands in it.
     pub(crate) fn place_of(&self, node: &Node) -> Result<Place, Refused> {
-        let found = self.trees.iter().enumerate().find_map(|(file, tree)| {
-            let mut at = Vec::new();
-            named(tree.as_ref()?, node.span, &mut at).then_some(Place { file, at })
-        });
-        found.ok_or_else(|| {
+        self.object_of(node).map(|(place, _)| place).ok_or_else(|| {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
             Refused::new(message, "edit the text")
         })
+    }
+
+    /// The same, with what stands there; nothing where nothing does.
+    pub(super) fn object_of(&self, node: &Node) -> Option<(Place, &Tree)> {
+        let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| self.is_written(node))?;
+        // What has a seat is an item of a list, or a file: its name may stand further inside of it.
+        if node.seat.is_none() || !matches!(place.at.last(), Some(Step::Key(_))) {
+            return Some((place, tree));
+        }
+        while matches!(place.at.last(), Some(Step::Key(_))) {
+            place.at.pop();
+        }
+        let tree = self.tree(&place)?;
+        Some((place, tree))
+    }
+
+    /// The value that stands at a span, or that whose key does. What follows from other parts of the text stands nowhere.
+    pub(crate) fn at(&self, span: Span) -> Option<Place> {
+        let found = self.index.standing(span, &self.trees).filter(|_| span != Span::default());
+        found.map(|(place, _)| place)
+    }
+
+    /// The same, where something must stand there.
+    pub(crate) fn written(&self, span: Span, what: &str) -> Result<Place, Refused> {
+        self.at(span).ok_or_else(|| {
+            let message = format!("{what} is not written anywhere: it follows from other parts of the text");
+            Refused::new(message, "edit the text")
+        })
+    }
+
+    /// A place in words: items go by what they are called.
+    pub(crate) fn words(&self, place: &Place) -> String {
+        let (mut words, mut here) = (Vec::new(), Place { file: place.file, at: Vec::new() });
+        for step in &place.at {
+            here.at.push(step.clone());
+            words.push(match step {
+                Step::Key(key) => key.clone(),
+                Step::Item(nth) => {
+                    let tree = self.tree(&here);
+                    let name = ["id", "name"].iter().find_map(|key| tree?.get(key)?.as_str());
+                    name.map_or_else(|| (nth + 1).to_string(), str::to_owned)
+                }
+            });
+        }
+        format!("`{}`", words.join("."))
+    }
+
+    /// The text at a place.
+    pub(crate) fn text(&self, place: &Place) -> Option<&str> {
+        self.tree(place).and_then(Tree::as_str)
+    }
+
+    /// Whether a node is written, and not made of what others say. Of those in activities one is, where it goes by the
+    /// name that is written: what is made of it (the condition before it, the end of its passes) has a longer one.
+    fn is_written(&self, node: &Node) -> bool {
+        let Some(seat) = &node.seat else { return self.graph.activities.is_empty() };
+        let is_one = matches!(node.kind, Kind::Activity | Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Loop(_));
+        is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
     }
 
     /// The item of the list at `list` in which a span lies.
@@ -109,36 +199,6 @@ impl<'p> Page<'p> {
         let entries = self.tree(object)?.entries()?;
         let at = entries.iter().position(|entry| entry.key.value == key)?;
         entries.get(at + 1).map(|entry| entry.key.value.clone())
-    }
-}
-
-/// Finds the object that is named at `span`: by its key, or by a text in it.
-fn named(tree: &Tree, span: Span, at: &mut Vec<Step>) -> bool {
-    match &tree.kind {
-        TreeKind::Object(entries) => {
-            if entries.iter().any(|entry| entry.value.span == span && entry.value.as_str().is_some()) {
-                return true;
-            }
-            for entry in entries {
-                at.push(Step::Key(entry.key.value.clone()));
-                if entry.key.span == span || named(&entry.value, span, at) {
-                    return true;
-                }
-                at.pop();
-            }
-            false
-        }
-        TreeKind::Array(items) => {
-            for (nth, item) in items.iter().enumerate() {
-                at.push(Step::Item(nth));
-                if named(item, span, at) {
-                    return true;
-                }
-                at.pop();
-            }
-            false
-        }
-        TreeKind::Null | TreeKind::Bool(_) | TreeKind::Number(_) | TreeKind::String(_) => false,
     }
 }
 

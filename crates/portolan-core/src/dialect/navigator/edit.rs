@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::editing::{
-    Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, form, fresh,
+    Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, filled, form, fresh,
 };
 use crate::source::{Edit, Step, Tree};
 
-pub(super) const EDITING: Editing = Editing { kinds: KINDS, own: OWN, kind_field: Some("type"), edits };
+pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
 
 const OWN: &[Field] = &[
     field("name", "Name", FieldKind::Text, "What people call the workflow."),
@@ -197,12 +197,9 @@ fn add(
         put(&id, json!({ "type": "fork", "join": join }));
         put(&join, json!({ "type": "join", "fork": id }));
     } else {
-        let mut node = json!({ "type": kind });
-        if let Some(fields) = node.as_object_mut() {
-            fields.extend(values.clone().unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
-            if kind == "end" && !fields.contains_key("result") {
-                fields.insert("result".to_owned(), json!("success"));
-            }
+        let mut node = filled(Map::from_iter([("type".to_owned(), json!(kind))]), values.as_ref());
+        if kind == "end" && node.get("result").is_none() {
+            node["result"] = json!("success");
         }
         put(&id, node);
     }

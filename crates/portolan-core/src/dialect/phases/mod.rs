@@ -16,6 +16,7 @@
 //! to the last, after which the work is done. A field is what a task claims: it may be given a value up to its phase.
 
 mod codes;
+mod edit;
 mod lower;
 mod order;
 mod syntax;
@@ -30,6 +31,6 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one: |_, tree| tree.get("phases").is_some(),
     read: lower::lower,
     codes: codes::CODES,
-    editing: None,
+    editing: Some(edit::EDITING),
     original: None,
 };

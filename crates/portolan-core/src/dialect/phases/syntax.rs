@@ -174,7 +174,7 @@ fn read_phase(tree: &Tree, faults: &mut Faults) -> Option<Phase> {
     Some(Phase { id, title, description, prompt, after, back, accept, tools })
 }
 
-fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
+pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
     let begins = id.value.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
     let sound = begins
         && id.value.len() <= MAX_ID_BYTES

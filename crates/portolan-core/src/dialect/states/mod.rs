@@ -20,6 +20,7 @@
 
 mod branches;
 mod codes;
+mod edit;
 mod lower;
 mod nodes;
 mod original;
@@ -40,7 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one: |_, tree| tree.get("states").is_some(),
     read,
     codes: codes::CODES,
-    editing: None,
+    editing: Some(edit::EDITING),
     original: Some(Original { beyond: original::beyond, unlike: original::unlike }),
 };
 

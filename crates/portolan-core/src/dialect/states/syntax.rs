@@ -136,7 +136,7 @@ fn read_states(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<St
 const STATES_HELP: &str = "write `\"states\": {\"research\": {\"objective\": \"…\"}}`, each state under its name";
 
 /// What expressions see by name. A state of such a name would be seen instead.
-const SEEN: [&str; 6] = ["input", "output", "shared", "attempt", "calls", "feedback"];
+pub(super) const SEEN: [&str; 6] = ["input", "output", "shared", "attempt", "calls", "feedback"];
 
 fn shadowing(name: &Spanned<String>, faults: &mut Faults) {
     if SEEN.contains(&name.value.as_str()) {

@@ -58,6 +58,9 @@ impl Common {
         let mut unread = BTreeSet::new();
         let mut drawn = Vec::new();
         for node in &nodes {
+            if node.is_open {
+                unread.insert(node_id(&node.id));
+            }
             match drawing.node(node) {
                 Some(node) => drawn.push(node),
                 None => drop(unread.insert(node_id(&node.id))),

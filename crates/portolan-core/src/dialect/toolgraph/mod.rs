@@ -10,6 +10,7 @@
 //! | `"$…"` in `args` | an expression | a text where the file has `{expr: …}`, else an expression |
 
 mod codes;
+mod edit;
 mod lints;
 mod lower;
 mod nodes;
@@ -27,7 +28,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_one,
     read,
     codes: codes::CODES,
-    editing: None,
+    editing: Some(edit::EDITING),
     original: None,
 };
 

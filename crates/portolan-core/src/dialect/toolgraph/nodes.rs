@@ -29,6 +29,8 @@ pub(super) struct Node {
     pub(super) description: Option<String>,
     pub(super) next: Option<Spanned<String>>,
     pub(super) on_error: Option<Spanned<String>>,
+    /// Whether it leads nowhere and should: it is drawn, so that its way on can be drawn too.
+    pub(super) is_open: bool,
     /// The tool that an entry or exit beside the tools belongs to, as it was written for a time.
     pub(super) tool: Option<Spanned<String>>,
     /// The names that its expressions ask of the context.
@@ -100,16 +102,27 @@ fn read_node(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Node
     let id = fields.required_string("id", faults).filter(|id| is_id(id, "a node", faults));
     let name = fields.string("name", faults).map(|name| name.value);
     let description = fields.string("description", faults).map(|text| text.value);
-    let mut reader = Reader { about, tree, named, fields, faults, next: None, lost: false, on_error: None, tool: None };
+    let mut reader = Reader {
+        about,
+        tree,
+        named,
+        fields,
+        faults,
+        next: None,
+        is_open: false,
+        lost: false,
+        on_error: None,
+        tool: None,
+    };
     let kind = reader.kind();
-    let Reader { fields, faults, next, on_error, tool, lost, .. } = reader;
+    let Reader { fields, faults, next, on_error, tool, is_open, lost, .. } = reader;
     // Of a node whose type is not known, nobody can say which fields mean something.
     if kind.is_some() || tree.get("type").and_then(Tree::as_str).is_some_and(|word| known_type(word).is_some()) {
         fields.finish(faults);
     }
     let kind = kind.filter(|_| !lost);
     let mentions = lints::mentions(about.source, tree, about.dollar);
-    Some(Node { id: id?, name, description, next, on_error, tool, mentions, kind })
+    Some(Node { id: id?, name, description, next, on_error, is_open, tool, mentions, kind })
 }
 
 /// The type that a word names, old words included.
@@ -128,7 +141,9 @@ struct Reader<'f, 't> {
     fields: Fields<'t>,
     faults: &'f mut Faults,
     next: Option<Spanned<String>>,
-    /// Whether a way on is not known that should be: then nobody can say where the node leads.
+    /// Whether it has no way on and should have one.
+    is_open: bool,
+    /// Whether a way on cannot be read: then nobody can say where the node leads.
     lost: bool,
     on_error: Option<Spanned<String>>,
     tool: Option<Spanned<String>>,
@@ -176,7 +191,14 @@ impl Reader<'_, '_> {
 
     fn next(&mut self) {
         self.next = self.fields.required_string("next", self.faults);
-        self.lost |= self.next.is_none();
+        self.settle_next();
+    }
+
+    /// What is there and cannot be read may lead anywhere.
+    fn settle_next(&mut self) {
+        let is_there = self.fields.has("next");
+        self.lost |= self.next.is_none() && is_there;
+        self.is_open |= self.next.is_none() && !is_there;
     }
 
     fn on_error(&mut self) {
@@ -259,7 +281,7 @@ impl Reader<'_, '_> {
             let fault = Diagnostic::error("missing-field", message).at(self.tree.head());
             self.faults.push(fault.help("add `next: …`, the way that is taken by default"));
         }
-        self.lost |= self.next.is_none();
+        self.settle_next();
         Some(NodeType::Switch(conditions))
     }
 

@@ -85,7 +85,7 @@ pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults:
 }
 
 /// How `"$…"` is read: a file that knows `{expr: …}` means a text.
-fn dollar(tree: &Tree, beside: bool) -> Dollar {
+pub(super) fn dollar(tree: &Tree, beside: bool) -> Dollar {
     if beside {
         return Dollar::Expression;
     }

@@ -103,6 +103,11 @@ impl Jsonata {
         &self.0.roots
     }
 
+    /// Whether it may ask for any name of its context, such as one that it computes.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.0.reach.members.is_none()
+    }
+
     /// Whether it names a function that looks back at earlier outputs, or may do so unseen.
     pub fn looks_back(&self) -> bool {
         self.0.reach.looks_back

@@ -66,8 +66,8 @@ pub struct DrawnNode {
     pub id: String,
     /// What it stands in.
     pub parent: Option<String>,
-    /// The node that it stands for, as its flow calls it. The box of a loop and the loop's node in it both stand for the
-    /// loop; the box of an activity stands for none.
+    /// The node that it stands for, as its flow calls it. The box of a loop or an activity and the node in it that the loop
+    /// or activity begins with stand for the same.
     pub node: Option<String>,
     /// The flow that it is in.
     pub flow: String,

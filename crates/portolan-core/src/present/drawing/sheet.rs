@@ -237,8 +237,10 @@ fn around_activity(inner: &Inner<'_>, at: usize, path: &[Part<'_>]) -> DrawnNode
         Part::Loop(id) => Some(format!("{id}.")),
         Part::Activity(_) => None,
     });
-    let id = format!("{}activity:{}{id}", inner.prefix, around.last().unwrap_or_default());
-    DrawnNode { name: cut(&name, LABEL), ..bare(id, inner.graph, "activity") }
+    let id = format!("{}{id}", around.last().unwrap_or_default());
+    let node = inner.known.contains_key(id.as_str()).then(|| id.clone());
+    let drawn = bare(format!("{}activity:{id}", inner.prefix), inner.graph, "activity");
+    DrawnNode { name: cut(&name, LABEL), node, ..drawn }
 }
 
 fn around_loop(inner: &Inner<'_>, id: &str) -> DrawnNode {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::{Entry, Span, Tree};
+use crate::source::{Entry, Span, Tree, TreeKind};
 use serde_json::{Map, Value};
 
 use super::align::{aligned, ordered};
@@ -46,7 +46,11 @@ impl Splicer<'_> {
         for (at, name, value) in ordered(&names, wanted, &BTreeSet::new()) {
             let text = match at {
                 Some(at) => self.flow_part(&parts[at].1, value, margin.as_deref())?,
-                None => format!("{}: {}", self.style.name(name), self.style.braces(value, margin.as_deref())),
+                None => {
+                    let margin =
+                        margin.as_deref().filter(|_| !self.on_one_line(entries.iter().map(|entry| &entry.value)));
+                    format!("{}: {}", self.style.name(name), self.style.braces(value, margin))
+                }
             };
             members.push((at, text));
         }
@@ -72,7 +76,7 @@ impl Splicer<'_> {
                     let part = Part { span: self.text.written(&items[at]), value: &items[at] };
                     self.flow_part(&part, value, margin.as_deref())?
                 }
-                None => self.style.braces(value, margin.as_deref()),
+                None => self.style.braces(value, margin.as_deref().filter(|_| !self.on_one_line(items.iter()))),
             };
             members.push((place, text));
         }
@@ -84,6 +88,13 @@ impl Splicer<'_> {
     fn margin(&self, tree: &Tree, first: usize) -> Option<String> {
         let opened = &self.text.0[tree.span.start..first];
         opened.contains('\n').then(|| self.text.indentation(first).to_owned())
+    }
+
+    /// Whether the collections among values are there, and each on one line: then a new one is written so, too.
+    fn on_one_line<'t>(&self, values: impl Iterator<Item = &'t Tree>) -> bool {
+        let is_collection = |tree: &&Tree| matches!(tree.kind, TreeKind::Object(_) | TreeKind::Array(_));
+        let mut collections = values.filter(is_collection).peekable();
+        collections.peek().is_some() && collections.all(|tree| !self.text.of(self.text.written(tree)).contains('\n'))
     }
 
     /// Where an entry ends.

@@ -13,6 +13,8 @@ pub(super) struct Style {
     pub(super) json: bool,
     /// One step of indentation inside of braces.
     pub(super) unit: String,
+    /// What stands between a brace and what is in it on one line.
+    pub(super) gap: &'static str,
     /// By how many blanks an object stands deeper than its key.
     pub(super) step: usize,
     /// By how many blanks a list stands deeper than its key.
@@ -35,7 +37,7 @@ const MAX_LOOKED_AT: usize = 10_000;
 impl Style {
     /// The usual layout.
     pub(super) fn new(newline: &'static str) -> Style {
-        Style { newline, json: false, unit: "  ".to_owned(), step: 2, dash: 2, width: 2 }
+        Style { newline, json: false, unit: "  ".to_owned(), gap: " ", step: 2, dash: 2, width: 2 }
     }
 
     pub(super) fn of(text: &str, tree: &Tree) -> Style {
@@ -45,10 +47,13 @@ impl Style {
         found.look(lines, tree, &mut left);
         let first = tree.entries().and_then(|entries| entries.first()).map(|entry| entry.key.span.start);
         let unit = first.map(|at| lines.indentation(at)).filter(|unit| !unit.is_empty()).unwrap_or("  ");
+        let json = lines.is_flow(tree);
         Style {
             newline: newline(text),
-            json: lines.is_flow(tree),
+            json,
             unit: unit.to_owned(),
+            // Compared by how often each is written; braces in texts are rare enough.
+            gap: if json && text.matches("{\"").count() >= text.matches("{ \"").count() { "" } else { " " },
             step: found.step.unwrap_or(2),
             dash: found.dash.unwrap_or(2),
             width: found.width.unwrap_or(2),

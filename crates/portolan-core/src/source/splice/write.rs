@@ -118,8 +118,7 @@ impl Style {
                 let member = |(name, value): (&String, &Value)| {
                     format!("{}: {}", self.name(name), self.braces(value, inner.as_deref()))
                 };
-                let gap = if self.json { "" } else { " " };
-                self.listed(members.iter().map(member).collect(), ["{", "}"], margin, gap)
+                self.listed(members.iter().map(member).collect(), ["{", "}"], margin, self.gap)
             }
             Value::Array(items) if !items.is_empty() => {
                 let inner = margin.map(|margin| format!("{margin}{}", self.unit));

@@ -152,7 +152,7 @@ impl<'g> Region<'g> {
         let missing = self.leading_to(|node| self.misses(node));
         let settled = self.leading_to(|node| {
             let from = self.inner_join(map, node).map_or(&node.id, |join| &join.id);
-            node.id == self.join.id || is_closed(node) || !map.loose(from).is_empty()
+            node.id == self.join.id || is_closed(node) || map.strays(from)
         });
         for entry in &self.entries {
             if let Some(&at) = missing.get(&entry.id) {

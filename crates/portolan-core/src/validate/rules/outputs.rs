@@ -51,7 +51,7 @@ fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     if map.is_total(node, false) {
         return;
     }
-    if outcomes.is_empty() && map.loose(&node.id).is_empty() {
+    if outcomes.is_empty() && !map.strays(&node.id) {
         let (what, help) = match node.kind {
             Kind::Checkpoint { .. } => ("asks a person who can only answer `failed`", "add an edge for another answer"),
             _ => ("can only fail", "add `passed` to its `outputs`, and an edge for it"),

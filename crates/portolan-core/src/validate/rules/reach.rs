@@ -29,7 +29,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     if let Some(start) = map.start() {
         let reached = map.reach(&start.id);
         // Where an edge leads nobody knows where, it may lead to all of them.
-        let sure = reached.iter().all(|id| map.loose(id).is_empty());
+        let sure = !reached.iter().any(|id| map.strays(id));
         let lost = |node: &&Node| !reached.contains(&node.id) && node.kind != Kind::Start && !is_exit(map, node);
         let activities: BTreeSet<usize> = map.nodes().filter(lost).filter_map(activity_of).collect();
         let lost_ids: BTreeSet<&NodeId> = map.nodes().filter(lost).map(|node| &node.id).collect();

@@ -67,7 +67,7 @@ fn can_succeed(graph: &Graph) -> bool {
     let Some(start) = map.start() else { return true };
     let reached = map.reach(&start.id);
     let succeeds = |node: &Node| matches!(node.kind, Kind::End { result: EndResult::Success, .. });
-    let may_lead_there = |id: &&NodeId| !map.loose(id).is_empty() || map.node(id).is_some_and(succeeds);
+    let may_lead_there = |id: &&NodeId| map.strays(id) || map.node(id).is_some_and(succeeds);
     graph.interface.is_some() || reached.iter().any(may_lead_there)
 }
 

@@ -1,0 +1,282 @@
+//! A step comes behind another, in the list of that one; an activity comes behind another, on its way on.
+
+use serde_json::{Map, Value, json};
+
+use super::names;
+use super::take::{names_steps, naming_loops};
+use super::ways::{Way, leaving, open, way_of};
+use super::{Written, sound, taken, written};
+use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, filled, fresh, text_of};
+use crate::graph::{Kind, Node};
+use crate::source::{Step, Tree};
+use crate::value::{PASS, PASSED, SKIPPED};
+
+/// What is added, and where.
+pub(super) struct Adding<'a> {
+    pub(super) kind: &'a str,
+    pub(super) id: Option<&'a str>,
+    pub(super) after: Option<&'a str>,
+    pub(super) on: Option<&'a str>,
+    pub(super) edge: Option<usize>,
+    pub(super) values: Option<&'a Map<String, Value>>,
+}
+
+pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
+    if adding.on.is_some_and(|on| on != PASSED) {
+        return Err(Refused::not_here("something is added behind one outcome"));
+    }
+    if adding.kind == "activity" {
+        return add_activity(page, adding);
+    }
+    let spot = spot(page, adding)?;
+    let id = match adding.id {
+        Some(id) => {
+            sound(id, "a step")?;
+            if names::is_taken(page, &spot.activity, id) {
+                return Err(taken("a step", id));
+            }
+            id.to_owned()
+        }
+        None => fresh(adding.kind, &|id| names::is_taken(page, &spot.activity, id)),
+    };
+    let value = filled(made(page, adding.kind, &id, &spot), adding.values);
+    Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
+}
+
+/// Where a step comes.
+struct Spot {
+    list: Place,
+    nth: usize,
+    activity: Place,
+    /// What its identifier begins with in the graph.
+    prefix: String,
+    /// The step that it comes behind, where loops beside the steps may name that one.
+    behind: Option<String>,
+}
+
+fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, Refused> {
+    let Some(edge) = adding.edge else {
+        let nowhere = || Refused::new("a step stands in an activity", "say behind what it comes");
+        return behind(page, adding.after.ok_or_else(nowhere)?);
+    };
+    let edge = page.edge(edge)?;
+    let from = page.node(edge.from.value.as_str())?;
+    let on = edge.on.outcome().map(|on| on.as_str());
+    if matches!(from.kind, Kind::Loop(_)) && on == Some(PASS) {
+        return inside(page, &written(page, from.id.as_str())?);
+    }
+    let is_answer = matches!(from.kind, Kind::Checkpoint { .. }) && matches!(way_of(page, edge), Ok(Way::Answer(_)));
+    if is_answer || (from.kind == Kind::Activity && on == Some(SKIPPED)) {
+        let message = format!("no step comes between `{}` and `{}`", edge.from.value, edge.to.value);
+        return Err(Refused::new(message, "add it behind a step, or add an activity"));
+    }
+    behind(page, from.id.as_str())
+}
+
+/// First in a loop.
+fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, Refused> {
+    let list = looping.place.with("steps");
+    if page.items(&list).first().is_none_or(|first| first.as_str().is_some()) {
+        let message = format!("`{}` goes through what stands elsewhere", looping.node.id);
+        return Err(Refused::new(message, "add it behind one of the steps that it goes through"));
+    }
+    let prefix = looping.prefix().to_owned();
+    Ok(Spot { list, nth: 0, activity: looping.activity.clone(), prefix, behind: None })
+}
+
+fn behind(page: &Page<'_>, node: &str) -> Result<Spot, Refused> {
+    if let Kind::Start | Kind::End { .. } = page.node(node)?.kind {
+        let message = format!("a step stands in an activity, and `{node}` in none");
+        return Err(Refused::new(message, "add it behind an activity or a step"));
+    }
+    let written = written(page, node)?;
+    let (activity, prefix) = (written.activity.clone(), written.prefix().to_owned());
+    if written.is_activity() {
+        return Ok(Spot { list: activity.with("steps"), nth: 0, activity, prefix, behind: None });
+    }
+    match written.listed() {
+        Some((list, nth)) if list.at.last() == Some(&Step::from("steps")) => {
+            let behind = (list == activity.with("steps")).then(|| written.id().to_owned());
+            Ok(Spot { list, nth: nth + 1, activity, prefix, behind })
+        }
+        _ => {
+            let message = format!("`{node}` stands in a list of its own, beside the steps");
+            Err(Refused::new(message, "add it behind a step, or edit the text"))
+        }
+    }
+}
+
+/// A value comes to its place; a loop beside the steps that goes through the one before goes through it as well.
+fn put(page: &Page<'_>, spot: &Spot, id: &str, value: Value) -> Changes {
+    let mut changes = Changes::default();
+    for (list, nth) in spot.behind.iter().flat_map(|behind| naming_loops(page, &spot.activity, behind)) {
+        changes.put(page, &list, nth + 1, json!(id));
+    }
+    changes.put(page, &spot.list, spot.nth, value);
+    changes
+}
+
+/// What something of a kind has at least. In a list of the first generation a step names no kind.
+fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value> {
+    let items = page.items(&spot.list);
+    let is_first = !items.is_empty() && items.iter().all(|item| item.get("kind").is_none());
+    let mut made = Map::from_iter([("id".to_owned(), json!(id))]);
+    if kind != "step" || !is_first {
+        made.insert("kind".to_owned(), json!(kind));
+    }
+    let more = match kind {
+        "technique" => json!({ "technique": id }),
+        "checkpoint" => json!({
+            "message": "Does it go on?",
+            "options": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }],
+        }),
+        "loop" => {
+            let step = fresh("step", &|step| step == id || names::is_taken(page, &spot.activity, step));
+            json!({ "loopType": "forEach", "over": array(page), "steps": [{ "id": step, "kind": "step" }] })
+        }
+        _ => json!({}),
+    };
+    made.extend(more.as_object().cloned().unwrap_or_default());
+    made
+}
+
+/// A variable that is an array, for a loop to go over.
+fn array<'p>(page: &'p Page<'_>) -> &'p str {
+    let variables = page.items(&page.own().with("variables"));
+    let array = variables.iter().find(|variable| text_of(variable, "type") == Some("array"));
+    array.and_then(|variable| text_of(variable, "name")).unwrap_or("items")
+}
+
+fn in_files(page: &Page<'_>) -> Result<(), Refused> {
+    if page.files() < 2 {
+        return Ok(());
+    }
+    let help = "write a file for it beside the others, such as `09-name.yaml`";
+    Err(Refused::new("its activities are files of their own", help))
+}
+
+fn is_activity(page: &Page<'_>, id: &str) -> bool {
+    names::activity(page, id).is_some()
+}
+
+fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
+    in_files(page)?;
+    let id = match adding.id {
+        Some(id) if is_activity(page, id) => return Err(taken("an activity", id)),
+        Some(id) => sound(id, "an activity").map(|()| id.to_owned())?,
+        None => fresh("activity", &|id| is_activity(page, id)),
+    };
+    let mut value = filled(Map::from_iter([("id".to_owned(), json!(id))]), adding.values);
+    let way = match (adding.edge, adding.after) {
+        (Some(edge), _) => Some(way_of(page, page.edge(edge)?)?),
+        (None, Some(after)) => Some(way_behind(page, page.node(after)?)?),
+        (None, None) => None,
+    };
+    let mut changes = Changes::default();
+    let list = names::list();
+    let last = page.items(&list).len();
+    let nth = match &way {
+        None => last,
+        Some(Way::Initial) => 0,
+        Some(Way::Transition(at) | Way::Branch(at) | Way::Answer(at) | Way::Override(at) | Way::Nothing(at)) => {
+            match at.at.get(1) {
+                Some(Step::Item(nth)) => nth + 1,
+                _ => last,
+            }
+        }
+    };
+    if let Some(way) = &way {
+        if let (Some(to), Some(fields)) = (led_to(page, way), value.as_object_mut()) {
+            fields.insert("transitions".to_owned(), json!([{ "to": to }]));
+        }
+        // Where nothing says what comes first, that is the first of the list.
+        let is_said = !matches!(way, Way::Initial) || page.tree(&page.own().with("initialActivity")).is_some();
+        if is_said {
+            way.lead(page, &id, &mut changes);
+        }
+    }
+    changes.put(page, &list, nth, value);
+    Ok(changes.done(page).selecting(id))
+}
+
+/// The way on that is taken behind a node when no condition holds.
+fn way_behind(page: &Page<'_>, node: &Node) -> Result<Way, Refused> {
+    if node.kind == Kind::Start {
+        return Ok(Way::Initial);
+    }
+    let activity = leaving(page, node)?;
+    Ok(open(page, &activity).unwrap_or(Way::Nothing(activity)))
+}
+
+/// The activity that a way has led to.
+fn led_to(page: &Page<'_>, way: &Way) -> Option<String> {
+    let text = |place: Place| page.tree(&place).and_then(Tree::as_str).map(str::to_owned);
+    match way {
+        Way::Initial => {
+            let first = page
+                .graph
+                .edges
+                .iter()
+                .find(|edge| matches!(page.graph.node(&edge.from.value), Some(node) if node.kind == Kind::Start))?;
+            let to = page.graph.node(&first.to.value)?;
+            (to.kind == Kind::Activity).then(|| to.id.to_string())
+        }
+        Way::Transition(place) => text(place.with("to")),
+        Way::Branch(place) => text(place.with("transitionTo")),
+        Way::Answer(place) => text(place.with("effect").with("transitionTo")),
+        Way::Override(place) => text(place.with("transitionOverride")),
+        Way::Nothing(_) => None,
+    }
+}
+
+pub(super) fn duplicate(page: &Page<'_>, node: &str) -> Edits {
+    let written = written(page, node)?;
+    let mut value = page.value(&written.place).ok_or_else(|| Refused::unknown("node", node))?;
+    if written.is_activity() {
+        return duplicate_activity(page, &written, value);
+    }
+    let Some((list, nth)) = written.listed() else { return Err(Refused::unknown("step", node)) };
+    if page.tree(&written.place).is_some_and(names_steps) {
+        let message = format!("`{node}` goes through steps that stand beside it, and a step is in one loop");
+        return Err(Refused::new(message, "write the steps out inside the loop, and make a copy of that"));
+    }
+    let mut ids = Vec::new();
+    rename_all(page, &written.activity, &mut value, Some(written.id()), &mut ids);
+    let Some(id) = ids.first().cloned() else { return Err(Refused::unknown("step", node)) };
+    let behind = (list == written.activity.with("steps")).then(|| written.id().to_owned());
+    let (activity, prefix) = (written.activity.clone(), written.prefix().to_owned());
+    let spot = Spot { list, nth: nth + 1, activity, prefix, behind };
+    Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
+}
+
+/// A copy has other identifiers, and so have the steps in it. `own` is that of something that names none.
+fn rename_all(page: &Page<'_>, activity: &Place, value: &mut Value, own: Option<&str>, ids: &mut Vec<String>) {
+    let Some(fields) = value.as_object_mut() else { return };
+    let own = fields.get("id").and_then(Value::as_str).or(own).map(str::to_owned);
+    if let Some(own) = own.or_else(|| Some(fields.get("technique")?.as_str()?.rsplit("::").next()?.to_owned())) {
+        let id = fresh(&own, &|id| ids.iter().any(|known| known == id) || names::is_taken(page, activity, id));
+        let at = if fields.contains_key("id") { fields.len() } else { 0 };
+        match fields.get_mut("id") {
+            Some(known) => *known = json!(id),
+            None => drop(fields.shift_insert(at, "id".to_owned(), json!(id))),
+        }
+        ids.push(id);
+    }
+    if let Some(Value::Array(steps)) = fields.get_mut("steps") {
+        steps.iter_mut().for_each(|step| rename_all(page, activity, step, None, ids));
+    }
+}
+
+/// The copy of an activity leads nowhere, and nothing leads to it.
+fn duplicate_activity(page: &Page<'_>, written: &Written<'_>, mut value: Value) -> Edits {
+    in_files(page)?;
+    let id = fresh(written.id(), &|id| is_activity(page, id));
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("id".to_owned(), json!(id));
+        ["transitions", "decisions"].iter().for_each(|key| drop(fields.shift_remove(*key)));
+    }
+    let Some((list, nth)) = written.listed() else { return Err(Refused::unknown("activity", written.id())) };
+    let mut changes = Changes::default();
+    changes.put(page, &list, nth + 1, value);
+    Ok(changes.done(page).selecting(id))
+}

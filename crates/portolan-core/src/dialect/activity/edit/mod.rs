@@ -1,0 +1,106 @@
+//! Activities, edited piece by piece: steps are items of lists, one after the other; ways lead from activity to activity.
+//!
+//! What stands between (conditions, ends of passes, the ways out) is made of these, and edited with them.
+
+mod add;
+mod forms;
+mod names;
+mod take;
+#[cfg(test)]
+mod tests;
+mod ways;
+
+use crate::dialect::editing::{Done, Editing, Edits, Operation, Page, Place, Refused};
+use crate::graph::{Kind, Node};
+use crate::source::fields::Faults;
+use crate::source::{Source, Span, Spanned, Step};
+
+use super::reader::Reader;
+
+pub(super) const EDITING: Editing =
+    Editing { kind_field: Some("kind"), ..Editing::of(forms::KINDS, forms::OWN, edits) };
+
+fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
+    match operation {
+        Operation::Add { kind, id, after, on, edge, values } => {
+            let (id, after, on) = (id.as_deref(), after.as_deref(), on.as_deref());
+            add::add(page, &add::Adding { kind, id, after, on, edge: *edge, values: values.as_ref() })
+        }
+        Operation::Connect { from, to, on } => ways::connect(page, from, to, on.as_deref()),
+        Operation::Disconnect { edge } => ways::disconnect(page, *edge),
+        Operation::Reconnect { edge, to } => ways::reconnect(page, *edge, to),
+        Operation::Outcome { edge, on } => outcome(page, *edge, on.as_deref()),
+        Operation::Rename { node, to } => take::rename(page, node, to),
+        Operation::Delete { nodes } => take::delete(page, nodes),
+        Operation::Duplicate { node } => add::duplicate(page, node),
+        Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
+    }
+}
+
+fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
+    let own = page.edge(edge)?.on.outcome().map(|outcome| outcome.as_str());
+    if own == on {
+        return Ok(Done::default());
+    }
+    let message = "ways between activities are taken on conditions, and answers lead where they say";
+    Err(Refused::new(message, "edit the condition, or the answers of the checkpoint"))
+}
+
+/// A node that is written, and where.
+struct Written<'p> {
+    node: &'p Node,
+    place: Place,
+    /// The activity that it is, or stands in.
+    activity: Place,
+}
+
+impl Written<'_> {
+    fn is_activity(&self) -> bool {
+        self.node.kind == Kind::Activity
+    }
+
+    /// What the identifiers of the nodes beside it begin with, or of those in it where it is an activity.
+    fn prefix(&self) -> &str {
+        let id = self.node.id.as_str();
+        match id.rsplit_once('.') {
+            Some((prefix, _)) if !self.is_activity() => prefix,
+            _ => id,
+        }
+    }
+
+    /// What is written of its identifier.
+    fn id(&self) -> &str {
+        let id = self.node.id.as_str();
+        id.rsplit_once('.').map_or(id, |(_, own)| own)
+    }
+
+    /// The list that it is an item of, and its place there.
+    fn listed(&self) -> Option<(Place, usize)> {
+        match self.place.at.last() {
+            Some(Step::Item(nth)) => Some((self.place.parent()?, *nth)),
+            _ => None,
+        }
+    }
+}
+
+fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, Refused> {
+    let node = page.node(id)?;
+    let place = page.place_of(node)?;
+    let activity = match place.file {
+        0 => Place { file: 0, at: place.at.iter().take(2).cloned().collect() },
+        file => Place { file, at: Vec::new() },
+    };
+    Ok(Written { node, place, activity })
+}
+
+/// Refuses what cannot be an identifier.
+fn sound(id: &str, whose: &str) -> Result<(), Refused> {
+    let mut faults = Faults::default();
+    Reader::new(&Source::new("", ""), &mut faults)
+        .is_id(&Spanned { value: id.to_owned(), span: Span::default() }, whose);
+    faults.0.first().map_or(Ok(()), |fault| Err(Refused::of(fault)))
+}
+
+fn taken(what: &str, id: &str) -> Refused {
+    Refused::new(format!("there is {what} `{id}` already"), "give it another identifier")
+}

@@ -1,0 +1,182 @@
+//! Ways from activity to activity.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::{TODAY, check, check_first};
+use crate::dialect::{self, Strictness};
+use crate::graph::Edge;
+use crate::source::Source;
+
+#[test]
+fn ways_lead_from_activity_to_activity() {
+    check(
+        json!({ "is": "connect", "from": "file", "to": "read" }),
+        expect![[r#"
+        a.yaml:25
+        +    transitions:
+        +      - to: read
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "read", "to": "write" }),
+        expect![[r#"
+        `read` has a way on that is always open: to `file`
+        help: lead that way elsewhere, or give it a condition first
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "read.sure", "to": "write", "on": "yes" }),
+        expect![[r#"
+        a.yaml:16
+        -          - { id: yes, label: Yes }
+        +          - { id: yes, label: Yes, effect: { transitionTo: write } }
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "file", "to": "read", "on": "odd" }),
+        expect![[r#"
+        ways between activities are taken on conditions, not on outcomes
+        help: connect them without an outcome, and give the transition a condition
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "read", "to": "read.skim" }),
+        expect![[r#"
+        `read.skim` is no activity, and ways lead to activities
+        help: name an activity: where nothing leads on from one, the work is done
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "read.skim", "to": "file" }),
+        expect![[r#"
+        `read.skim` leads to what comes behind it in its list
+        help: lead the edge elsewhere that is there, or connect activities
+    "#]],
+    );
+    check_first(
+        json!({ "is": "connect", "from": "tell", "to": "try" }),
+        expect![[r#"
+        b.yaml:17
+        +    transitions:
+        +      - to: try
+    "#]],
+    );
+}
+
+/// The edge from a node to another, by its number.
+fn edge(from: &str, to: &str) -> usize {
+    let (graph, _) = dialect::parse(&Source::new("a.yaml", TODAY), Strictness::Strict).first();
+    let edges = graph.expect("it can be drawn").edges;
+    let is_it = |edge: &Edge| edge.from.value.as_str() == from && edge.to.value.as_str() == to;
+    edges.iter().position(is_it).expect("there is one")
+}
+
+#[test]
+fn an_edge_is_led_elsewhere_where_it_is_written() {
+    let to = |from: &str, old: &str, to: &str| json!({ "is": "reconnect", "edge": edge(from, old), "to": to });
+    check(
+        to("start", "read", "write"),
+        expect![[r#"
+        a.yaml:4
+        -initialActivity: read
+        +initialActivity: write
+    "#]],
+    );
+    check(
+        to("read.leave", "write", "read"),
+        expect![[r#"
+        a.yaml:21
+        -      - { to: write, when: urgent } # now
+        +      - { to: read, when: urgent } # now
+    "#]],
+    );
+    check(
+        to("read.leave", "file", "write"),
+        expect![[r#"
+        a.yaml:22
+        -      - to: file
+        +      - to: write
+    "#]],
+    );
+    check(
+        to("read.sure", "file", "write"),
+        expect![[r#"
+        a.yaml:17
+        -          - { id: no, label: No, effect: { transitionTo: file } }
+        +          - { id: no, label: No, effect: { transitionTo: write } }
+    "#]],
+    );
+    check(
+        to("write.skim", "file", "read"),
+        expect![[r#"
+        a.yaml:23
+        -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+        +  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: read }] }
+    "#]],
+    );
+    check(
+        to("file", "done", "read"),
+        expect![[r#"
+        a.yaml:25
+        +    transitions:
+        +      - to: read
+    "#]],
+    );
+    check(
+        to("read.skim.when", "read.skim", "read"),
+        expect![[r#"
+        that `read.skim` comes behind `read.skim.when` follows from what is listed there
+        help: add the step elsewhere and take this one away, or edit the text
+    "#]],
+    );
+}
+
+#[test]
+fn an_edge_is_taken_away_where_it_is_written() {
+    let off = |from: &str, to: &str| json!({ "is": "disconnect", "edge": edge(from, to) });
+    check(
+        off("read.leave", "write"),
+        expect![[r#"
+        a.yaml:21
+        -      - { to: write, when: urgent } # now
+    "#]],
+    );
+    check(
+        off("read.sure", "file"),
+        expect![[r#"
+        a.yaml:17
+        -          - { id: no, label: No, effect: { transitionTo: file } }
+        +          - { id: no, label: No }
+    "#]],
+    );
+    check(
+        off("write.skim", "file"),
+        expect![[r#"
+        a.yaml:23
+        -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+        +  - { id: write, steps: [{ id: skim, kind: step }] }
+    "#]],
+    );
+    check(
+        off("file", "done"),
+        expect![[r#"
+        nothing is written there: where nothing leads on, the work is done
+        help: connect the activity with another
+    "#]],
+    );
+    check(
+        off("start", "read"),
+        expect![[r#"
+        this format has no way to say that the work begins nowhere
+        help: edit the text
+    "#]],
+    );
+    check(
+        json!({ "is": "outcome", "edge": edge("file", "done"), "on": "odd" }),
+        expect![[r#"
+        ways between activities are taken on conditions, and answers lead where they say
+        help: edit the condition, or the answers of the checkpoint
+    "#]],
+    );
+}

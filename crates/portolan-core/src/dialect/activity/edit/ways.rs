@@ -1,0 +1,229 @@
+//! Ways from one activity to the next: where in the text each stands, and how it is led elsewhere.
+
+use serde_json::json;
+
+use super::{names, written};
+use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, text_of};
+use crate::graph::{Edge, Kind, Node, Trigger};
+use crate::source::{Span, Tree, TreeKind};
+use crate::value::SKIPPED;
+
+/// Where a way is written.
+pub(super) enum Way {
+    /// The beginning of the workflow.
+    Initial,
+    Transition(Place),
+    /// A branch of a decision.
+    Branch(Place),
+    /// An answer of a checkpoint.
+    Answer(Place),
+    /// What a mode does otherwise.
+    Override(Place),
+    /// Nothing says where this activity leads, so that the work is done there.
+    Nothing(Place),
+}
+
+impl Way {
+    /// The way leads to an activity.
+    pub(super) fn lead(&self, page: &Page<'_>, to: &str, changes: &mut Changes) {
+        let place = match self {
+            Way::Initial => page.own().with("initialActivity"),
+            Way::Transition(place) => place.with("to"),
+            Way::Branch(place) => place.with("transitionTo"),
+            Way::Answer(place) => place.with("effect").with("transitionTo"),
+            Way::Override(place) => place.with("transitionOverride"),
+            Way::Nothing(activity) => {
+                let list = activity.with("transitions");
+                let last = page.items(&list).len();
+                return changes.put(page, &list, last, json!({ "to": to }));
+            }
+        };
+        changes.set(place, to);
+    }
+}
+
+/// The activity that a node stands in, outside of the loops that go through it.
+pub(super) fn owner(page: &Page<'_>, node: &Node) -> Result<Place, Refused> {
+    let id = node.id.as_str().split('.').next().unwrap_or_default();
+    names::activity(page, id).ok_or_else(|| Refused::unknown("activity", id))
+}
+
+/// Whether a node is where an activity begins outside of loops.
+fn begins_one(node: &Node) -> bool {
+    node.kind == Kind::Activity && !node.id.as_str().contains('.')
+}
+
+/// Where the way is written that an edge is.
+pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, Refused> {
+    let (from, to) = (page.node(edge.from.value.as_str())?, page.node(edge.to.value.as_str())?);
+    if from.kind == Kind::Start {
+        return Ok(Way::Initial);
+    }
+    let follows = || {
+        let message = format!("that `{}` comes behind `{}` follows from what is listed there", to.id, from.id);
+        Refused::new(message, "add the step elsewhere and take this one away, or edit the text")
+    };
+    let is_out = begins_one(to) || matches!(to.kind, Kind::End { .. });
+    let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
+    if !is_out || is_past || from.seat.is_none() {
+        return Err(follows());
+    }
+    let activity = owner(page, from)?;
+    if matches!(from.kind, Kind::Checkpoint { .. }) {
+        let options = page.place_of(from)?.with("options");
+        let answer = page.item_at(&options, edge.span).map(|nth| options.with(nth));
+        if let Some(answer) = answer.filter(|answer| page.tree(&answer.with("effect").with("transitionTo")).is_some()) {
+            return Ok(Way::Answer(answer));
+        }
+        if page.tree(&options).is_none() {
+            return Err(Refused::new("its answers are those of a shared checkpoint", "edit the `fragments`"));
+        }
+    }
+    if let Some(way) = at_span(page, &activity, edge.span) {
+        return Ok(way);
+    }
+    match edge.on {
+        Trigger::When(_) => Err(follows()),
+        _ => Ok(open(page, &activity).unwrap_or(Way::Nothing(activity))),
+    }
+}
+
+/// The way out of an activity that stands at a span.
+fn at_span(page: &Page<'_>, activity: &Place, span: Span) -> Option<Way> {
+    let transitions = activity.with("transitions");
+    if let Some(nth) = page.item_at(&transitions, span) {
+        return Some(Way::Transition(transitions.with(nth)));
+    }
+    let decisions = activity.with("decisions");
+    if let Some(nth) = page.item_at(&decisions, span) {
+        let branches = decisions.with(nth).with("branches");
+        return Some(Way::Branch(branches.with(page.item_at(&branches, span)?)));
+    }
+    let overrides = activity.with("modeOverrides");
+    let entries = page.tree(&overrides).and_then(Tree::entries).unwrap_or_default();
+    let over = entries.iter().find(|entry| entry.key.span == span)?;
+    Some(Way::Override(overrides.with(over.key.value.as_str())))
+}
+
+/// The way out of an activity that is taken when no condition holds, where one is written.
+pub(super) fn open(page: &Page<'_>, activity: &Place) -> Option<Way> {
+    let is_default = |tree: &Tree| matches!(tree.get("isDefault").map(|tree| &tree.kind), Some(TreeKind::Bool(true)));
+    let has_condition = |tree: &Tree| ["when", "condition"].iter().any(|key| tree.get(key).is_some());
+    let decisions = activity.with("decisions");
+    for decision in (0..page.items(&decisions).len()).map(|nth| decisions.with(nth).with("branches")) {
+        if let Some(nth) = page.items(&decision).iter().position(is_default) {
+            return Some(Way::Branch(decision.with(nth)));
+        }
+    }
+    let list = activity.with("transitions");
+    let items = page.items(&list);
+    let always = items.iter().position(|item| !has_condition(item) && !is_default(item));
+    always.or_else(|| items.iter().position(is_default)).map(|nth| Way::Transition(list.with(nth)))
+}
+
+/// Whether the last of an activity is at a node: something leads from there out of it.
+pub(super) fn is_last(page: &Page<'_>, node: &Node) -> bool {
+    let leads_out = |edge: &&Edge| {
+        let to = page.graph.node(&edge.to.value);
+        let is_out = |to: &Node| begins_one(to) || matches!(to.kind, Kind::End { .. } | Kind::Switch);
+        to.is_some_and(|to| is_out(to) && !edge.to.value.as_str().ends_with(".when"))
+    };
+    node.seat.is_some()
+        && page.graph.edges.iter().filter(|edge| edge.from.value == node.id).any(|edge| leads_out(&edge))
+}
+
+/// An activity that is led to.
+fn target(page: &Page<'_>, to: &str) -> Result<(), Refused> {
+    let node = page.node(to)?;
+    if begins_one(node) {
+        return Ok(());
+    }
+    let help = "name an activity: where nothing leads on from one, the work is done";
+    Err(Refused::new(format!("`{to}` is no activity, and ways lead to activities"), help))
+}
+
+pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
+    let node = page.node(from)?;
+    target(page, to)?;
+    let mut changes = Changes::default();
+    if matches!(node.kind, Kind::Checkpoint { .. }) && on.is_some() {
+        answer(page, node, on.unwrap_or_default())?.lead(page, to, &mut changes);
+        return Ok(changes.done(page));
+    }
+    if on.is_some() {
+        let message = "ways between activities are taken on conditions, not on outcomes";
+        return Err(Refused::new(message, "connect them without an outcome, and give the transition a condition"));
+    }
+    let activity = leaving(page, node)?;
+    if let Some(way) = open(page, &activity) {
+        let message = format!("`{from}` has a way on that is always open{}", leads_to(page, &way));
+        return Err(Refused::new(message, "lead that way elsewhere, or give it a condition first"));
+    }
+    Way::Nothing(activity).lead(page, to, &mut changes);
+    Ok(changes.done(page))
+}
+
+fn leads_to(page: &Page<'_>, way: &Way) -> String {
+    let (Way::Transition(place) | Way::Branch(place)) = way else { return String::new() };
+    let to = page.tree(place).and_then(|tree| text_of(tree, "to").or_else(|| text_of(tree, "transitionTo")));
+    to.map_or(String::new(), |to| format!(": to `{to}`"))
+}
+
+/// The activity that is left at a node.
+pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, Refused> {
+    if begins_one(node) || (node.seat.is_some() && (node.id.as_str().ends_with(".leave") || is_last(page, node))) {
+        return owner(page, node);
+    }
+    let message = match node.kind {
+        Kind::Start => "the work begins at one activity".to_owned(),
+        Kind::End { .. } => format!("nothing comes behind `{}`: the work is done there", node.id),
+        _ => format!("`{}` leads to what comes behind it in its list", node.id),
+    };
+    Err(Refused::new(message, "lead the edge elsewhere that is there, or connect activities"))
+}
+
+/// The answer of a checkpoint that leads nowhere else yet.
+fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, Refused> {
+    let options = written(page, node.id.as_str())?.place.with("options");
+    let nth = page.items(&options).iter().position(|option| text_of(option, "id") == Some(on));
+    let answer = options.with(nth.ok_or_else(|| Refused::unknown("answer", on))?);
+    if page.tree(&answer.with("effect").with("transitionTo")).is_some() {
+        let message = format!("the answer `{on}` leads to an activity already");
+        return Err(Refused::new(message, "lead that edge elsewhere"));
+    }
+    Ok(Way::Answer(answer))
+}
+
+pub(super) fn reconnect(page: &Page<'_>, edge: usize, to: &str) -> Edits {
+    let way = way_of(page, page.edge(edge)?)?;
+    target(page, to)?;
+    let mut changes = Changes::default();
+    way.lead(page, to, &mut changes);
+    Ok(changes.done(page))
+}
+
+pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {
+    let mut changes = Changes::default();
+    match way_of(page, page.edge(edge)?)? {
+        Way::Initial => return Err(Refused::not_here("the work begins nowhere")),
+        Way::Nothing(_) => {
+            let message = "nothing is written there: where nothing leads on, the work is done";
+            return Err(Refused::new(message, "connect the activity with another"));
+        }
+        Way::Branch(branch) => {
+            let others = branch.parent().map_or(0, |list| page.items(&list).len());
+            if others < 3 {
+                return Err(two_branches());
+            }
+            changes.take(branch);
+        }
+        Way::Transition(place) => changes.take(place),
+        Way::Answer(place) => changes.take(place.with("effect").with("transitionTo")),
+        Way::Override(place) => changes.take(place.with("transitionOverride")),
+    }
+    Ok(changes.done(page))
+}
+
+pub(super) fn two_branches() -> Refused {
+    Refused::new("a decision has two branches at least", "lead the branch elsewhere, or edit the text")
+}

@@ -1,0 +1,89 @@
+//! Several edits that belong together, each by the place that something has before any of them.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::{Done, Page, Place};
+use crate::source::{Edit, Step, Tree, TreeKind};
+
+/// Edits in the making. Values are set first, then something may be put in, and what is taken out goes last, from behind.
+#[derive(Default)]
+pub(crate) struct Changes {
+    sets: Vec<(usize, Edit)>,
+    put: Vec<(usize, Edit)>,
+    gone: Vec<Place>,
+}
+
+impl Changes {
+    /// A place has another value.
+    pub(crate) fn set(&mut self, place: Place, value: impl Into<Value>) {
+        self.sets.push((place.file, Edit::Set { at: place.at, value: value.into() }));
+    }
+
+    /// A value is put into a list, or with its list where there is none. Of one list, the last place comes first.
+    pub(crate) fn put(&mut self, page: &Page<'_>, list: &Place, nth: usize, value: Value) {
+        let edit = match page.tree(list).map(|tree| &tree.kind) {
+            Some(TreeKind::Array(_)) => Edit::Insert { at: list.with(nth).at, before: None, value },
+            _ => Edit::Set { at: list.at.clone(), value: Value::Array(vec![value]) },
+        };
+        self.put.push((list.file, edit));
+    }
+
+    /// A place is taken out.
+    pub(crate) fn take(&mut self, place: Place) {
+        if !self.gone.contains(&place) {
+            self.gone.push(place);
+        }
+    }
+
+    /// Whether a place is taken out, by itself or with what it stands in.
+    pub(crate) fn takes(&self, place: &Place) -> bool {
+        self.gone.iter().any(|gone| gone.file == place.file && place.at.starts_with(&gone.at))
+    }
+
+    /// The edits. A list or an object of which nothing stays goes with its key.
+    pub(crate) fn done(mut self, page: &Page<'_>) -> Done {
+        while let Some(emptied) = self.gone.iter().find_map(|place| self.emptied(page, place)) {
+            self.gone.push(emptied);
+        }
+        let all = std::mem::take(&mut self.gone);
+        let is_inside = |place: &Place, other: &Place| {
+            place.file == other.file && place.at.len() > other.at.len() && place.at.starts_with(&other.at)
+        };
+        let mut gone: Vec<Place> =
+            all.iter().filter(|place| !all.iter().any(|other| is_inside(place, other))).cloned().collect();
+        gone.sort_by(|one, other| later(&one.at, &other.at));
+        let taken = gone.into_iter().map(|place| (place.file, Edit::Remove { at: place.at }));
+        Done { edits: self.sets.into_iter().chain(self.put).chain(taken).collect(), select: None }
+    }
+
+    /// What a place stands in, where all of that is taken out and nothing says so yet.
+    fn emptied(&self, page: &Page<'_>, place: &Place) -> Option<Place> {
+        let parent = place.parent()?;
+        if !matches!(parent.at.last(), Some(Step::Key(_))) || self.takes(&parent) {
+            return None;
+        }
+        let inside: Vec<Place> = match &page.tree(&parent)?.kind {
+            TreeKind::Array(items) => (0..items.len()).map(|nth| parent.with(nth)).collect(),
+            TreeKind::Object(entries) => entries.iter().map(|entry| parent.with(entry.key.value.as_str())).collect(),
+            _ => return None,
+        };
+        inside.iter().all(|place| self.takes(place)).then_some(parent)
+    }
+}
+
+/// The order in which places are taken out: of one list, the last goes first.
+fn later(one: &[Step], other: &[Step]) -> Ordering {
+    let steps = one.iter().zip(other).map(|(one, other)| match (one, other) {
+        (Step::Item(one), Step::Item(other)) => other.cmp(one),
+        (Step::Key(one), Step::Key(other)) => other.cmp(one),
+        (Step::Key(_), Step::Item(_)) | (Step::Item(_), Step::Key(_)) => Ordering::Equal,
+    });
+    steps.fold(Ordering::Equal, Ordering::then).then(other.len().cmp(&one.len()))
+}
+
+/// The text under `key`, where there is one.
+pub(crate) fn text_of<'t>(tree: &'t Tree, key: &str) -> Option<&'t str> {
+    tree.get(key).and_then(Tree::as_str)
+}

@@ -1,0 +1,66 @@
+//! The fields of a state at which a model works, in whichever format it stands.
+
+use super::forms::{Field, FieldKind, field};
+
+pub(in crate::dialect) const OBJECTIVE: Field =
+    field("objective", "Objective", FieldKind::Long, "What is to be reached; whoever works on it is told this.")
+        .required();
+pub(in crate::dialect) const KEY_RESULTS: Field = field(
+    "key_results",
+    "Key results",
+    FieldKind::Json,
+    "What must hold of the output, each with `name`, `description` and perhaps `check`; without a check a model judges.",
+);
+pub(in crate::dialect) const TOOLS: Field = field(
+    "tools",
+    "Tools",
+    FieldKind::List,
+    "The tools that the model may use: `server/tool`, `run:workflow`, or a registered function.",
+);
+pub(in crate::dialect) const PROMPT: Field =
+    field("prompt", "Prompt", FieldKind::Json, "What the model is asked: a text, or `expr` with an expression.");
+pub(in crate::dialect) const SYSTEM: Field = field(
+    "system",
+    "Role",
+    FieldKind::Json,
+    "What the model is told before it is asked; the objective where it is left out.",
+);
+pub(in crate::dialect) const MODEL: Field =
+    field("model", "Model", FieldKind::Text, "The model that works on it, as `provider:name`.");
+pub(in crate::dialect) const OUTPUT_SCHEMA: Field = field(
+    "output_schema",
+    "Form of the answer",
+    FieldKind::Json,
+    "The JSON Schema of the answer, which is then read as JSON.",
+);
+pub(in crate::dialect) const MAX_RETRIES: Field = field(
+    "max_retries",
+    "Retries",
+    FieldKind::Number,
+    "How often it is attempted again when its key results do not hold.",
+);
+pub(in crate::dialect) const RETRY: Field = field(
+    "retry",
+    "A retry",
+    FieldKind::Choice,
+    "Whether a further attempt continues the conversation or begins anew.",
+)
+.of(&["continue", "restart"]);
+pub(in crate::dialect) const ON_FAILURE: Field = field(
+    "on_failure",
+    "When it fails",
+    FieldKind::Json,
+    "What happens when no attempt is left: `fail`, `best`, `ask`, or `go_to` with where to go on.",
+);
+pub(in crate::dialect) const EXECUTE: Field = field(
+    "execute",
+    "Done by",
+    FieldKind::Text,
+    "A registered function that does the work, or `none` to hand the input on; a model where it is left out.",
+);
+pub(in crate::dialect) const SET: Field =
+    field("set", "Variables", FieldKind::Json, "Variables that get a value when the state is left, by their names.");
+pub(in crate::dialect) const LIMITS: Field =
+    field("limits", "Limits", FieldKind::Json, "What it may use up in all of its visits, such as `tokens` or `usd`.");
+pub(in crate::dialect) const MAX_TURNS: Field =
+    field("max_turns", "Turns", FieldKind::Number, "How often the model is asked in one attempt, its tools between.");

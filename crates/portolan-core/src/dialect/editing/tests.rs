@@ -1,0 +1,31 @@
+//! What operations make of a text, for the tests of formats.
+
+use serde_json::Value;
+
+use super::{Operation, edit};
+use crate::dialect::{self, Strictness};
+use crate::source::Source;
+
+/// The text after each of the operations on the graph called `graph`, or on the first, or why one was refused.
+pub(in crate::dialect) fn tried(name: &str, graph: &str, text: &str, operations: &[Value]) -> String {
+    let mut text = text.to_owned();
+    for operation in operations {
+        let operation: Operation = serde_json::from_value(operation.clone()).expect("an operation");
+        let source = Source::new(name, &text);
+        let read = dialect::parse(&source, Strictness::Strict);
+        let graph = read.graphs.iter().find(|one| graph.is_empty() || one.id.value.as_str() == graph);
+        let graph = graph.unwrap_or_else(|| panic!("it can be drawn: {:?}", read.faults));
+        match edit(dialect::of(&source).expect("a format"), &source, graph, &operation) {
+            Ok(edited) => text = edited.texts.concat(),
+            Err(refused) => return format!("refused: {}\nhelp: {}\n", refused.message, refused.help),
+        }
+    }
+    text
+}
+
+/// The lines of a text that are new in another one, and those that are no longer there.
+pub(in crate::dialect) fn difference(before: &str, after: &str) -> String {
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let gone = before.iter().filter(|line| !after.contains(line)).map(|line| format!("-{line}\n"));
+    gone.chain(after.iter().filter(|line| !before.contains(line)).map(|line| format!("+{line}\n"))).collect()
+}

@@ -1,0 +1,232 @@
+//! Workflows of agents' states, edited piece by piece: states are the members of an object, and where they lead stands in
+//! another one under the same names.
+//!
+//! A run ends where nothing leads on, so that an edge to the end is what a state has without a transition. On an edge, the
+//! outcome is the name of a branch; `failed` is what `on_failure` says.
+
+mod delete;
+mod kinds;
+mod leads;
+mod names;
+mod nodes;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::dialect::editing::{Editing, Edits, Operation, Page, Pen, Place, Refused};
+use crate::dialect::states::ways::DEFAULT;
+use crate::graph::{Edge, Kind, Node, State};
+use crate::source::{Step, Tree, TreeKind};
+use crate::value::PASSED;
+
+pub(super) const EDITING: Editing = Editing::of(kinds::KINDS, kinds::OWN, edits);
+
+/// The definition that is edited.
+struct Sheet<'s> {
+    page: &'s Page<'s>,
+    states: Place,
+    transitions: Place,
+}
+
+/// Where a state leads, as it is written.
+enum Way<'w> {
+    /// Nowhere: a run ends there.
+    Missing,
+    /// Nowhere, for the state is a final one.
+    Final,
+    /// To the end, said with `null`.
+    End,
+    /// To one state.
+    To(&'w str),
+    /// By the name of a branch.
+    Branches,
+    /// By an expression.
+    Choose,
+}
+
+/// Where an edge is written.
+enum Spot {
+    /// At the state at which a run begins.
+    Begin,
+    /// It is the whole transition of a state, or would be: the way there.
+    Whole,
+    /// A branch of a transition, by its name.
+    Branch(String),
+    /// A branch that is opened, among so many.
+    Fork(usize),
+    /// `go_to`, in what it stands in.
+    GoTo(Place),
+    /// An expression chooses.
+    Chosen,
+}
+
+impl<'s> Sheet<'s> {
+    fn of(page: &'s Page<'s>) -> Sheet<'s> {
+        Sheet { page, states: page.own().with("states"), transitions: page.own().with("transitions") }
+    }
+
+    fn is_taken(&self, id: &str) -> bool {
+        self.page.tree(&self.states.with(id)).is_some()
+    }
+
+    /// A state that is written: the beginning, the end and what chooses for others are not.
+    fn written(&self, id: &str) -> Result<&'s Node, Refused> {
+        let node = self.page.node(id)?;
+        self.page.place_of(node).map(|_| node)
+    }
+
+    fn state(&self, id: &str) -> Place {
+        self.states.with(id)
+    }
+
+    fn transition(&self, id: &str) -> Place {
+        self.transitions.with(id)
+    }
+
+    fn is_final(&self, id: &str) -> bool {
+        let flag = self.page.tree(&self.state(id).with("is_final"));
+        flag.is_some_and(|flag| matches!(flag.kind, TreeKind::Bool(true)))
+    }
+
+    fn way(&self, id: &str) -> Way<'s> {
+        if self.is_final(id) {
+            return Way::Final;
+        }
+        let Some(tree) = self.page.tree(&self.transition(id)) else { return Way::Missing };
+        match &tree.kind {
+            TreeKind::String(to) => Way::To(to),
+            TreeKind::Object(_) if is_choice(tree) => Way::Choose,
+            TreeKind::Object(_) => Way::Branches,
+            _ => Way::End,
+        }
+    }
+
+    /// The state that a place belongs to.
+    fn owner<'p>(&self, place: &'p Place) -> &'p str {
+        match place.at.get(1) {
+            Some(Step::Key(id)) => id,
+            _ => "",
+        }
+    }
+
+    fn spot(&self, edge: &Edge) -> Result<(Place, Spot), Refused> {
+        let place = self.page.written(edge.span, "the edge")?;
+        let chooses = self.page.node(edge.to.value.as_str()).is_ok_and(State::is_chooser);
+        let from = self.page.node(edge.from.value.as_str())?;
+        let spot = match place.at.as_slice() {
+            _ if from.kind == Kind::Start => Spot::Begin,
+            _ if chooses => Spot::Chosen,
+            [Step::Key(_), Step::Key(id), ..] if place.at[0] == Step::from("transitions") => match self.way(id) {
+                Way::Choose => Spot::Chosen,
+                _ => place.at.get(2).map_or(Spot::Whole, |_| Spot::Branch(place.key().unwrap_or_default().to_owned())),
+            },
+            [_, _, _, Step::Key(_)] => Spot::GoTo(place.clone().parted().map_or(place.clone(), |(holder, _)| holder)),
+            [_, _, _, Step::Item(_)] => {
+                let list = place.clone().parted().map(|(list, _)| self.page.items(&list).len());
+                Spot::Fork(list.unwrap_or_default())
+            }
+            _ => Spot::Whole,
+        };
+        Ok((place, spot))
+    }
+
+    /// Whether several answers to a question lead along the one way that is written at a place.
+    fn is_shared(&self, edge: &Edge) -> bool {
+        self.page
+            .graph
+            .edges
+            .iter()
+            .filter(|other| other.span == edge.span && other.from.value == edge.from.value)
+            .count()
+            > 1
+    }
+
+    /// What is written for an edge that enters a node: `null` for the end.
+    fn target(&self, to: &str) -> Result<Value, Refused> {
+        let node = self.page.node(to)?;
+        match node.kind {
+            Kind::End { .. } => Ok(Value::Null),
+            Kind::Start => Err(Refused::new("nothing leads to where a run begins", "lead to the first state instead")),
+            _ => self.written(to).map(|_| to.into()),
+        }
+    }
+
+    /// The same, where only a state will do.
+    fn target_state(&self, to: &str) -> Result<Value, Refused> {
+        let value = self.target(to)?;
+        if value.is_null() {
+            return Err(Refused::new("a run cannot end there", "lead to a state that ends it"));
+        }
+        Ok(value)
+    }
+
+    /// Where it is written what leads on from a failure: that of a join stands in the state that opens its branches.
+    fn failing(&self, node: &Node) -> Result<Place, Refused> {
+        let id = match &node.kind {
+            Kind::Join { fork, .. } => &fork.value,
+            Kind::Checkpoint { .. } => {
+                let message = format!("the question `{}` cannot fail", node.id);
+                return Err(Refused::new(message, "lead on from one of its answers"));
+            }
+            _ => &node.id,
+        };
+        Ok(self.state(id.as_str()).with("on_failure"))
+    }
+
+    /// The state at which a run begins, and whether it says so.
+    fn initial(&self) -> Option<(&'s str, bool)> {
+        let start = self.page.graph.nodes.iter().find(|node| node.kind == Kind::Start)?;
+        let first = self.page.graph.edges_from(&start.id).next()?.to.value.as_str();
+        Some((first, self.page.tree(&self.state(first).with("is_initial")).is_some()))
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &'s str> {
+        let entries = self.page.tree(&self.states).and_then(Tree::entries).unwrap_or_default();
+        entries.iter().map(|entry| entry.key.value.as_str())
+    }
+}
+
+/// Whether an expression chooses where a transition leads: a branch of that name leads to a state, and is a text.
+fn is_choice(transition: &Tree) -> bool {
+    transition.get("choose").is_some_and(|choose| choose.entries().is_some())
+}
+
+/// An outcome as the name of a branch: what is left by no other name has none.
+fn word(on: Option<&str>) -> Option<&str> {
+    on.filter(|on| ![PASSED, DEFAULT].contains(on))
+}
+
+fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
+    let sheet = Sheet::of(page);
+    match operation {
+        Operation::Add { kind, id, after, on, edge, values } => {
+            let lead = nodes::Lead { after: after.as_deref(), on: word(on.as_deref()), edge: *edge };
+            nodes::add(&sheet, kind, id.as_deref(), &lead, values.as_ref())
+        }
+        Operation::Connect { from, to, on } => leads::connect(&sheet, from, to, word(on.as_deref())),
+        Operation::Disconnect { edge } => leads::disconnect(&sheet, page.edge(*edge)?),
+        Operation::Reconnect { edge, to } => leads::reconnect(&sheet, page.edge(*edge)?, to),
+        Operation::Outcome { edge, on } => leads::outcome(&sheet, page.edge(*edge)?, word(on.as_deref())),
+        Operation::Rename { node, to } => names::rename(&sheet, node, to),
+        Operation::Delete { nodes } => delete::delete(&sheet, nodes),
+        Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
+        Operation::Kind { node, kind } => nodes::of_kind(&sheet, node, kind),
+        Operation::Set { .. } => unreachable!("all formats set fields alike"),
+    }
+}
+
+/// A run begins at another state.
+fn begin(sheet: &Sheet<'_>, pen: &mut Pen, id: &str) {
+    for other in sheet.ids().filter(|other| *other != id) {
+        let flag = sheet.state(other).with("is_initial");
+        if sheet.page.tree(&flag).is_some() {
+            pen.remove(&flag);
+        }
+    }
+    pen.set(&sheet.state(id).with("is_initial"), true);
+}
+
+fn chosen() -> Refused {
+    Refused::new("an expression chooses the way there", "change `choose`, and the states in its `to`")
+}

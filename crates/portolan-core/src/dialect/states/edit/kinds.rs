@@ -1,0 +1,143 @@
+//! What may stand under `states`, and what forms ask for it.
+
+use crate::dialect::editing::state::{
+    EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
+    SET, SYSTEM, TOOLS,
+};
+use crate::dialect::editing::{Field, FieldKind, NodeForm, field, form};
+
+pub(super) const OWN: &[Field] = &[
+    field("name", "Name", FieldKind::Text, "What people call the workflow."),
+    field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
+    field("objective", "Objective", FieldKind::Long, "What the whole is for: every judge is told."),
+    field("model", "Model", FieldKind::Text, "The model that works on its states, as `provider:name`."),
+    field("judge", "Judge", FieldKind::Json, "Who judges key results: a model, or an object with `model` and `votes`."),
+    field("input_schema", "Arguments", FieldKind::Json, "The JSON Schema of what a run is given."),
+    field("output_schema", "Result", FieldKind::Json, "The JSON Schema of what a run comes to."),
+    field("limits", "Limits", FieldKind::Json, "What a run may use up, such as `steps`, `tokens` or `usd`."),
+    field("mcpServers", "Servers", FieldKind::Json, "The servers whose tools states use, by their names."),
+    field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
+];
+
+const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const FINAL: Field = field("is_final", "Ends the run", FieldKind::Boolean, "Whether a run ends here.");
+const FAILURE: Field =
+    field("on_failure.go_to", "When it fails", FieldKind::Text, "The state that a failure leads to.");
+
+pub(super) const KINDS: &[NodeForm] = &[
+    form(
+        "state",
+        "State",
+        "An objective that somebody works on, usually a model, until its key results hold.",
+        &[
+            OBJECTIVE,
+            DESCRIPTION,
+            KEY_RESULTS,
+            TOOLS,
+            PROMPT,
+            SYSTEM,
+            MODEL,
+            OUTPUT_SCHEMA,
+            MAX_RETRIES,
+            RETRY,
+            ON_FAILURE,
+            EXECUTE,
+            SET,
+            LIMITS,
+            MAX_TURNS,
+            FINAL,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "call",
+        "Tool call",
+        "Calls a tool of a server.",
+        &[
+            DESCRIPTION,
+            field("call.server", "Server", FieldKind::Text, "The server whose tool it is.").required(),
+            field("call.tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
+            field(
+                "call.args",
+                "Arguments",
+                FieldKind::Json,
+                "What it is given; `expr` in an object of its own is an expression.",
+            ),
+            field("call.postTransform.expr", "Then", FieldKind::Expression, "What is made of the answer."),
+            field("call.timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
+            field(
+                "call.retry",
+                "Retries",
+                FieldKind::Json,
+                "How often a call is tried again: `max`, and perhaps `backoff`.",
+            ),
+            field("call.idempotent", "Repeatable", FieldKind::Boolean, "Whether calling it twice does no harm."),
+            FAILURE,
+            FINAL,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "transform",
+        "Transform",
+        "Computes a value from what came before.",
+        &[
+            DESCRIPTION,
+            field("transform", "Expression", FieldKind::Expression, "The value, in JSONata or JSON Logic.").required(),
+            FAILURE,
+            FINAL,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "run",
+        "Workflow",
+        "Runs another workflow.",
+        &[
+            DESCRIPTION,
+            field("run", "Workflow", FieldKind::Text, "The workflow that is run.").required(),
+            field("args", "Arguments", FieldKind::Json, "What it is given; what came before, where it is left out."),
+            FAILURE,
+            FINAL,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "ask",
+        "Question",
+        "Asks a person: each answer is a way on.",
+        &[
+            DESCRIPTION,
+            field("ask", "Question", FieldKind::Long, "What the person is asked.").required(),
+            field("options", "Answers", FieldKind::Json, "The answers, each with a text for people."),
+            FINAL,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "parallel",
+        "Side by side",
+        "Opens a branch for each of several states, which all lead to its join.",
+        &[
+            DESCRIPTION,
+            field("join", "Join", FieldKind::Text, "The state that collects the branches.").required(),
+            field("max_concurrency", "At once", FieldKind::Number, "How many branches may be open at once."),
+            FAILURE,
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "join",
+        "Join",
+        "Collects branches: it is added with the state that opens them.",
+        &[
+            DESCRIPTION,
+            field("join", "Goes on when", FieldKind::Choice, "When the branches count as done.")
+                .of(&["all", "any"])
+                .required(),
+            FINAL,
+        ],
+    )
+    .with_outcomes()
+    .with_others(),
+];

@@ -1,0 +1,244 @@
+//! States are added, copied and made another kind of thing.
+
+use serde_json::{Map, Value, json};
+
+use super::leads::{at_its_join, branch, fails_to, leads_to, moved};
+use super::{Sheet, Spot, Way, chosen, kinds};
+use crate::dialect::editing::{Done, Edits, Pen, Refused, filled, fresh, identifier};
+use crate::dialect::states::ways::DEFAULT;
+use crate::graph::{Edge, Kind};
+use crate::value::FAILED;
+
+/// What leads to a state that is added.
+pub(super) struct Lead<'l> {
+    pub(super) after: Option<&'l str>,
+    pub(super) on: Option<&'l str>,
+    pub(super) edge: Option<usize>,
+}
+
+/// Where a state that is added leads.
+enum Onward {
+    /// Nowhere: nothing is said of it.
+    Unsaid,
+    /// Nowhere, as a final state: the one before it is none any longer.
+    Final,
+    /// Where this says.
+    To(Value),
+}
+
+pub(super) fn add(
+    sheet: &Sheet<'_>,
+    kind: &str,
+    id: Option<&str>,
+    lead: &Lead<'_>,
+    values: Option<&Map<String, Value>>,
+) -> Edits {
+    let id = identifier(id, kind, &|id| sheet.is_taken(id))?;
+    let mut pen = Pen::default();
+    let (named, onward) = match (lead.edge.or_else(|| beginning(sheet, lead.after?)), lead.after) {
+        (Some(edge), _) => between(sheet, &mut pen, sheet.page.edge(edge)?, &id)?,
+        (None, Some(after)) => (Some(after.to_owned()), taken_over(sheet, &mut pen, after, lead.on, &id)?),
+        (None, None) => (None, Onward::Unsaid),
+    };
+    let behind = |place| named.as_deref().and_then(|behind| sheet.page.key_behind(place, behind));
+    let mut states = made(sheet, kind, &id, values);
+    // A new member of an object never comes first in its text: it has to be said.
+    if let (None, Onward::To(_)) = (&named, &onward) {
+        states[0].1["is_initial"] = true.into();
+    }
+    if let (Onward::Final, Some((_, last))) = (&onward, states.last_mut()) {
+        last["is_final"] = true.into();
+    }
+    let last = states.last().map_or_else(|| id.clone(), |(last, _)| last.clone());
+    for (id, state) in states {
+        pen.insert(&sheet.state(&id), behind(&sheet.states), state);
+    }
+    if let Onward::To(to) = onward {
+        pen.insert(&sheet.transition(&last), behind(&sheet.transitions), to);
+    }
+    Ok(pen.done().selecting(id))
+}
+
+/// The edge to the state at which a run begins, where that is what is meant by `after`.
+fn beginning(sheet: &Sheet<'_>, after: &str) -> Option<usize> {
+    let start = sheet.page.node(after).ok().filter(|node| node.kind == Kind::Start)?;
+    sheet.page.graph.edges.iter().position(|edge| edge.from.value == start.id)
+}
+
+/// A new state; with its join, where it opens branches.
+fn made(sheet: &Sheet<'_>, kind: &str, id: &str, values: Option<&Map<String, Value>>) -> Vec<(String, Value)> {
+    let mut states = vec![(id.to_owned(), filled(begun(sheet, kind), values))];
+    if kind == "parallel" {
+        let join = fresh(&format!("{id}_join"), &|other| other == id || sheet.is_taken(other));
+        states[0].1["parallel"] = json!([join]);
+        states[0].1["join"] = json!(join);
+        states.push((join, json!({ "join": "all" })));
+    }
+    states
+}
+
+/// What a state of a kind begins with: so much that it can be read. What is left to fill in is empty, and told.
+fn begun(sheet: &Sheet<'_>, kind: &str) -> Value {
+    match kind {
+        "call" => {
+            let servers = sheet.page.own().with("mcpServers");
+            json!({ "call": { "server": sheet.page.first_key(&servers).unwrap_or("filesystem"), "tool": "" } })
+        }
+        "transform" => json!({ "transform": "{}" }),
+        "run" => json!({ "run": "" }),
+        "ask" => json!({ "ask": "" }),
+        "parallel" => json!({}),
+        _ => json!({ "objective": "" }),
+    }
+}
+
+/// Has an edge lead to the new state; the state that it leaves, and where it led.
+fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(Option<String>, Onward), Refused> {
+    let (place, spot) = sheet.spot(edge)?;
+    let owner = sheet.owner(&place).to_owned();
+    let to = || sheet.target(edge.to.value.as_str()).map(Onward::To);
+    let onward = match spot {
+        Spot::Chosen => return Err(chosen()),
+        Spot::Begin => {
+            let flag = sheet.state(edge.to.value.as_str()).with("is_initial");
+            if sheet.page.tree(&flag).is_some() {
+                pen.remove(&flag);
+            }
+            return Ok((None, to()?));
+        }
+        Spot::Fork(_) | Spot::GoTo(_) => {
+            pen.set(&place, id);
+            to()?
+        }
+        Spot::Whole | Spot::Branch(_) => {
+            moved(sheet, pen, edge, &place, id.into())?;
+            match sheet.way(&owner) {
+                Way::Missing => Onward::Unsaid,
+                Way::Final => Onward::Final,
+                _ => to()?,
+            }
+        }
+    };
+    Ok((Some(owner), onward))
+}
+
+/// Has `after` lead to the new state, which takes over where it led.
+fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, id: &str) -> Result<Onward, Refused> {
+    let node = sheet.page.node(after)?;
+    if matches!(node.kind, Kind::End { .. }) {
+        return Err(Refused::new("a run ends there", "add it behind a state"));
+    }
+    let node = sheet.written(after)?;
+    let value = |place| sheet.page.value(&place).map_or(Onward::Unsaid, Onward::To);
+    let rest = || match sheet.way(after) {
+        Way::To(to) => Onward::To(to.into()),
+        Way::Branches => value(sheet.transition(after).with(DEFAULT)),
+        _ => Onward::Unsaid,
+    };
+    Ok(match (&node.kind, on) {
+        (_, Some(FAILED)) => {
+            let place = sheet.failing(node)?.with("go_to");
+            match sheet.page.tree(&place) {
+                Some(_) => {
+                    pen.set(&place, id);
+                    value(place)
+                }
+                None => {
+                    fails_to(sheet, pen, node, id.into())?;
+                    rest()
+                }
+            }
+        }
+        (Kind::Fork { join, .. }, None) => {
+            branch(sheet, pen, after, id)?;
+            Onward::To(join.value.as_str().into())
+        }
+        (Kind::Fork { .. }, Some(_)) => return Err(at_its_join(after)),
+        (_, on) => match (sheet.way(after), on) {
+            (Way::To(to), None) => {
+                pen.set(&sheet.transition(after), id);
+                Onward::To(to.into())
+            }
+            (Way::Branches, on) if sheet.page.tree(&sheet.transition(after).with(on.unwrap_or(DEFAULT))).is_some() => {
+                let place = sheet.transition(after).with(on.unwrap_or(DEFAULT));
+                pen.set(&place, id);
+                value(place)
+            }
+            (way, on) => {
+                leads_to(sheet, pen, node, on, id.into())?;
+                match (way, on) {
+                    (Way::Final, None) => Onward::Final,
+                    (Way::End, None) => Onward::To(Value::Null),
+                    _ => rest(),
+                }
+            }
+        },
+    })
+}
+
+pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
+    let node = sheet.written(id)?;
+    let before = sheet.page.key_behind(&sheet.states, id);
+    let copy = fresh(id, &|id| sheet.is_taken(id));
+    let mut pen = Pen::default();
+    let mut state = without_edges(sheet, id)?;
+    match &node.kind {
+        Kind::Join { .. } => {
+            let message = format!("`{id}` collects the branches of one state");
+            return Err(Refused::new(message, "duplicate the state that opens them: its join is copied with it"));
+        }
+        Kind::Fork { join, .. } => {
+            let name = fresh(join.value.as_str(), &|id| id == copy || sheet.is_taken(id));
+            state["parallel"] = json!([name]);
+            state["join"] = json!(name);
+            pen.insert(&sheet.state(&copy), before.clone(), state);
+            pen.insert(&sheet.state(&name), before, without_edges(sheet, join.value.as_str())?);
+        }
+        _ => pen.insert(&sheet.state(&copy), before, state),
+    }
+    Ok(pen.done().selecting(copy))
+}
+
+fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, Refused> {
+    let mut state = sheet.page.value(&sheet.state(id)).ok_or_else(|| Refused::unknown("state", id))?;
+    if let Some(fields) = state.as_object_mut() {
+        fields.shift_remove("is_initial");
+        fields.shift_remove("is_final");
+        if fields.get("on_failure").is_some_and(Value::is_object) {
+            fields.shift_remove("on_failure");
+        }
+    }
+    Ok(state)
+}
+
+/// A state is another kind of thing: what only the old one has goes, what the new one must have is empty.
+pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
+    let node = sheet.written(id)?;
+    if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || kind == "parallel" {
+        let message = "a state that opens branches and its join come together";
+        return Err(Refused::new(message, "add a new one, and take this one away"));
+    }
+    let place = sheet.state(id);
+    let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.form(node, tree)).map(|form| form.kind);
+    if old == Some(kind) {
+        return Ok(Done::default().selecting(id));
+    }
+    let first = |path: &'static str| path.split('.').next().unwrap_or(path);
+    let has = |kind: Option<&str>, key: &str| {
+        let form = kinds::KINDS.iter().find(|form| Some(form.kind) == kind);
+        form.is_some_and(|form| form.fields.iter().any(|field| first(field.path) == key))
+    };
+    let mut pen = Pen::default();
+    for entry in sheet.page.tree(&place).and_then(|tree| tree.entries()).unwrap_or_default() {
+        let key = entry.key.value.as_str();
+        if has(old, key) && !has(Some(kind), key) {
+            pen.remove(&place.with(key));
+        }
+    }
+    for (key, value) in begun(sheet, kind).as_object().into_iter().flatten() {
+        if sheet.page.tree(&place.with(key.as_str())).is_none() {
+            pen.set(&place.with(key.as_str()), value.clone());
+        }
+    }
+    Ok(pen.done().selecting(id))
+}

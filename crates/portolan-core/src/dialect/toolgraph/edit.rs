@@ -1,0 +1,289 @@
+//! Graphs of tool calls, edited piece by piece: nodes are the items of a list, and edges are fields of the nodes that they
+//! leave.
+//!
+//! Whatever a node leads to is named in it: `next`, `onError`, the conditions of a switch, the branches of a `parallel`. So
+//! an edge can be drawn where the field for it is free. On a switch, the outcome of an edge is its condition.
+
+mod delete;
+mod kinds;
+mod names;
+mod nodes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::dialect::editing::{Done, Editing, Edits, Operation, Page, Pen, Place, Refused, rule_of};
+use crate::graph::{Edge, Kind, Node};
+use crate::source::{Step, Tree};
+use crate::value::{FAILED, PASSED};
+
+pub(super) const EDITING: Editing = Editing {
+    kind_field: Some("type"),
+    own_place: Some(own_place),
+    old_kinds: &[("mcp_tool", "mcp")],
+    ..Editing::of(kinds::KINDS, kinds::OWN, edits)
+};
+
+/// What stands at the top of the file is that of all its tools; the rest is the tool's.
+fn own_place(page: &Page<'_>, field: &str) -> Place {
+    let first = field.split('.').next().unwrap_or_default();
+    let tool = || page.at(page.graph.id.span).and_then(Place::parted).map(|(tool, _)| tool);
+    match kinds::OF_FILE.contains(&first) {
+        true => page.own(),
+        false => tool().unwrap_or_else(|| page.own()),
+    }
+}
+
+/// The graph that is edited: one tool of the file.
+struct Sheet<'s> {
+    page: &'s Page<'s>,
+    /// The list of its nodes.
+    list: Place,
+    /// The tool.
+    tool: Place,
+    /// Whether the nodes stand beside the tools: then they belong to a tool by how they are reached.
+    beside: bool,
+}
+
+impl<'s> Sheet<'s> {
+    fn of(page: &'s Page<'s>) -> Result<Sheet<'s>, Refused> {
+        let name = page.written(page.graph.id.span, "the tool")?;
+        let (tool, _) = name.parted().ok_or_else(|| Refused::unknown("tool", page.graph.id.value.as_str()))?;
+        let beside = page.tree(&page.own().with("nodes")).is_some();
+        let list = if beside { page.own().with("nodes") } else { tool.with("nodes") };
+        Ok(Sheet { page, list, tool, beside })
+    }
+
+    fn items(&self) -> &'s [Tree] {
+        self.page.items(&self.list)
+    }
+
+    fn is_taken(&self, id: &str) -> bool {
+        self.items().iter().any(|item| item.get("id").and_then(Tree::as_str) == Some(id))
+    }
+
+    fn place(&self, id: &str) -> Result<Place, Refused> {
+        self.page.place_of(self.page.node(id)?)
+    }
+
+    /// Where what leaves a node when it fails is written: that of a join leaves its `parallel`.
+    fn failing(&self, node: &Node) -> Result<Place, Refused> {
+        match &node.kind {
+            Kind::Join { fork, .. } => Ok(self.place(fork.value.as_str())?.with("onError")),
+            Kind::Start | Kind::End { .. } => {
+                Err(Refused::new(format!("`{}` cannot fail", node.id), "lead on from the node that fails"))
+            }
+            _ => Ok(self.page.place_of(node)?.with("onError")),
+        }
+    }
+
+    /// Where the plain way on of a node is written, or would be: once a condition without a rule was the default.
+    fn onward(&self, node: &Node) -> Result<Place, Refused> {
+        let place = self.page.place_of(node)?;
+        let conditions = place.with("conditions");
+        let plain = self.page.items(&conditions).iter().position(|item| item.get("rule").is_none());
+        let next = place.with("next");
+        Ok(match plain.filter(|_| node.kind == Kind::Switch && self.page.tree(&next).is_none()) {
+            Some(nth) => conditions.with(nth).with(self.next_of(&conditions.with(nth))),
+            None => next,
+        })
+    }
+
+    /// What the way of a condition is called in it.
+    fn next_of(&self, condition: &Place) -> &'static str {
+        if self.page.tree(&condition.with("target")).is_some() { "target" } else { "next" }
+    }
+
+    fn written(&self, edge: &Edge) -> Result<Place, Refused> {
+        self.page.written(edge.span, "the edge")
+    }
+
+    /// Refuses an edge that is another one, or none, where a node would belong to no tool by that.
+    fn keeps_all(&self, number: usize, instead: Option<&str>) -> Result<(), Refused> {
+        let graph = self.page.graph;
+        let ends = graph.nodes.iter().filter(|node| matches!(node.kind, Kind::Start | Kind::End { .. }));
+        let mut waiting: Vec<&str> = ends.map(|node| node.id.as_str()).collect();
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        while let Some(id) = waiting.pop().filter(|_| self.beside) {
+            if !reached.insert(id) {
+                continue;
+            }
+            let leaving = graph.edges.iter().enumerate().filter(|(_, edge)| edge.from.value.as_str() == id);
+            waiting.extend(leaving.filter_map(|(nth, edge)| match nth == number {
+                true => instead,
+                false => Some(edge.to.value.as_str()),
+            }));
+            if let Some(Kind::Fork { join, .. }) = graph.node(&id.into()).map(|node| &node.kind) {
+                waiting.push(join.value.as_str());
+            }
+        }
+        match graph.nodes.iter().find(|node| self.beside && !reached.contains(node.id.as_str())) {
+            Some(lost) => {
+                let message = format!(
+                    "`{}` would belong to no tool: nodes beside the tools belong to those that reach them",
+                    lost.id
+                );
+                Err(Refused::new(message, "lead to it from another node first"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
+    let sheet = Sheet::of(page)?;
+    match operation {
+        Operation::Add { kind, id, after, on, edge, values } => {
+            let lead = nodes::Lead { after: after.as_deref(), on: on.as_deref(), edge: *edge };
+            nodes::add(&sheet, kind, id.as_deref(), &lead, values.as_ref())
+        }
+        Operation::Connect { from, to, on } => connect(&sheet, from, to, on.as_deref()),
+        Operation::Disconnect { edge } => disconnect(&sheet, *edge),
+        Operation::Reconnect { edge, to } => {
+            page.node(to)?;
+            sheet.keeps_all(*edge, Some(to))?;
+            let mut pen = Pen::default();
+            pen.set(&sheet.written(page.edge(*edge)?)?, to.as_str());
+            Ok(pen.done())
+        }
+        Operation::Outcome { edge, on } => outcome(&sheet, *edge, on.as_deref().filter(|on| *on != PASSED)),
+        Operation::Rename { node, to } => names::rename(&sheet, node, to),
+        Operation::Delete { nodes } => delete::delete(&sheet, nodes),
+        Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
+        Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
+    }
+}
+
+/// Refuses an outcome that nodes of tool graphs do not have.
+fn no_such_outcome(on: &str) -> Refused {
+    let message = format!("`{}` is no outcome here: a node is done, or has `{FAILED}`", crate::diagnostic::clip(on));
+    Refused::new(message, "put a `switch` behind the node, whose edges have conditions")
+}
+
+fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
+    let node = sheet.page.node(from)?;
+    sheet.page.node(to)?;
+    let mut pen = Pen::default();
+    match (&node.kind, on.filter(|on| *on != PASSED)) {
+        (Kind::End { .. }, _) => return Err(ends(from)),
+        (_, Some(FAILED)) => pen.set(&free(sheet, sheet.failing(node)?, from)?, to),
+        (Kind::Switch, Some(on)) => condition(sheet, &mut pen, node, on, to)?,
+        (_, Some(on)) => return Err(no_such_outcome(on)),
+        (Kind::Fork { .. }, None) => branch(sheet, &mut pen, node, to)?,
+        (_, None) => pen.set(&free(sheet, sheet.onward(node)?, from)?, to),
+    }
+    Ok(pen.done())
+}
+
+fn ends(id: &str) -> Refused {
+    Refused::new(format!("a run ends at `{id}`"), "lead on from a node before it")
+}
+
+/// A place for an edge, where there is none yet.
+fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, Refused> {
+    match sheet.page.text(&place) {
+        Some(known) => {
+            let message = format!("`{from}` leads to `{known}` there already");
+            Err(Refused::new(message, "reconnect that edge, or put a `switch` or a `parallel` between them"))
+        }
+        None => Ok(place),
+    }
+}
+
+/// Another condition of a switch, tried after those that it has.
+fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str) -> Result<(), Refused> {
+    let conditions = sheet.page.place_of(switch)?.with("conditions");
+    let count = sheet.page.items(&conditions).len();
+    pen.insert(&conditions.with(count), None, json!({ "rule": rule_of(on)?, "next": to }));
+    Ok(())
+}
+
+/// Another branch of a `parallel`.
+fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(), Refused> {
+    let branches = sheet.page.place_of(fork)?.with("branches");
+    let items = sheet.page.items(&branches);
+    if items.iter().any(|item| item.as_str() == Some(to)) {
+        return Err(Refused::new(format!("`{to}` begins a branch of `{}` already", fork.id), "connect another node"));
+    }
+    pen.insert(&branches.with(items.len()), None, to.into());
+    Ok(())
+}
+
+/// What a field with an edge in it is.
+enum Spot {
+    /// A way of a switch, with the condition.
+    Condition(Place),
+    /// A branch of a `parallel`, among so many.
+    Branch(usize),
+    /// `go_to`, in what it stands in.
+    GoTo(Place),
+    /// Where a failure leads.
+    Failing,
+    /// The plain way on.
+    Next,
+}
+
+fn spot(sheet: &Sheet<'_>, place: &Place) -> Spot {
+    let Some((holder, last)) = place.clone().parted() else { return Spot::Next };
+    match last {
+        Step::Item(_) => Spot::Branch(sheet.page.items(&holder).len()),
+        Step::Key(key) if key == "go_to" => Spot::GoTo(holder),
+        Step::Key(key) if key == "onError" => Spot::Failing,
+        Step::Key(_) if holder.number().is_some() && holder.at.len() > sheet.list.at.len() + 1 => {
+            Spot::Condition(holder)
+        }
+        Step::Key(_) => Spot::Next,
+    }
+}
+
+fn disconnect(sheet: &Sheet<'_>, number: usize) -> Edits {
+    let edge = sheet.page.edge(number)?;
+    sheet.keeps_all(number, None)?;
+    let place = sheet.written(edge)?;
+    let mut pen = Pen::default();
+    match spot(sheet, &place) {
+        Spot::Branch(1) => {
+            let message = format!("`{}` has no other branch", edge.from.value);
+            return Err(Refused::new(message, "connect another one first, or delete the node"));
+        }
+        Spot::Condition(holder) | Spot::GoTo(holder) => pen.remove(&holder),
+        Spot::Branch(_) | Spot::Failing | Spot::Next => pen.remove(&place),
+    }
+    Ok(pen.done())
+}
+
+/// An edge moves to the field that has the other outcome, where that is free.
+fn outcome(sheet: &Sheet<'_>, number: usize, on: Option<&str>) -> Edits {
+    let edge = sheet.page.edge(number)?;
+    let (place, from) = (sheet.written(edge)?, edge.from.value.as_str());
+    let node = sheet.page.node(from)?;
+    let mut pen = Pen::default();
+    match (spot(sheet, &place), on) {
+        (Spot::Next, None) | (Spot::Failing | Spot::GoTo(_), Some(FAILED)) => return Ok(Done::default()),
+        (Spot::Condition(holder), Some(on)) if on != FAILED => pen.set(&holder.with("rule"), rule_of(on)?),
+        (Spot::Condition(holder), on) => {
+            let field = if on.is_some() { sheet.failing(node)? } else { sheet.onward(node)? };
+            pen.set(&free(sheet, field, from)?, edge.to.value.as_str());
+            pen.remove(&holder);
+        }
+        // A failure of a join is written in its `parallel`.
+        (Spot::Next, Some(FAILED)) if !matches!(node.kind, Kind::Join { .. }) => {
+            free(sheet, sheet.failing(node)?, from)?;
+            pen.rename(&place, "onError");
+        }
+        (Spot::Next, Some(on)) if node.kind == Kind::Switch => {
+            condition(sheet, &mut pen, node, on, edge.to.value.as_str())?;
+            pen.remove(&place);
+        }
+        (Spot::Failing, None) if !matches!(node.kind, Kind::Join { .. }) => {
+            free(sheet, sheet.onward(node)?, from)?;
+            pen.rename(&place, "next");
+        }
+        (_, Some(on)) => return Err(no_such_outcome(on)),
+        (_, None) => return Err(Refused::not_here("this edge is taken on another outcome")),
+    }
+    Ok(pen.done())
+}

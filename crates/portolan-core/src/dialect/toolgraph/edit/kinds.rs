@@ -1,0 +1,163 @@
+//! The kinds of node in a graph of tool calls, and what forms ask for them.
+
+use crate::dialect::editing::state::{
+    EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
+    SET, SYSTEM, TOOLS,
+};
+use crate::dialect::editing::{Field, FieldKind, NodeForm, field, form};
+
+/// The fields that are the file's, and those of all its tools.
+pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
+
+pub(super) const OWN: &[Field] = &[
+    field("title", "Title", FieldKind::Text, "What people call the tool."),
+    field("description", "Description", FieldKind::Long, "What it is for, and when to call it.").required(),
+    field("inputSchema", "Arguments", FieldKind::Json, "The JSON Schema of its arguments."),
+    field("outputSchema", "Result", FieldKind::Json, "The JSON Schema of what it comes to."),
+    field("annotations", "Hints", FieldKind::Json, "What clients are told besides, such as `readOnlyHint`."),
+    field("server.title", "Server", FieldKind::Text, "What people call the file as a server."),
+    field("server.instructions", "Instructions", FieldKind::Long, "What clients of the file are told."),
+    field("mcpServers", "Servers", FieldKind::Json, "The servers that its tools call, by their names."),
+    field("executionLimits.maxNodeExecutions", "Most nodes", FieldKind::Number, "How many nodes one run may execute."),
+    field(
+        "executionLimits.maxExecutionTimeMs",
+        "Longest run",
+        FieldKind::Number,
+        "How long one run may take, in milliseconds.",
+    ),
+    field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
+];
+
+const NAME: Field = field("name", "Name", FieldKind::Text, "What people call the step.");
+const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const ARGS: Field =
+    field("args", "Arguments", FieldKind::Json, "What it is given; `expr` in an object of its own is an expression.");
+const TOOL: Field = field("tool", "Tool", FieldKind::Text, "The tool of this file that is called.");
+const WORKFLOW: Field =
+    field("workflow", "Workflow", FieldKind::Text, "The workflow that is run instead of a tool of this file.");
+
+pub(super) const KINDS: &[NodeForm] = &[
+    form(
+        "mcp",
+        "Tool call",
+        "Calls a tool of a server.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("server", "Server", FieldKind::Text, "The server whose tool it is.").required(),
+            field("tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
+            ARGS,
+            field(
+                "postTransform.expr",
+                "Then",
+                FieldKind::Expression,
+                "What is made of the answer, which is `$output` there.",
+            ),
+            field("timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
+            field(
+                "retry",
+                "Retries",
+                FieldKind::Json,
+                "How often a call is tried again: `max`, and perhaps `backoff`.",
+            ),
+            field("idempotent", "Repeatable", FieldKind::Boolean, "Whether calling it twice does no harm."),
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "transform",
+        "Transform",
+        "Computes a value from what came before.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("transform.expr", "Expression", FieldKind::Expression, "The value, in JSONata.").required(),
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "switch",
+        "Switch",
+        "Takes the first way whose condition holds, else its plain way on.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field(
+                "conditions",
+                "Conditions",
+                FieldKind::Json,
+                "The ways, each with a `rule` in JSON Logic and its `next`.",
+            )
+            .required(),
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "parallel",
+        "Parallel",
+        "Opens branches side by side, which all lead to its join.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("join", "Join", FieldKind::Text, "The node that collects the branches.").required(),
+            field("maxConcurrency", "At once", FieldKind::Number, "How many branches may be open at once."),
+        ],
+    )
+    .with_outcomes(),
+    form(
+        "join",
+        "Join",
+        "Collects the branches of a parallel node: it is added with that.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("strategy", "Goes on when", FieldKind::Choice, "When the branches count as done.")
+                .of(&["all", "any"]),
+        ],
+    )
+    .with_outcomes()
+    .with_others(),
+    form(
+        "forEach",
+        "For each",
+        "Calls a tool of this file, or a workflow, for each item of a list.",
+        &[
+            NAME,
+            DESCRIPTION,
+            field("items.expr", "Items", FieldKind::Expression, "The list, in JSONata.").required(),
+            TOOL,
+            WORKFLOW,
+            ARGS,
+            field("concurrency", "At once", FieldKind::Number, "How many calls may be under way at once."),
+        ],
+    )
+    .with_outcomes(),
+    form("call", "Call", "Calls a tool of this file, or a workflow, once.", &[NAME, DESCRIPTION, TOOL, WORKFLOW, ARGS])
+        .with_outcomes(),
+    form(
+        "state",
+        "State",
+        "Has a language model work until its key results hold.",
+        &[
+            NAME,
+            DESCRIPTION,
+            OBJECTIVE,
+            KEY_RESULTS,
+            TOOLS,
+            PROMPT,
+            SYSTEM,
+            MODEL,
+            OUTPUT_SCHEMA,
+            MAX_RETRIES,
+            RETRY,
+            ON_FAILURE,
+            EXECUTE,
+            SET,
+            LIMITS,
+            MAX_TURNS,
+        ],
+    )
+    .with_outcomes(),
+    form("entry", "Entry", "Takes the arguments: a tool has one.", &[NAME, DESCRIPTION]).with_others(),
+    form("exit", "Exit", "Ends the run with what came before it: a tool has one.", &[NAME, DESCRIPTION]).with_others(),
+];

@@ -1,0 +1,186 @@
+//! Nodes are added, and copied.
+
+use serde_json::{Map, Value, json};
+
+use super::{Sheet, branch, condition, ends, no_such_outcome};
+use crate::dialect::editing::{Edits, Pen, Place, Refused, filled, fresh, identifier};
+use crate::graph::{Kind, Node};
+use crate::source::Tree;
+use crate::value::{FAILED, PASSED};
+
+/// What leads to a node that is added.
+pub(super) struct Lead<'l> {
+    pub(super) after: Option<&'l str>,
+    pub(super) on: Option<&'l str>,
+    pub(super) edge: Option<usize>,
+}
+
+pub(super) fn add(
+    sheet: &Sheet<'_>,
+    kind: &str,
+    id: Option<&str>,
+    lead: &Lead<'_>,
+    values: Option<&Map<String, Value>>,
+) -> Edits {
+    let is_taken = |id: &str| sheet.is_taken(id);
+    let id = identifier(id, kind, &is_taken)?;
+    let mut pen = Pen::default();
+    let (behind, onward) = match (lead.edge, lead.after) {
+        (Some(edge), _) => {
+            let edge = sheet.page.edge(edge)?;
+            pen.set(&sheet.written(edge)?, id.as_str());
+            (Some(edge.from.value.as_str()), Some(edge.to.value.to_string()))
+        }
+        (None, Some(after)) => (Some(after), taken_over(sheet, &mut pen, after, lead.on, &id)?),
+        (None, None) if sheet.beside => return Err(unreached()),
+        (None, None) => (None, None),
+    };
+    let at = match behind {
+        Some(behind) => sheet.place(behind)?.number().map(|nth| nth + 1),
+        None => None,
+    };
+    let at = at.unwrap_or(sheet.items().len());
+    let mut nodes = Vec::new();
+    if kind == "parallel" {
+        let join = fresh(&format!("{id}_join"), &|other| other == id || is_taken(other));
+        nodes.push(filled(json!({ "id": id, "type": kind, "branches": [join], "join": join }), values));
+        nodes.push(json!({ "id": join, "type": "join" }));
+    } else {
+        nodes.push(filled(begun(sheet, kind, &id), values));
+    }
+    if let (Some(Value::Object(last)), Some(onward)) = (nodes.last_mut(), onward) {
+        last.insert("next".to_owned(), onward.into());
+    }
+    for (nth, node) in nodes.into_iter().enumerate() {
+        pen.insert(&sheet.list.with(at + nth), None, node);
+    }
+    Ok(pen.done().selecting(id))
+}
+
+fn unreached() -> Refused {
+    let message =
+        "a node that stands beside the tools belongs to the tool that reaches it, and nothing would reach this one";
+    Refused::new(message, "add it behind a node, or between two")
+}
+
+/// Has `after` lead to the new node, which takes over where it led to.
+fn taken_over(
+    sheet: &Sheet<'_>,
+    pen: &mut Pen,
+    after: &str,
+    on: Option<&str>,
+    id: &str,
+) -> Result<Option<String>, Refused> {
+    let node = sheet.page.node(after)?;
+    let led = |place: &Place| sheet.page.text(place).map(str::to_owned);
+    Ok(match (&node.kind, on.filter(|on| *on != PASSED)) {
+        (Kind::End { .. }, _) => return Err(ends(after)),
+        (_, Some(FAILED)) => {
+            let place = sheet.failing(node)?;
+            pen.set(&place, id);
+            // What mends a failure goes on where success does.
+            led(&place).or_else(|| way(sheet, node))
+        }
+        (Kind::Switch, Some(on)) => {
+            condition(sheet, pen, node, on, id)?;
+            way(sheet, node)
+        }
+        (_, Some(on)) => return Err(no_such_outcome(on)),
+        (Kind::Fork { join, .. }, None) => {
+            branch(sheet, pen, node, id)?;
+            Some(join.value.to_string())
+        }
+        (_, None) => {
+            let place = sheet.onward(node)?;
+            pen.set(&place, id);
+            led(&place)
+        }
+    })
+}
+
+/// The plain way on of a node; what opens branches goes on at its join.
+pub(super) fn way(sheet: &Sheet<'_>, node: &Node) -> Option<String> {
+    let node = match &node.kind {
+        Kind::Fork { join, .. } => sheet.page.node(join.value.as_str()).ok()?,
+        Kind::End { .. } => return None,
+        _ => node,
+    };
+    sheet.page.text(&sheet.onward(node).ok()?).map(str::to_owned)
+}
+
+/// What a node of a kind begins with: so much that it can be read. What is left to fill in is empty, and told.
+fn begun(sheet: &Sheet<'_>, kind: &str, id: &str) -> Value {
+    let node = json!({ "id": id, "type": kind });
+    let fields = match kind {
+        "mcp" => {
+            let own = sheet.page.own();
+            let named = ["mcpServers", "servers"].into_iter().find_map(|key| sheet.page.first_key(&own.with(key)));
+            json!({ "server": named.unwrap_or("filesystem"), "tool": "" })
+        }
+        "transform" => json!({ "transform": { "expr": "{}" } }),
+        "switch" => json!({ "conditions": [] }),
+        "forEach" => {
+            let mut fields = called(sheet);
+            fields["items"] = json!({ "expr": "[]" });
+            fields
+        }
+        "call" => called(sheet),
+        "state" => json!({ "objective": "" }),
+        _ => json!({}),
+    };
+    filled(node, fields.as_object())
+}
+
+/// Another tool of the file, where there is one.
+fn called(sheet: &Sheet<'_>) -> Value {
+    let tools = sheet.page.items(&sheet.page.own().with("tools")).iter();
+    let mut names = tools.filter_map(|tool| tool.get("name").and_then(Tree::as_str));
+    match names.find(|name| *name != sheet.page.graph.id.value.as_str()) {
+        Some(name) => json!({ "tool": name }),
+        None => json!({ "workflow": "" }),
+    }
+}
+
+pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
+    let node = sheet.page.node(id)?;
+    if matches!(node.kind, Kind::Start | Kind::End { .. } | Kind::Join { .. }) {
+        let message = format!("`{id}` stands for the only one of its kind there can be");
+        return Err(Refused::new(message, "duplicate another node; a join is copied with its `parallel`"));
+    }
+    if sheet.beside {
+        return Err(unreached());
+    }
+    let place = sheet.page.place_of(node)?;
+    let at = place.number().map_or(sheet.items().len(), |nth| nth + 1);
+    let copy = fresh(id, &|id| sheet.is_taken(id));
+    let mut pen = Pen::default();
+    let mut nodes = vec![without_edges(sheet, &place, &copy)?];
+    if let Kind::Fork { join, .. } = &node.kind {
+        let place = sheet.place(join.value.as_str())?;
+        let join = fresh(join.value.as_str(), &|id| id == copy || sheet.is_taken(id));
+        nodes[0]["branches"] = json!([join]);
+        nodes[0]["join"] = json!(join);
+        nodes.push(without_edges(sheet, &place, &join)?);
+    }
+    for (nth, node) in nodes.into_iter().enumerate() {
+        pen.insert(&sheet.list.with(at + nth), None, node);
+    }
+    Ok(pen.done().selecting(copy))
+}
+
+fn without_edges(sheet: &Sheet<'_>, place: &Place, id: &str) -> Result<Value, Refused> {
+    let mut node = sheet.page.value(place).ok_or_else(|| Refused::unknown("node", id))?;
+    if let Some(fields) = node.as_object_mut() {
+        fields.insert("id".to_owned(), id.into());
+        for key in ["next", "onError"] {
+            fields.shift_remove(key);
+        }
+        if fields.contains_key("conditions") {
+            fields.insert("conditions".to_owned(), json!([]));
+        }
+        if fields.get("on_failure").is_some_and(Value::is_object) {
+            fields.shift_remove("on_failure");
+        }
+    }
+    Ok(node)
+}

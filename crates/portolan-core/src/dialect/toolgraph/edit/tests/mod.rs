@@ -1,0 +1,290 @@
+mod gone;
+mod names;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::dialect::editing::tests::{difference, tried};
+
+const SHORT: &str = r#"version: "1.0"
+server: { name: s, version: "1" }
+mcpServers: { files: { builtin: filesystem, root: . } }
+tools:
+  - name: t
+    description: d
+    inputSchema: { type: object }
+    outputSchema: { type: object }
+    nodes:
+      - { id: entry, type: entry, next: list }   # the arguments
+      # What is there.
+      - id: list
+        type: mcp
+        server: files
+        tool: list_directory
+        next: which   # onwards
+      - id: which
+        type: switch
+        conditions:
+          - rule: { ">": [{ var: list.count }, 3] }   # many
+            next: shape
+        next: exit
+      - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+      - { id: exit, type: exit }
+"#;
+
+const LONG: &str = include_str!("../../../../../tests/cases/edit/toolgraph.yaml");
+const BESIDE: &str = include_str!("../../../../../tests/cases/edit/toolgraph-beside.yaml");
+
+fn check(text: &str, graph: &str, operations: &[Value], expected: Expect) {
+    let after = tried("a.yaml", graph, text, operations);
+    expected.assert_eq(&if after.starts_with("refused") { after } else { difference(text, &after) });
+}
+
+#[test]
+fn a_node_is_added_behind_one() {
+    let added = json!({ "is": "add", "kind": "transform", "id": "trim", "after": "list", "values": { "transform.expr": "$.list" } });
+    expect![[r#"
+        version: "1.0"
+        server: { name: s, version: "1" }
+        mcpServers: { files: { builtin: filesystem, root: . } }
+        tools:
+          - name: t
+            description: d
+            inputSchema: { type: object }
+            outputSchema: { type: object }
+            nodes:
+              - { id: entry, type: entry, next: list }   # the arguments
+              # What is there.
+              - id: list
+                type: mcp
+                server: files
+                tool: list_directory
+                next: trim   # onwards
+              - id: trim
+                type: transform
+                transform:
+                  expr: $.list
+                next: which
+              - id: which
+                type: switch
+                conditions:
+                  - rule: { ">": [{ var: list.count }, 3] }   # many
+                    next: shape
+                next: exit
+              - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+              - { id: exit, type: exit }
+    "#]]
+    .assert_eq(&tried("a.yaml", "t", SHORT, &[added]));
+}
+
+#[test]
+fn a_node_is_added_between_two_and_elsewhere() {
+    // The edges, in order: entry, list, the condition, the default, shape.
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "add", "kind": "mcp", "edge": 2 })],
+        expect![[r#"
+        -            next: shape
+        +            next: mcp
+        +      - id: mcp
+        +        tool: ""
+        +        next: shape
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "add", "kind": "parallel", "after": "shape" })],
+        expect![[r#"
+        -      - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+        +      - { id: shape, type: transform, transform: { expr: $.list }, next: parallel }
+        +      - id: parallel
+        +        type: parallel
+        +        branches:
+        +          - parallel_join
+        +        join: parallel_join
+        +      - id: parallel_join
+        +        type: join
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "add", "kind": "state", "after": "which", "on": "list.count = 0" })],
+        expect![[r#"
+            +          - rule:
+            +              var: list.count = 0
+            +            next: state
+            +      - id: state
+            +        type: state
+            +        objective: ""
+        "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "add", "kind": "transform", "after": "list", "on": "failed" })],
+        expect![[r#"
+        +        onError: transform
+        +      - id: transform
+        +        type: transform
+        +        transform:
+        +          expr: "{}"
+        +        next: which
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "add", "kind": "transform", "after": "exit" })],
+        expect![[r#"
+        refused: a run ends at `exit`
+        help: lead on from a node before it
+    "#]],
+    );
+    check(
+        BESIDE,
+        "count",
+        &[json!({ "is": "add", "kind": "transform" })],
+        expect![[r#"
+        refused: a node that stands beside the tools belongs to the tool that reaches it, and nothing would reach this one
+        help: add it behind a node, or between two
+    "#]],
+    );
+}
+
+#[test]
+fn nodes_are_connected_where_the_field_is_free() {
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "connect", "from": "list", "to": "exit", "on": "failed" })],
+        expect![[r#"
+        +        onError: exit
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "connect", "from": "which", "to": "list", "on": "list.more" })],
+        expect![[r#"
+        +          - rule:
+        +              var: list.more
+        +            next: list
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "connect", "from": "list", "to": "exit" })],
+        expect![[r#"
+        refused: `list` leads to `which` there already
+        help: reconnect that edge, or put a `switch` or a `parallel` between them
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "connect", "from": "list", "to": "exit", "on": "good" })],
+        expect![[r#"
+        refused: `good` is no outcome here: a node is done, or has `failed`
+        help: put a `switch` behind the node, whose edges have conditions
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "connect", "from": "which", "to": "list", "on": "list.(" })],
+        expect![[r#"
+        refused: `list.(` is no expression of JSONata
+        help: write a condition such as `$.list.count > 3`
+    "#]],
+    );
+    let anew = [json!({ "is": "disconnect", "edge": 4 }), json!({ "is": "connect", "from": "shape", "to": "list" })];
+    check(
+        SHORT,
+        "t",
+        &anew,
+        expect![[r#"
+        -      - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+        +      - { id: shape, type: transform, transform: { expr: $.list }, next: list }
+    "#]],
+    );
+    check(
+        LONG,
+        "survey",
+        &[json!({ "is": "connect", "from": "both", "to": "count" })],
+        expect![[r#"
+        -      - { id: both, type: parallel, branches: [sizes, names], join: together }
+        +      - { id: both, type: parallel, branches: [sizes, names, count], join: together }
+    "#]],
+    );
+    check(
+        LONG,
+        "survey",
+        &[json!({ "is": "connect", "from": "together", "to": "none_there", "on": "failed" })],
+        expect![[r#"
+            -      - { id: both, type: parallel, branches: [sizes, names], join: together }
+            +      - { id: both, type: parallel, branches: [sizes, names], join: together, onError: none_there }
+        "#]],
+    );
+}
+
+#[test]
+fn an_edge_has_another_outcome() {
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 1, "on": "failed" })],
+        expect![[r#"
+        -        next: which   # onwards
+        +        onError: which   # onwards
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 2, "on": "list.count > 4" })],
+        expect![[r#"
+        -          - rule: { ">": [{ var: list.count }, 3] }   # many
+        +          - rule: { var: list.count > 4 }   # many
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 3, "on": "list.count > 4" })],
+        expect![[r#"
+        -        next: exit
+        +          - rule:
+        +              var: list.count > 4
+        +            next: exit
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 1, "on": "good" })],
+        expect![[r#"
+        refused: `good` is no outcome here: a node is done, or has `failed`
+        help: put a `switch` behind the node, whose edges have conditions
+    "#]],
+    );
+}
+
+#[test]
+fn fields_of_the_tool_and_of_the_file_are_set() {
+    let set = |field: &str, value: &str| json!({ "is": "set", "node": null, "field": field, "value": value });
+    check(
+        LONG,
+        "size_of",
+        &[set("description", "Its size"), set("server.title", "Folders")],
+        expect![[r#"
+        -server: { name: folders, version: "1.0.0" }
+        -    description: How large a file is
+        +server: { name: folders, version: "1.0.0", title: Folders }
+        +    description: Its size
+    "#]],
+    );
+}

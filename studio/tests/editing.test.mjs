@@ -1,0 +1,282 @@
+// Definitions of every format are edited in a real browser, by mouse and by keyboard, and exactly the lines of the edits change.
+import assert from "node:assert/strict";
+import { dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launch, open } from "./browser.mjs";
+import { Project } from "./project.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const binary = resolve(process.env.PORTOLAN ?? join(here, "../../target/debug/portolan"));
+
+let browser;
+let project;
+let studio;
+
+before(async () => {
+  project = new Project(binary);
+  project.example("examples/navigator/release/release.json", "release.json");
+  project.example("examples/activities/work-package", "work-package");
+  project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
+  project.example("examples/tool-graphs/inventory.yaml", "inventory.yaml");
+  project.example("examples/agent-states/research", "research");
+  project.example("crates/portolan-runtime/catalog/phases/delivery.yaml", "delivery.yaml");
+  project.commit();
+  studio = await project.studio();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await studio?.kill();
+  project?.remove();
+});
+
+/** What a person does on the screen of a definition. */
+class Hands {
+  constructor(page) {
+    this.page = page;
+  }
+
+  async at(definition, node) {
+    await this.page.goto(studio.at(`/definition/${definition}?node=${node}`));
+    await this.page.waitForSelector("aside[aria-label=Details] [data-form]");
+  }
+
+  /** A click with the mouse on a step of the graph. */
+  async click(node) {
+    const { x, y } = await this.page.locator(`.react-flow__node[data-id="${node}"]`).boundingBox();
+    await this.page.mouse.click(x + 16, y + 12);
+    await this.selected(node);
+  }
+
+  selected(node) {
+    return this.page.waitForFunction((node) => new URLSearchParams(location.hash.split("?")[1]).get("node") === node, node);
+  }
+
+  async key(key) {
+    await this.page.locator("[data-graph]").focus();
+    await this.page.keyboard.press(key);
+  }
+
+  closed() {
+    return this.page.waitForSelector("dialog", { state: "detached" });
+  }
+
+  async rename(to, select = to) {
+    await this.key("F2");
+    await this.page.waitForSelector("dialog[open]");
+    await this.page.keyboard.press("Control+a");
+    await this.page.keyboard.type(to);
+    await this.page.keyboard.press("Enter");
+    await this.selected(select);
+    await this.closed();
+  }
+
+  /** Adds a step behind the one that is selected, with the mouse. */
+  async add(label, select) {
+    const palette = this.page.locator("details.palette");
+    if ((await palette.getAttribute("open")) === null) await palette.locator("summary").click();
+    await palette.getByRole("button", { name: label, exact: true }).click();
+    await this.selected(select);
+  }
+
+  async fill(label, value) {
+    await this.page.locator("[data-form]").getByLabel(label, { exact: true }).first().fill(value);
+    await this.page.keyboard.press("Tab");
+    await this.page.waitForFunction((value) => document.querySelector(".code-host").shadowRoot.textContent.includes(value), value);
+  }
+
+  async remove() {
+    await this.key("Delete");
+    await this.page.waitForSelector("dialog[open]");
+    await this.page.keyboard.press("Enter");
+    await this.closed();
+  }
+
+  /** Draws an edge, from the handle of a step to another one. */
+  async drag(from, to) {
+    const handle = await this.page.locator(`.react-flow__node[data-id="${from}"] .handle`).boundingBox();
+    const target = await this.page.locator(`.react-flow__node[data-id="${to}"]`).boundingBox();
+    await this.page.mouse.move(handle.x + handle.width / 2, handle.y + handle.height / 2);
+    await this.page.mouse.down();
+    await this.page.mouse.move(target.x + 16, target.y + 12, { steps: 4 });
+    await this.page.mouse.up();
+    await this.page.waitForSelector("dialog[open]");
+  }
+
+  /** A click with the mouse on an edge. */
+  async edge(id) {
+    const { x, y } = await this.page.evaluate((id) => {
+      const path = document.querySelector(`[data-edge="${id}"] .edge-hit`);
+      const at = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+      return { x: at.x, y: at.y };
+    }, id);
+    await this.page.mouse.click(x, y);
+  }
+
+  async save() {
+    await this.page.keyboard.press("Control+s");
+    await this.page.waitForSelector("dialog[open] .diff-lines");
+    await this.page.locator("dialog .actions .primary").click();
+    await this.closed();
+  }
+}
+
+/** The lines that are others than at the last commit, file by file. */
+function changed() {
+  const lines = project.git("diff", "-U0").split("\n");
+  return lines.filter((line) => /^[-+]/.test(line) && !line.startsWith("---")).map((line) => line.replace(/^\+\+\+ b\/.flow\/workflows\//, "in "));
+}
+
+/** Does something on a page of its own, and looks at what was written. */
+function edits(name, run, expected) {
+  test(name, async () => {
+    const { context, page, said } = await open(browser);
+    try {
+      await run(new Hands(page));
+      assert.deepEqual(changed(), expected);
+      assert.deepEqual(said, []);
+      project.commit();
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+edits(
+  "a graph for agents, with the mouse alone",
+  async (hands) => {
+    await hands.at("release", "repair");
+    await hands.drag("repair", "write_notes");
+    await hands.page.locator("dialog").getByRole("option", { name: "failed" }).click();
+    await hands.closed();
+    await hands.edge("stuck->repair");
+    await hands.page.locator("aside[aria-label=Details]").getByRole("button", { name: "Delete" }).click();
+    await hands.page.waitForFunction(() => document.querySelector('[data-edge="stuck->repair"]') === null);
+    await hands.page.getByRole("button", { name: "Save…" }).click();
+    await hands.page.locator("dialog .actions .primary").click();
+    await hands.closed();
+  },
+  [
+    "in release.json",
+    '-    { "from": "stuck", "to": "repair", "on": "passed", "label": "The obstacle is gone" },',
+    '+    { "from": "repair", "to": "write_notes", "on": "failed" },',
+  ],
+);
+
+edits(
+  "a graph of tool calls",
+  async (hands) => {
+    await hands.at("inventory", "list");
+    await hands.click("sizes");
+    await hands.rename("measured");
+    await hands.click("no_folder");
+    await hands.fill("Name", "No such folder");
+    await hands.click("list");
+    await hands.add("Transform", "transform");
+    await hands.save();
+  },
+  [
+    "in inventory.yaml",
+    "-        next: sizes",
+    "+        next: transform",
+    "+",
+    "+      - id: transform",
+    "+        type: transform",
+    "+        transform:",
+    '+          expr: "{}"',
+    "+        next: measured",
+    "-      - id: sizes",
+    "+      - id: measured",
+    '-            { "files": $count($.sizes), "bytes": $sum($.sizes.bytes), "largest": [$.sizes^(>bytes).path[[0..2]]] }',
+    '+            { "files": $count($.measured), "bytes": $sum($.measured.bytes), "largest": [$.measured^(>bytes).path[[0..2]]] }',
+    "+        name: No such folder",
+  ],
+);
+
+edits(
+  "states of a model",
+  async (hands) => {
+    await hands.at("research", "write");
+    await hands.rename("article");
+    await hands.add("Question", "ask");
+    await hands.save();
+  },
+  ["in research/workflow.yaml", "-  write:", "+  article:", "+  ask:", '+    ask: ""', "-transitions: { research: write }", "+transitions: { research: article, article: ask }"],
+);
+
+edits(
+  "phases",
+  async (hands) => {
+    await hands.at("delivery", "scope");
+    await hands.rename("bounds");
+    await hands.add("Phase", "phase");
+    await hands.fill("Prompt", "Look at it once more.");
+    await hands.click("idle");
+    await hands.remove();
+    await hands.save();
+  },
+  [
+    "in delivery.yaml",
+    "-  - id: idle",
+    "-    title: Idle",
+    "-    prompt: Nothing is to be done before a task is chosen.",
+    "-  - id: scope",
+    "+  - id: bounds",
+    "+  - id: phase",
+    "+    prompt: Look at it once more.",
+  ],
+);
+
+edits(
+  "activities in one file",
+  async (hands) => {
+    await hands.at("follow-up", "file.collect");
+    await hands.rename("gather", "file.gather");
+    await hands.add("Step", "file.step");
+    await hands.save();
+  },
+  [
+    "in follow-up.yaml",
+    '-      - { id: collect, kind: step, name: "Look through the notes on {ticket}", outputs: [leftovers] }',
+    '+      - { id: gather, kind: step, name: "Look through the notes on {ticket}", outputs: [leftovers] }',
+    "+      - id: step",
+    "+        kind: step",
+  ],
+);
+
+edits(
+  "activities in files of their own",
+  async (hands) => {
+    await hands.at("work-package", "intake.project");
+    await hands.fill("Name", "Say which project it is");
+    await hands.click("intake.read");
+    await hands.remove();
+    await hands.page.locator("aside[aria-label=Outline]").getByText("Understand", { exact: true }).click();
+    await hands.selected("activity:understand");
+    await hands.rename("comprehend");
+    await hands.save();
+  },
+  [
+    "in work-package/activities/01-intake.yaml",
+    "-    name: Jira project",
+    "+    name: Say which project it is",
+    "-  - id: read",
+    "-    kind: step",
+    "-    name: Read {ticket}",
+    "-    description: Read the ticket in {issue_platform} with all of its comments.",
+    "-    effectivities: [issue-tracker]",
+    "-  - { to: understand }",
+    "+  - { to: comprehend }",
+    "in work-package/activities/02-understand.yaml",
+    "-id: understand",
+    "+id: comprehend",
+    "in work-package/activities/03-design.yaml",
+    "-          - { id: no, label: It is not, effect: { transitionTo: understand } }",
+    "+          - { id: no, label: It is not, effect: { transitionTo: comprehend } }",
+    "in work-package/activities/04-plan.yaml",
+    "-      - { id: revise, label: Understand it better first, effect: { transitionTo: understand } }",
+    "+      - { id: revise, label: Understand it better first, effect: { transitionTo: comprehend } }",
+  ],
+);
