@@ -235,6 +235,31 @@ await check("try: what the server says of a field stands at the field; an earlie
   assert.ok(await page.getByLabel("The answers of an earlier run").isChecked());
 });
 
+await check("expressions are evaluated while they are written, and names complete", async (page) => {
+  await page.goto(address("/definition/release?node=test"));
+  await page.waitForSelector(".node.selected");
+  const field = page.getByLabel("Condition");
+  await field.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("$.att");
+  await page.waitForSelector("[role=listbox][aria-label=Names] [aria-selected=true]:has-text('attempts')");
+  await page.keyboard.press("Tab");
+  await page.waitForSelector(".evaluated:has-text('number 2')");
+  assert.equal(await field.inputValue(), "$.attempts");
+  assert.equal(await active(page), "TEXTAREA");
+  await page.keyboard.type(" ? 1");
+  await page.waitForSelector(".evaluated mark:has-text('?')");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("v");
+  await page.waitForSelector("[role=listbox][aria-label=Names]");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("[role=listbox][aria-label=Names]", { state: "detached" });
+  assert.equal(await field.inputValue(), "v", "Escape closes the names, and nothing else");
+  await page.getByLabel("Expressions are evaluated over").selectOption("own");
+  await page.getByLabel("Values, as a JSON object").fill('{ "variables": { "v": [1] } }');
+  await page.waitForSelector(".evaluated:has-text('[1]')");
+});
+
 await check("inbox: an answer is confirmed; where only a person's counts, there is the command", async (page) => {
   await page.goto(address("/inbox"));
   await page.waitForSelector(".question");

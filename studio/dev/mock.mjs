@@ -93,6 +93,14 @@ function answer(method, path, query, body) {
       runs.push(made);
       return { run: made.run };
     }
+    if (what === "evaluate") {
+      const names = ["version", "platforms", "attempts", "$item", ...d.nodes.map((n) => n.id)];
+      const wrong = body.text.indexOf("?");
+      if (wrong >= 0) return { names, error: { message: "an operator is expected here", help: null, from: wrong, to: wrong + 1 } };
+      const known = { ...(body.with.variables ?? { version: "1.5.0", attempts: 2 }) };
+      const name = body.text.replace("$.", "").trim();
+      return name in known ? { names, value: known[name], type: typeof known[name] } : { names, type: "undefined" };
+    }
     if (what === "edit") {
       const { do: operation, files, root, ...shape } = body;
       const done = edit(files, operation, refuse, shape);

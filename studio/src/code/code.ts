@@ -1,5 +1,7 @@
 // What is not needed at first, in one chunk: the built page has fixed file names. `later.ts` loads it.
 export { createPane } from "./editor";
+export { ExpressionAid } from "../screens/expression/aid";
+export { ExpressionSource } from "../screens/expression/source";
 export { TryScreen } from "../screens/try/try";
 export { DriveBar } from "../screens/run/drive-bar";
 export { StepStop } from "../screens/run/step-stop";

@@ -30,6 +30,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["c", "connect the selected step, or lead the selected edge elsewhere"],
       ["e", "select the edges from the selected step, one after another"],
       ["Enter", "open the form"],
+      ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
       ["k", "change the kind"],
       ["Delete", "delete the step or the edge"],

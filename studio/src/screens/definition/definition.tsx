@@ -200,7 +200,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   const errors = problems.filter((problem) => problem.severity === "error").length;
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
-  const forms = { definition, shown, problems, editable, run, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
+  const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
+  const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
   const limits = onlyShows ?? (!definition.writable ? "This definition belongs to the catalogue: it can be read here, not changed." : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
 
   return (
