@@ -84,7 +84,7 @@ class Hands {
   async fill(label, value) {
     await this.page.locator("[data-form]").getByLabel(label, { exact: true }).first().fill(value);
     await this.page.keyboard.press("Tab");
-    await this.page.waitForFunction((value) => document.querySelector(".code-host").shadowRoot.textContent.includes(value), value);
+    await this.page.waitForFunction((value) => document.querySelector(".code-host")?.shadowRoot?.textContent.includes(value), value);
   }
 
   async remove() {

@@ -213,7 +213,7 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
   await page.getByLabel("Retries").fill("5");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.textContent.includes('"maxRetries": 5'));
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes('"maxRetries": 5'));
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog[open] .diff-lines");
   await picture(page, "save");
@@ -240,7 +240,7 @@ inPage("a file that somebody else has changed meanwhile is not written over", as
   await page.waitForSelector(".node.selected");
   await page.getByLabel("Retries").fill("7");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.textContent.includes('"maxRetries": 7'));
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes('"maxRetries": 7'));
   const theirs = project.read(file).replace(/"maxRetries": \d+/, '"maxRetries": 6');
   project.write(file, theirs);
   await page.keyboard.press("Control+s");

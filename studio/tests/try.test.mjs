@@ -97,6 +97,7 @@ inPage("a definition is tried by keyboard: the form, a breakpoint, steps, and on
   await page.waitForSelector(".breakpoint >> text=large");
   assert.equal(await page.locator(".node .stop-mark.set").textContent(), "break");
   await soundIn(page, complaints, "the form");
+  await page.locator(".try-fields").evaluate((fields) => fields.scrollTo(0, 0));
   await picture(page, "try");
   await page.keyboard.press("Escape");
   await page.getByText("Run it").focus();
@@ -127,7 +128,7 @@ inPage("what is wrong stands at its field, and what the server refuses beside th
   await page.goto(studio.at("/try/sums"));
   await page.waitForSelector(".node");
   await page.getByText("Run it").click();
-  assert.equal(await page.evaluate(() => document.activeElement?.closest(".edit-field")?.querySelector(".bad")?.textContent), "This is required.");
+  await page.waitForFunction(() => document.activeElement?.closest(".edit-field")?.querySelector(".bad")?.textContent === "This is required.");
   await page.getByLabel(/^a/).fill("2.5");
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector("text=This has to be a whole number.");
