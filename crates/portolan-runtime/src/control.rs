@@ -1,11 +1,12 @@
 //! Pausing, stepping, breakpoints: a run asks before each of its nodes whether it may go on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use portolan_core::run::{FramePath, Run};
+use portolan_core::run::{Actor, EventKind, FramePath, Run};
 use portolan_core::value::NodeId;
-use tokio::sync::watch;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
 
 use crate::error::ServiceError;
 
@@ -13,7 +14,7 @@ use crate::error::ServiceError;
 #[derive(Clone, Debug)]
 pub struct Control(Arc<watch::Sender<State>>);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct State {
     phase: Phase,
     /// How many nodes may still be executed before the run pauses again.
@@ -21,7 +22,37 @@ struct State {
     breakpoints: BTreeSet<NodeId>,
     /// The node before which it paused.
     at: Option<String>,
+    /// The frame that this node is in.
+    before: Option<FramePath>,
     context: Option<Arc<Run>>,
+    /// What somebody wants to happen to the run while it waits, for whoever drives it.
+    wanted: VecDeque<Wanted>,
+}
+
+/// An event for a run that waits: there is one writer, and that is who drives it.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) by: Actor,
+    pub(super) what: EventKind,
+    /// Whom to tell what became of it.
+    told: oneshot::Sender<Result<(), ServiceError>>,
+}
+
+impl Wanted {
+    /// What became of it; nobody may wait for that any more.
+    pub(super) fn became(self, result: Result<(), ServiceError>) {
+        let _ = self.told.send(result);
+    }
+}
+
+/// What a run may do before a node.
+pub(super) enum Permit {
+    /// Execute the node.
+    Go,
+    /// End, for it was stopped.
+    Stop,
+    /// Take up an event first.
+    TakeUp(Box<Wanted>),
 }
 
 /// How a run that can be controlled stands.
@@ -54,7 +85,8 @@ impl Control {
     pub fn new(paused: bool, breakpoints: impl IntoIterator<Item = NodeId>) -> Control {
         let phase = if paused { Phase::Paused } else { Phase::Running };
         let breakpoints = breakpoints.into_iter().collect();
-        Control(Arc::new(watch::Sender::new(State { phase, allowed: 0, breakpoints, at: None, context: None })))
+        let (at, before, context, wanted) = (None, None, None, VecDeque::new());
+        Control(Arc::new(watch::Sender::new(State { phase, allowed: 0, breakpoints, at, before, context, wanted })))
     }
 
     /// How the run stands.
@@ -99,7 +131,8 @@ impl Control {
         self.change("resume", &[Phase::Paused], |state| {
             state.phase = Phase::Running;
             // The node before which it waits is no breakpoint a second time.
-            state.allowed = u64::from(state.at.take().is_some());
+            state.allowed = u64::from(state.at.is_some());
+            state.pass();
         })
     }
 
@@ -110,7 +143,7 @@ impl Control {
     pub fn step(&self) -> Result<(), ServiceError> {
         self.change("step", &[Phase::Paused], |state| {
             state.allowed = 1;
-            state.at = None;
+            state.pass();
         })
     }
 
@@ -120,6 +153,30 @@ impl Control {
     /// It is over already.
     pub fn stop(&self) -> Result<(), ServiceError> {
         self.change("stop", &[Phase::Running, Phase::Paused], |state| state.phase = Phase::Stopped)
+    }
+
+    /// Gives values to what nodes came to, and to variables, while it waits before a node: of the frame at `frame` and those
+    /// around it, or of the one that it waits in. They are a part of the run when this returns.
+    ///
+    /// # Errors
+    /// It does not wait before a node, or these values cannot be given there.
+    pub async fn set(&self, by: Actor, frame: Option<FramePath>, values: Arc<Value>) -> Result<(), ServiceError> {
+        let (told, answer) = oneshot::channel();
+        let mut refused = None;
+        self.0.send_if_modified(|state| {
+            let Some(before) = state.before.as_ref().filter(|_| state.phase == Phase::Paused) else {
+                refused = Some(not_waiting(state.phase));
+                return false;
+            };
+            let what = EventKind::Noted { frame: frame.unwrap_or_else(|| before.clone()), values };
+            state.wanted.push_back(Wanted { by, what, told });
+            true
+        });
+        match refused {
+            Some(error) => Err(error),
+            // Whoever drove it has ended without taking it up.
+            None => answer.await.unwrap_or_else(|_| Err(not_waiting(self.phase()))),
+        }
     }
 
     /// Waits until it is paused before a node, stopped or over.
@@ -140,7 +197,8 @@ impl Control {
             if state.phase != Phase::Stopped {
                 state.phase = Phase::Finished;
             }
-            state.at = None;
+            state.pass();
+            state.wanted.clear();
         });
     }
 
@@ -150,47 +208,56 @@ impl Control {
         let _ = changes.wait_for(|state| state.phase == Phase::Stopped).await;
     }
 
-    /// Waits until the node may be executed; whether it may, or the run was stopped.
-    pub(super) async fn permit(&self, path: &FramePath, node: &NodeId, run: &Run) -> bool {
+    /// Waits until the node may be executed, or something else is to be done first.
+    pub(super) async fn permit(&self, path: &FramePath, node: &NodeId, run: &Run) -> Permit {
         let name = if path.0.is_empty() { node.to_string() } else { format!("{}/{node}", path.text()) };
         loop {
-            match self.ask(&name, node, run) {
-                Answer::Go => return true,
-                Answer::Stop => return false,
-                Answer::Wait => {}
+            if let Some(permit) = self.ask(&name, path, node, run) {
+                return permit;
             }
             let mut changes = self.0.subscribe();
-            let moves = |state: &State| state.phase != Phase::Paused || state.allowed > 0;
+            let moves = |state: &State| state.phase != Phase::Paused || state.allowed > 0 || !state.wanted.is_empty();
             // The sender is this control's own, and lives as long as it waits.
             let _ = changes.wait_for(moves).await;
         }
     }
 
-    fn ask(&self, name: &str, node: &NodeId, run: &Run) -> Answer {
-        let mut answer = Answer::Go;
+    /// What may be done before a node; nothing where the run waits.
+    fn ask(&self, name: &str, path: &FramePath, node: &NodeId, run: &Run) -> Option<Permit> {
+        let mut permit = None;
         self.0.send_if_modified(|state| {
+            if let Some(wanted) = state.wanted.pop_front() {
+                permit = Some(Permit::TakeUp(Box::new(wanted)));
+                return false;
+            }
             let breaks = state.phase == Phase::Running && state.breakpoints.contains(node);
-            answer = match state.phase {
-                Phase::Stopped => Answer::Stop,
-                _ if state.allowed > 0 => Answer::Go,
-                Phase::Running | Phase::Finished if !breaks => Answer::Go,
-                _ => Answer::Wait,
+            permit = match state.phase {
+                Phase::Stopped => Some(Permit::Stop),
+                _ if state.allowed > 0 => Some(Permit::Go),
+                Phase::Running | Phase::Finished if !breaks => Some(Permit::Go),
+                _ => None,
             };
-            match answer {
-                Answer::Go if state.allowed > 0 => {
+            match permit {
+                Some(Permit::Go) if state.allowed > 0 => {
                     state.allowed -= 1;
                     true
                 }
-                Answer::Wait if state.at.as_deref() != Some(name) => {
+                None if state.at.as_deref() != Some(name) => {
                     state.phase = Phase::Paused;
                     state.at = Some(name.to_owned());
+                    state.before = Some(path.clone());
                     state.context = Some(Arc::new(run.clone()));
                     true
                 }
                 _ => false,
             }
         });
-        answer
+        permit
+    }
+
+    /// The run that waits has taken up an event.
+    pub(super) fn moved(&self, run: &Run) {
+        self.0.send_modify(|state| state.context = Some(Arc::new(run.clone())));
     }
 
     fn change(&self, verb: &str, from: &[Phase], change: impl FnOnce(&mut State)) -> Result<(), ServiceError> {
@@ -214,8 +281,15 @@ impl Control {
     }
 }
 
-enum Answer {
-    Go,
-    Wait,
-    Stop,
+impl State {
+    /// It waits before no node any more.
+    fn pass(&mut self) {
+        self.at = None;
+        self.before = None;
+    }
+}
+
+fn not_waiting(phase: Phase) -> ServiceError {
+    let message = format!("a run is changed while it waits before a node, and this one is {}", phase.word());
+    ServiceError::refused("out_of_place", message, "pause it first, or fork it with other values")
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
+use portolan_core::run::FramePath;
 use portolan_core::source::Source;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::{Definition, DefinitionError};
@@ -155,8 +156,19 @@ pub(super) struct Command {
     what: Option<What>,
     /// The nodes before which it waits from now on.
     breakpoints: Option<Vec<String>>,
+    /// What nodes came to, and variables, that are given other values while it waits.
+    set: Option<Values>,
     /// What becomes of a call that was interrupted.
     interrupted: Option<CallAgain>,
+}
+
+/// Values of one frame.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Values {
+    /// The frame, `a/b`; nothing is the one that the run waits in.
+    frame: Option<String>,
+    values: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -188,6 +200,10 @@ pub(super) async fn control(
         let definition = past.lock().await.definition().clone();
         trying.control.set_breakpoints(nodes(&definition, names)?);
     }
+    if let Some(Values { frame, values }) = command.set {
+        let frame = frame.map(|frame| frame_path(&frame));
+        trying.control.set(studio.person.by.clone(), frame, Arc::new(Value::Object(values))).await?;
+    }
     let is_driven = matches!(trying.control.phase(), Phase::Running | Phase::Paused);
     match command.what {
         None => {}
@@ -215,6 +231,10 @@ pub(super) async fn control(
     studio.driven(&run).map(Json).ok_or_else(|| not_tried(&run))
 }
 
+fn frame_path(text: &str) -> FramePath {
+    FramePath(text.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect())
+}
+
 fn not_tried(run: &str) -> Refusal {
     let message = format!("`{run}` is not driven by this studio");
     let help = "a run of a function goes on with `portolan runs resume`; or fork it, and try the fork";
@@ -238,6 +258,19 @@ impl Studio {
         }
         let message = format!("{MOST_TRIES} runs are tried at the same time, and there may be no more");
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
+    }
+
+    /// A fork of a run that is tried may be tried like it: it goes on when it is told to.
+    pub(super) fn also_try(&self, run: &str, fork: &str) {
+        let Some(trying) = self.tries().get(run).cloned() else { return };
+        if self.has_room().is_err() {
+            return;
+        }
+        let control = Control::new(true, trying.control.breakpoints());
+        // Nobody drives it yet.
+        let _ = control.stop();
+        let how = How { control: Some(control.clone()), ..trying.how };
+        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None });
     }
 
     /// How a run is driven that is tried here; nothing for others.

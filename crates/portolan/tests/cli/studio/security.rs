@@ -161,6 +161,8 @@ fn a_studio_that_an_agents_host_has_started_only_shows() {
     assert_eq!(told(&refused), "403 needs_person");
     let answered = studio.post(&format!("/runs/{run}/answer"), &json!({ "revision": 1, "outcome": "passed" }));
     assert_eq!(told(&answered), "403 needs_person");
+    let changed = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "fix": 1 } } }));
+    assert_eq!(told(&changed), "403 needs_person");
     assert_eq!(told(&studio.get(&format!("/runs/{run}"))), "200");
     assert_eq!(told(&studio.post("/definitions/small/check", &json!({}))), "200");
 }

@@ -131,3 +131,55 @@ fn a_workflow_that_agents_are_led_through_begins() {
     assert_eq!((&told["workflow"], &told["status"]), (&json!("small"), &json!("working")));
     assert_eq!(told["driven"], Value::Null);
 }
+
+#[test]
+fn a_value_is_changed_while_the_run_waits() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
+    studio.at_rest(&run);
+    let told = studio.told_to(&run, &json!({ "set": { "values": { "add": { "sum": 3 } } } }));
+    assert_eq!((&told["phase"], &told["before"]), (&json!("paused"), &json!("large")));
+    assert_eq!(studio.outputs(&run)["add"], json!({ "sum": 3 }));
+    for refused in [json!({ "small": 1 }), json!({ "nothing": 1 })] {
+        let answer = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": refused } }));
+        assert_eq!(answer.refusal(), "422 bad_outputs");
+    }
+    studio.told_to(&run, &json!({ "do": "resume" }));
+    assert_eq!(studio.at_rest(&run)["status"], "success");
+    assert_eq!(studio.outputs(&run)["small"], json!({ "sum": 3, "size": "small" }));
+    let over = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "add": 1 } } }));
+    assert_eq!(over.refusal(), "422 out_of_place");
+    // Another process has it from the journal.
+    drop(studio);
+    let studio = Studio::of(&project, &[]);
+    let visit = studio.get(&format!("/runs/{run}/nodes/add")).json()["visits"][0].clone();
+    assert_eq!((&visit["output"], &visit["altered"][0]["value"]), (&json!({ "sum": 42 }), &json!({ "sum": 3 })));
+    assert_eq!(
+        (&visit["altered"][0]["by"]["is"], &visit["altered"][0]["by"]["via"]),
+        (&json!("person"), &json!("studio"))
+    );
+    let records = studio.get(&format!("/runs/{run}/records")).json()["records"].clone();
+    let texts: Vec<&str> =
+        records.as_array().expect("a list").iter().filter_map(|told| told["text"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.ends_with("(studio) changed `add` → `add` has another output")), "{texts:?}");
+    let head = studio.get(&format!("/runs/{run}")).json()["head"].clone();
+    assert_eq!(studio.get(&format!("/runs/{run}/at/{head}")).json()["overlay"]["nodes"]["add"]["altered"], true);
+}
+
+#[test]
+fn a_fork_with_another_output_ends_otherwise() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
+    let seq = studio.at_rest(&run)["head"].clone();
+    studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    assert_eq!(studio.at_rest(&run)["status"], "success");
+    let forked = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": seq, "set": { "add": { "sum": 3 } } }));
+    let fork = forked.json()["run"].as_str().expect("a run").to_owned();
+    assert_eq!(studio.get(&format!("/runs/{fork}")).json()["driven"]["phase"], "stopped");
+    studio.told_to(&fork, &json!({ "do": "resume" }));
+    assert_eq!(studio.at_rest(&fork)["status"], "success");
+    assert_eq!(studio.outputs(&fork)["small"], json!({ "sum": 3, "size": "small" }));
+    assert_eq!(studio.outputs(&run)["big"], json!({ "sum": 42, "size": "big" }));
+}
