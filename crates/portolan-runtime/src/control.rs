@@ -1,14 +1,20 @@
 //! Pausing, stepping, breakpoints: a run asks before each of its nodes whether it may go on.
 
-use std::collections::{BTreeSet, VecDeque};
+mod breakpoint;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use portolan_core::present::way;
 use portolan_core::run::{Actor, EventKind, FramePath, Run};
-use portolan_core::value::NodeId;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use crate::error::ServiceError;
+
+pub use breakpoint::Breakpoint;
+use breakpoint::Hit;
+pub(crate) use breakpoint::Next;
 
 /// Who may stop a run, pause it and step through it. All clones are the same one.
 #[derive(Clone, Debug)]
@@ -19,11 +25,15 @@ struct State {
     phase: Phase,
     /// How many nodes may still be executed before the run pauses again.
     allowed: u64,
-    breakpoints: BTreeSet<NodeId>,
+    breakpoints: Arc<[Breakpoint]>,
+    /// The frame at whose next node it pauses again, or at one of a frame around it.
+    over: Option<FramePath>,
     /// The node before which it paused.
     at: Option<String>,
     /// The frame that this node is in.
     before: Option<FramePath>,
+    /// Why it could not be found out whether it is to pause there.
+    fault: Option<String>,
     context: Option<Arc<Run>>,
     /// What somebody wants to happen to the run while it waits, for whoever drives it.
     wanted: VecDeque<Wanted>,
@@ -82,11 +92,21 @@ impl Phase {
 
 impl Control {
     /// A control under which a run goes on; with `paused`, it waits before its first node.
-    pub fn new(paused: bool, breakpoints: impl IntoIterator<Item = NodeId>) -> Control {
+    pub fn new(paused: bool, breakpoints: impl IntoIterator<Item = Breakpoint>) -> Control {
         let phase = if paused { Phase::Paused } else { Phase::Running };
         let breakpoints = breakpoints.into_iter().collect();
-        let (at, before, context, wanted) = (None, None, None, VecDeque::new());
-        Control(Arc::new(watch::Sender::new(State { phase, allowed: 0, breakpoints, at, before, context, wanted })))
+        let state = State {
+            phase,
+            allowed: 0,
+            breakpoints,
+            over: None,
+            at: None,
+            before: None,
+            fault: None,
+            context: None,
+            wanted: VecDeque::new(),
+        };
+        Control(Arc::new(watch::Sender::new(state)))
     }
 
     /// How the run stands.
@@ -99,18 +119,23 @@ impl Control {
         self.0.borrow().at.clone()
     }
 
+    /// Why it could not be found out whether it is to pause before that node: so it does.
+    pub fn fault(&self) -> Option<String> {
+        self.0.borrow().fault.clone()
+    }
+
     /// The run as it was when it paused.
     pub fn context(&self) -> Option<Arc<Run>> {
         self.0.borrow().context.clone()
     }
 
     /// Where it stops by itself.
-    pub fn breakpoints(&self) -> BTreeSet<NodeId> {
+    pub fn breakpoints(&self) -> Arc<[Breakpoint]> {
         self.0.borrow().breakpoints.clone()
     }
 
     /// Sets where it stops by itself, from its next node on.
-    pub fn set_breakpoints(&self, breakpoints: impl IntoIterator<Item = NodeId>) {
+    pub fn set_breakpoints(&self, breakpoints: impl IntoIterator<Item = Breakpoint>) {
         let breakpoints = breakpoints.into_iter().collect();
         self.0.send_modify(|state| state.breakpoints = breakpoints);
     }
@@ -120,7 +145,10 @@ impl Control {
     /// # Errors
     /// It is not running.
     pub fn pause(&self) -> Result<(), ServiceError> {
-        self.change("pause", &[Phase::Running], |state| state.phase = Phase::Paused)
+        self.change("pause", &[Phase::Running], |state| {
+            state.phase = Phase::Paused;
+            state.over = None;
+        })
     }
 
     /// Lets it go on.
@@ -144,6 +172,21 @@ impl Control {
         self.change("step", &[Phase::Paused], |state| {
             state.allowed = 1;
             state.pass();
+        })
+    }
+
+    /// Lets it execute one node with all that happens inside of it: it pauses before the next node of the same frame, or of
+    /// one around it; and at breakpoints, as ever.
+    ///
+    /// # Errors
+    /// It is not paused before a node.
+    pub fn step_over(&self) -> Result<(), ServiceError> {
+        self.change("step over a node of", &[Phase::Paused], |state| {
+            state.phase = Phase::Running;
+            state.allowed = u64::from(state.at.is_some());
+            let over = state.before.clone().unwrap_or_default();
+            state.pass();
+            state.over = Some(over);
         })
     }
 
@@ -209,10 +252,10 @@ impl Control {
     }
 
     /// Waits until the node may be executed, or something else is to be done first.
-    pub(super) async fn permit(&self, path: &FramePath, node: &NodeId, run: &Run) -> Permit {
-        let name = if path.0.is_empty() { node.to_string() } else { format!("{}/{node}", path.text()) };
+    pub(super) async fn permit(&self, next: Next<'_>) -> Permit {
         loop {
-            if let Some(permit) = self.ask(&name, path, node, run) {
+            let hit = self.hit(&next);
+            if let Some(permit) = self.ask(&next, hit) {
                 return permit;
             }
             let mut changes = self.0.subscribe();
@@ -222,19 +265,36 @@ impl Control {
         }
     }
 
+    /// Whether a run that goes on is to pause before a node. Conditions are evaluated while nobody is kept from looking.
+    fn hit(&self, next: &Next<'_>) -> Option<Hit> {
+        let breakpoints = {
+            let state = self.0.borrow();
+            if state.phase != Phase::Running || state.allowed > 0 {
+                return None;
+            }
+            if state.over.as_ref().is_some_and(|over| over.0.starts_with(&next.path.0)) {
+                return Some(Hit::Held);
+            }
+            state.breakpoints.clone()
+        };
+        let mut hits = breakpoints.iter().filter_map(|breakpoint| breakpoint.hit(next));
+        let first = hits.next()?;
+        // One that holds needs no explanation.
+        if first == Hit::Held || hits.any(|hit| hit == Hit::Held) { Some(Hit::Held) } else { Some(first) }
+    }
+
     /// What may be done before a node; nothing where the run waits.
-    fn ask(&self, name: &str, path: &FramePath, node: &NodeId, run: &Run) -> Option<Permit> {
+    fn ask(&self, next: &Next<'_>, hit: Option<Hit>) -> Option<Permit> {
         let mut permit = None;
         self.0.send_if_modified(|state| {
             if let Some(wanted) = state.wanted.pop_front() {
                 permit = Some(Permit::TakeUp(Box::new(wanted)));
                 return false;
             }
-            let breaks = state.phase == Phase::Running && state.breakpoints.contains(node);
             permit = match state.phase {
                 Phase::Stopped => Some(Permit::Stop),
                 _ if state.allowed > 0 => Some(Permit::Go),
-                Phase::Running | Phase::Finished if !breaks => Some(Permit::Go),
+                Phase::Running | Phase::Finished if hit.is_none() => Some(Permit::Go),
                 _ => None,
             };
             match permit {
@@ -242,13 +302,7 @@ impl Control {
                     state.allowed -= 1;
                     true
                 }
-                None if state.at.as_deref() != Some(name) => {
-                    state.phase = Phase::Paused;
-                    state.at = Some(name.to_owned());
-                    state.before = Some(path.clone());
-                    state.context = Some(Arc::new(run.clone()));
-                    true
-                }
+                None => state.wait(next, hit),
                 _ => false,
             }
         });
@@ -282,10 +336,30 @@ impl Control {
 }
 
 impl State {
+    /// It waits before a node; whether it did not already.
+    fn wait(&mut self, next: &Next<'_>, hit: Option<Hit>) -> bool {
+        let name = way(next.path, next.node);
+        if self.at.as_deref() == Some(name.as_str()) {
+            return false;
+        }
+        self.phase = Phase::Paused;
+        self.over = None;
+        self.at = Some(name);
+        self.before = Some(next.path.clone());
+        self.context = Some(Arc::new(next.run.clone()));
+        self.fault = match hit {
+            Some(Hit::Unknown(why)) => Some(why),
+            Some(Hit::Held) | None => None,
+        };
+        true
+    }
+
     /// It waits before no node any more.
     fn pass(&mut self) {
         self.at = None;
         self.before = None;
+        self.fault = None;
+        self.over = None;
     }
 }
 

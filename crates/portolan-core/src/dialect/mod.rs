@@ -18,6 +18,7 @@ mod tests;
 mod toolgraph;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::expr::Language;
 use crate::graph::Graph;
 use crate::source::fields::Faults;
 use crate::source::{self, Source, Tree};
@@ -36,6 +37,8 @@ pub struct Dialect {
     pub shape: &'static str,
     /// What its workflows are run as.
     pub run_as: RunAs,
+    /// What an expression is written in where its definitions take a text for one.
+    pub language: Language,
     /// Whether a text is written in it. The first row that says so reads the text.
     pub is_one: fn(&Source, &Tree) -> bool,
     /// Reads a text into an exact picture of the format, and lowers that to graphs: as many as can be drawn, with every

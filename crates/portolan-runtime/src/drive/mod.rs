@@ -105,12 +105,12 @@ use tracing::Instrument as _;
 
 use crate::clock::Clock;
 use crate::conflict::Retries;
-use crate::control::{Permit, Wanted};
+use crate::control::{Next, Permit, Wanted};
 use crate::error::ServiceError;
 use crate::logging;
 
 pub use crate::conflict::CommitError;
-pub use crate::control::{Control, Phase};
+pub use crate::control::{Breakpoint, Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
 pub use keep::{Keep, Keeping, Stored};
 pub use pace::Pace;
@@ -286,7 +286,8 @@ impl<'d> Drive<'d> {
     async fn permit(&self, frame: &FramePath) -> Permit {
         let Some(control) = &self.setup.control else { return Permit::Go };
         let Some(at) = self.run.frame(frame) else { return Permit::Go };
-        control.permit(frame, at.place.node(), &self.run).await
+        let (run, workflow) = (&self.run, &*self.workflow);
+        control.permit(Next { path: frame, node: at.place.node(), run, workflow, at: self.setup.clock.now() }).await
     }
 
     /// Takes up what somebody wants to happen while the run waits. That it is refused stops nothing.

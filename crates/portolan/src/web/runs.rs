@@ -105,7 +105,7 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
-            driven,
+            driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))
     }

@@ -29,6 +29,7 @@ mod tests;
 mod ways;
 
 use crate::dialect::{Dialect, File, Original, RunAs, Strictness};
+use crate::expr::Language;
 use crate::source::fields::Faults;
 use crate::source::{Source, Tree};
 
@@ -37,6 +38,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     field: "states",
     shape: "a workflow of agents' states has `states`, an object from name to state",
     run_as: RunAs::Calls,
+    language: Language::Python,
     is_one: |_, tree| tree.get("states").is_some(),
     read,
     codes: codes::CODES,

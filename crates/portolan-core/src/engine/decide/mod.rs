@@ -12,6 +12,7 @@ mod each;
 mod effects;
 mod gather;
 mod inner;
+mod look;
 mod note;
 mod open;
 mod raise;
@@ -25,6 +26,7 @@ use super::rejection::{Rejection, Remedy, Why};
 use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
+pub use look::look;
 pub use open::open;
 pub(super) use states::{asked_for, outside, text_of};
 

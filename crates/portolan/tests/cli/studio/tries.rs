@@ -183,3 +183,91 @@ fn a_fork_with_another_output_ends_otherwise() {
     assert_eq!(studio.outputs(&fork)["small"], json!({ "sum": 3, "size": "small" }));
     assert_eq!(studio.outputs(&run)["big"], json!({ "sum": 42, "size": "big" }));
 }
+
+#[test]
+fn a_breakpoint_waits_where_its_condition_holds() {
+    let project = sums();
+    let studio = Studio::of(&project, &[]);
+    let tried = |sum: u32, when: &str| {
+        let more = json!({
+            "answers": { "add": { "sum": sum } },
+            "breakpoints": [{ "node": "large", "when": when }],
+        });
+        let run = studio.begun("sums", &wanted(&more));
+        studio.at_rest(&run)["driven"].clone()
+    };
+    let held = tried(42, "add.sum > 10");
+    assert_eq!((&held["before"], &held["fault"]), (&json!("large"), &Value::Null));
+    assert_eq!(held["breakpoints"], json!([{ "node": "large", "when": "add.sum > 10" }]));
+    assert_eq!(tried(3, "add.sum > 10")["phase"], "finished");
+    assert_eq!(tried(42, r#"{">": [{"var": "add.sum"}, 10]}"#)["before"], "large");
+    assert_eq!(tried(3, r#"{">": [{"var": "add.sum"}, 10]}"#)["phase"], "finished");
+    let unknown = tried(3, "$number(\"three\") > add.sum");
+    assert_eq!(unknown["before"], "large");
+    let why = unknown["fault"].as_str().expect("it says why");
+    assert!(why.starts_with("the condition `$number(\"three\") > add.sum` has no value: "), "{why}");
+    let faulty = json!({ "breakpoints": [{ "node": "large", "when": "add.sum >" }] });
+    let answer = studio.post("/definitions/sums/try", &wanted(&faulty));
+    assert_eq!(answer.refusal(), "422 bad_expression");
+    let message = answer.json()["error"]["message"].clone();
+    let message = message.as_str().unwrap_or_default();
+    assert!(
+        message.starts_with("the condition of the breakpoint at `large` cannot be read, at character "),
+        "{message}"
+    );
+    let run = studio.begun("sums", &wanted(&json!({ "paused": true })));
+    studio.at_rest(&run);
+    let refused = studio.post(&format!("/runs/{run}/control"), &faulty);
+    assert_eq!(refused.refusal(), "422 bad_expression");
+}
+
+/// A graph that has another one work on each of three numbers.
+const OUTER: &str = r#"version: "1.0"
+server: {name: outer, version: "1"}
+tools:
+  - name: outer
+    description: Doubles a number by another graph
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: double}
+      - {id: double, type: call, tool: inner, args: {n: {expr: entry.n}}, next: sum}
+      - {id: sum, type: transform, transform: {expr: '{"n": double.n + 1}'}, next: exit}
+      - {id: exit, type: exit}
+  - name: inner
+    description: Doubles a number
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: twice}
+      - {id: twice, type: transform, transform: {expr: '{"n": entry.n * 2}'}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+#[test]
+fn a_workflow_that_is_run_inside_is_stepped_over() {
+    let project = Project::small();
+    project.write(".flow/workflows/outer.yaml", OUTER);
+    let studio = Studio::of(&project, &[]);
+    let begun = |breakpoints: Value| {
+        let wanted = json!({ "root": "outer", "input": { "n": 2 }, "breakpoints": breakpoints });
+        let run = studio.begun("outer", &wanted);
+        assert_eq!(studio.at_rest(&run)["driven"]["before"], "double");
+        run
+    };
+    let run = begun(json!(["double"]));
+    studio.told_to(&run, &json!({ "do": "over" }));
+    assert_eq!(studio.at_rest(&run)["driven"]["before"], "sum");
+    assert_eq!(studio.outputs(&run)["double"], json!({ "n": 4 }));
+    // A breakpoint inside holds all the same, and is one of the node that the drawing calls so.
+    let run = begun(json!(["double", "double/twice", "exit"]));
+    studio.told_to(&run, &json!({ "do": "over" }));
+    assert_eq!(studio.at_rest(&run)["driven"]["before"], "double/twice");
+    // From inside, on to the next node inside and then to the one around.
+    studio.told_to(&run, &json!({ "do": "over" }));
+    assert_eq!(studio.at_rest(&run)["driven"]["before"], "double/exit");
+    studio.told_to(&run, &json!({ "do": "over" }));
+    assert_eq!(studio.at_rest(&run)["driven"]["before"], "sum");
+    studio.told_to(&run, &json!({ "do": "resume" }));
+    assert_eq!(studio.at_rest(&run)["driven"]["before"], "exit");
+}
