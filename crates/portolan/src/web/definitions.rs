@@ -210,7 +210,7 @@ fn told_files(library: &Library, files: Vec<(String, String)>) -> Vec<FileText> 
 }
 
 /// The name of a file, from the project's folder on where it lies in it.
-fn shown_name(library: &Library, name: &str) -> String {
+pub(super) fn shown_name(library: &Library, name: &str) -> String {
     let path = Path::new(name);
     path.strip_prefix(library.project()).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -16,6 +16,7 @@ mod page;
 mod project;
 mod routes;
 mod runs;
+mod saving;
 #[cfg(test)]
 mod tests;
 mod tries;

@@ -45,6 +45,8 @@ pub(super) struct Wanted {
     breakpoints: Vec<Asked>,
     /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
     answers: Option<Map<String, Value>>,
+    /// An earlier run of it, whose calls' answers are given again.
+    recorded: Option<String>,
     /// The model that works on states where the definition names none.
     model: Option<String>,
 }
@@ -123,7 +125,11 @@ pub(super) async fn begin(
     let files = [path];
     let functions = library.functions(FunctionFiles::served(&files, None)).map_err(faulty)?;
     let definition = functions.called(wanted.root.as_deref())?.clone();
-    let tools = tools(&studio, &functions, &definition, wanted.answers)?;
+    let recorded = match &wanted.recorded {
+        Some(run) => Some(answers_of(&studio, run, &definition).await?),
+        None => None,
+    };
+    let tools = tools(&studio, &functions, &definition, (wanted.answers, recorded))?;
     let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
     let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
@@ -144,17 +150,44 @@ fn faulty(refused: DefinitionError) -> Refusal {
     Refusal::from(ServiceError::refused(code, told, help))
 }
 
+/// Answers by the calls that they are of.
+type Answers = BTreeMap<String, Vec<portolan_runtime::tools::Answer>>;
+
+/// What the calls of an earlier run came to.
+async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
+    let past = studio.past(run).await?;
+    let past = past.lock().await;
+    let (earlier, wanted) = (past.definition().workflow.id(), definition.workflow.id());
+    if earlier != wanted {
+        let message = format!("`{run}` is a run of `{earlier}`, and not of `{wanted}`");
+        return Err(Refusal::from(ServiceError::refused("other_workflow", message, "choose a run of this definition")));
+    }
+    let records = studio.service.page(&address(run)?, 0, usize::MAX).await?;
+    Ok(portolan_runtime::tools::recorded(&past.definition().workflow, &records).answers)
+}
+
 /// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
 fn tools(
     studio: &Studio,
     functions: &Functions,
     definition: &Definition,
-    answers: Option<Map<String, Value>>,
+    (answers, recorded): (Option<Map<String, Value>>, Option<Answers>),
 ) -> Result<Arc<Tools>, Refusal> {
-    if let Some(answers) = answers {
-        let text = json!({ "mock": answers }).to_string();
-        let answers = script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?;
-        return Ok(Arc::new(Tools::written(Arc::new(Written::of(&answers)))));
+    let answers = match answers {
+        // Beside recorded ones, none need be written.
+        Some(answers) if !answers.is_empty() || recorded.is_none() => {
+            let text = json!({ "mock": answers }).to_string();
+            Some(script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?)
+        }
+        _ => None,
+    };
+    if answers.is_some() || recorded.is_some() {
+        let own = answers.unwrap_or_default();
+        let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
+        let mut all = recorded.unwrap_or_default();
+        all.retain(|name, _| !is_own(name));
+        all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
+        return Ok(Arc::new(Tools::written(Arc::new(Written::new(all)))));
     }
     studio.service.may_start_servers(definition)?;
     Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))

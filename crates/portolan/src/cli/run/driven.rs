@@ -252,7 +252,7 @@ fn record(
         graph: Path::new(graph),
         definition: driven.definition,
         input: &driven.input,
-        recorder,
+        answers: recorder.answers(),
         hidden,
     };
     let rewritten = block_on(recording.write(path, &tester))??;

@@ -4,6 +4,7 @@
 mod api;
 mod editing;
 mod events;
+mod saving;
 mod security;
 mod tries;
 

@@ -21,7 +21,7 @@ fn wanted(more: &Value) -> Value {
 }
 
 impl Studio {
-    fn begun(&self, id: &str, wanted: &Value) -> String {
+    pub(super) fn begun(&self, id: &str, wanted: &Value) -> String {
         let answer = self.post(&format!("/definitions/{id}/try"), wanted);
         let told = answer.json();
         told["run"].as_str().unwrap_or_else(|| panic!("it begins: {told}")).to_owned()
@@ -29,7 +29,7 @@ impl Studio {
 
     /// The run once it rests: it waits before a node, or nobody drives it any more. Each look waits for the answer of the one
     /// before, so that nothing is looked at more often than it can be told.
-    fn at_rest(&self, run: &str) -> Value {
+    pub(super) fn at_rest(&self, run: &str) -> Value {
         for _look in 0..100_000 {
             let told = self.get(&format!("/runs/{run}")).json();
             let phase = told["driven"]["phase"].as_str().unwrap_or_default();
@@ -41,11 +41,11 @@ impl Studio {
         panic!("`{run}` does not come to rest");
     }
 
-    fn told_to(&self, run: &str, what: &Value) -> Value {
+    pub(super) fn told_to(&self, run: &str, what: &Value) -> Value {
         self.post(&format!("/runs/{run}/control"), what).json()
     }
 
-    fn outputs(&self, run: &str) -> Value {
+    pub(super) fn outputs(&self, run: &str) -> Value {
         let head = self.get(&format!("/runs/{run}")).json()["head"].clone();
         self.get(&format!("/runs/{run}/at/{head}")).json()["values"][0]["value"].clone()
     }
