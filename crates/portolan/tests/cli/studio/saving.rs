@@ -146,3 +146,19 @@ fn a_failure_and_an_answer_that_was_changed_are_saved_as_they_were() {
     studio.at_rest(&run);
     assert_eq!(studio.post(&format!("/runs/{run}/test"), &json!({ "name": "by hand" })).refusal(), "422 not_recorded");
 }
+
+#[test]
+fn a_definition_says_what_a_run_is_given_and_which_answers_can_be_written() {
+    let project = Project::small();
+    project.write(".flow/workflows/calls.yaml", CALLS);
+    project.write(".flow/workflows/sums.yaml", SUM);
+    let studio = Studio::of(&project, &[]);
+    let roots = |id: &str| studio.get(&format!("/definitions/{id}")).json()["roots"].clone();
+    assert_eq!(roots("sums")[0]["input"]["required"], json!(["a", "b"]));
+    assert_eq!(roots("sums")[0]["asks"], json!(["add"]));
+    let calls = roots("calls");
+    assert_eq!(calls[0]["asks"], json!(["first", "left", "right", "call"]));
+    assert_eq!((&calls[1]["id"], &calls[1]["asks"]), (&json!("one"), &json!(["call"])));
+    let led = roots("small");
+    assert_eq!((&led[0]["input"], &led[0]["asks"]), (&Value::Null, &json!([])));
+}
