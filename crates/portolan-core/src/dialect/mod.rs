@@ -16,6 +16,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod toolgraph;
+mod written;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expr::Language;
@@ -25,6 +26,7 @@ use crate::source::{self, Source, Tree};
 
 pub use activity::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 pub use servers::servers;
+pub use written::{Unread, expression};
 
 /// A format that definitions are written in.
 #[derive(Clone, Copy, Debug)]

@@ -266,10 +266,10 @@ pub(super) struct Wanted {
 /// The text of a file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
     #[serde(rename = "name")]
     _name: String,
-    text: String,
+    pub(super) text: String,
     /// Files may be given back as they came.
     #[serde(rename = "language")]
     _language: Option<String>,

@@ -7,6 +7,7 @@
 mod answer;
 mod definitions;
 mod drawn;
+mod evaluate;
 mod events;
 mod facts;
 mod guard;

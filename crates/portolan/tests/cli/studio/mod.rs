@@ -3,6 +3,7 @@
 
 mod api;
 mod editing;
+mod evaluating;
 mod events;
 mod saving;
 mod security;

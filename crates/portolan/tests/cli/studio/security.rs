@@ -173,6 +173,10 @@ fn a_studio_that_is_read_only_changes_nothing() {
     let run = project.run("small", "passed");
     let studio = Studio::of(&project, &["--read-only"]);
     assert_eq!(told(&studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }))), "403 read_only");
+    for path in [format!("/runs/{run}/control"), format!("/runs/{run}/test"), "/definitions/small/try".to_owned()] {
+        assert_eq!(told(&studio.post(&path, &json!({}))), "403 read_only", "{path}");
+    }
+    assert_eq!(told(&studio.post("/definitions/small/evaluate", &json!({}))), "403 read_only");
     assert_eq!(told(&studio.get("/runs")), "200");
     assert_eq!(told(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
 }

@@ -222,7 +222,7 @@ fn a_breakpoint_waits_where_its_condition_holds() {
 }
 
 /// A graph that has another one work on each of three numbers.
-const OUTER: &str = r#"version: "1.0"
+pub(super) const OUTER: &str = r#"version: "1.0"
 server: {name: outer, version: "1"}
 tools:
   - name: outer
