@@ -7,6 +7,7 @@
 mod answer;
 mod definitions;
 mod drawn;
+mod evaluate;
 mod events;
 mod facts;
 mod guard;
@@ -16,6 +17,7 @@ mod page;
 mod project;
 mod routes;
 mod runs;
+mod saving;
 #[cfg(test)]
 mod tests;
 mod tries;

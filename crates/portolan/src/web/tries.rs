@@ -8,10 +8,13 @@ use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
+use portolan_core::expr::{Language, ParseFault};
+use portolan_core::present::Redaction;
+use portolan_core::run::FramePath;
 use portolan_core::source::Source;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::{Definition, DefinitionError};
-use portolan_runtime::drive::{Control, Phase};
+use portolan_runtime::drive::{Breakpoint, Control, Phase};
 use portolan_runtime::library::{FunctionFiles, Functions};
 use portolan_runtime::script;
 use portolan_runtime::servers::{PoolOptions, Servers};
@@ -39,11 +42,29 @@ pub(super) struct Wanted {
     paused: bool,
     /// The nodes before which it waits.
     #[serde(default)]
-    breakpoints: Vec<String>,
+    breakpoints: Vec<Asked>,
     /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
     answers: Option<Map<String, Value>>,
+    /// An earlier run of it, whose calls' answers are given again.
+    recorded: Option<String>,
     /// The model that works on states where the definition names none.
     model: Option<String>,
+}
+
+/// A node before which a run is to wait, as the drawing names it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Asked {
+    Always(String),
+    If(Conditional),
+}
+
+/// The same, where something holds of what the node would see.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conditional {
+    node: String,
+    when: Option<String>,
 }
 
 /// How the run of a function is driven that somebody tries, for as long as it is.
@@ -65,9 +86,18 @@ pub(super) struct Driven {
     phase: &'static str,
     /// The node before which it waits.
     before: Option<String>,
-    breakpoints: Vec<String>,
+    breakpoints: Vec<Broken>,
     /// Why it is not driven any more.
     failed: Option<String>,
+    /// Why it could not be found out whether it is to wait before that node: so it does.
+    fault: Option<String>,
+}
+
+/// A breakpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Broken {
+    node: String,
+    when: Option<String>,
 }
 
 /// How many runs are tried at once. Each holds its servers.
@@ -95,10 +125,14 @@ pub(super) async fn begin(
     let files = [path];
     let functions = library.functions(FunctionFiles::served(&files, None)).map_err(faulty)?;
     let definition = functions.called(wanted.root.as_deref())?.clone();
-    let tools = tools(&studio, &functions, &definition, wanted.answers)?;
+    let recorded = match &wanted.recorded {
+        Some(run) => Some(answers_of(&studio, run, &definition).await?),
+        None => None,
+    };
+    let tools = tools(&studio, &functions, &definition, (wanted.answers, recorded))?;
     let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
-    let control = Control::new(wanted.paused, nodes(&definition, &wanted.breakpoints)?);
+    let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
     let input = Some(Arc::new(Value::Object(wanted.input.unwrap_or_default())));
     let function = Function { definition, remembered: None, folder: Some(folder) };
     let open = Open { carrier: RunCarrier::Store, function: Some(function), input, ..Open::default() };
@@ -116,35 +150,85 @@ fn faulty(refused: DefinitionError) -> Refusal {
     Refusal::from(ServiceError::refused(code, told, help))
 }
 
+/// Answers by the calls that they are of.
+type Answers = BTreeMap<String, Vec<portolan_runtime::tools::Answer>>;
+
+/// What the calls of an earlier run came to.
+async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
+    let past = studio.past(run).await?;
+    let past = past.lock().await;
+    let (earlier, wanted) = (past.definition().workflow.id(), definition.workflow.id());
+    if earlier != wanted {
+        let message = format!("`{run}` is a run of `{earlier}`, and not of `{wanted}`");
+        return Err(Refusal::from(ServiceError::refused("other_workflow", message, "choose a run of this definition")));
+    }
+    let records = studio.service.page(&address(run)?, 0, usize::MAX).await?;
+    Ok(portolan_runtime::tools::recorded(&past.definition().workflow, &records).answers)
+}
+
 /// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
 fn tools(
     studio: &Studio,
     functions: &Functions,
     definition: &Definition,
-    answers: Option<Map<String, Value>>,
+    (answers, recorded): (Option<Map<String, Value>>, Option<Answers>),
 ) -> Result<Arc<Tools>, Refusal> {
-    if let Some(answers) = answers {
-        let text = json!({ "mock": answers }).to_string();
-        let answers = script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?;
-        return Ok(Arc::new(Tools::written(Arc::new(Written::of(&answers)))));
+    let answers = match answers {
+        // Beside recorded ones, none need be written.
+        Some(answers) if !answers.is_empty() || recorded.is_none() => {
+            let text = json!({ "mock": answers }).to_string();
+            Some(script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?)
+        }
+        _ => None,
+    };
+    if answers.is_some() || recorded.is_some() {
+        let own = answers.unwrap_or_default();
+        let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
+        let mut all = recorded.unwrap_or_default();
+        all.retain(|name, _| !is_own(name));
+        all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
+        return Ok(Arc::new(Tools::written(Arc::new(Written::new(all)))));
     }
     studio.service.may_start_servers(definition)?;
     Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
 }
 
-/// The nodes to wait before: each is one of the definition.
-fn nodes(definition: &Definition, names: &[String]) -> Result<Vec<NodeId>, ServiceError> {
-    let known = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
-    let node = |name: &String| {
-        // The drawing names the nodes of workflows that are run inside with the way to them.
-        let bare = name.rsplit('/').next().unwrap_or(name);
-        let found = known().find(|node| node.as_str() == bare).cloned();
-        found.ok_or_else(|| {
-            let message = format!("there is no node `{name}` to wait before");
-            ServiceError::refused("unknown_step", message, "choose one of the drawing")
-        })
+/// Where to wait: each node is one of the definition, each condition can be read.
+fn breakpoints(definition: &Definition, asked: &[Asked]) -> Result<Vec<Breakpoint>, ServiceError> {
+    let breakpoint = |asked: &Asked| match asked {
+        Asked::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
+        Asked::If(Conditional { node, when }) => {
+            let (breakpoint, language) = before(definition, node)?;
+            let when = when.as_deref().map(str::trim).filter(|when| !when.is_empty());
+            let Some(when) = when else { return Ok(breakpoint) };
+            breakpoint.when(language, when).map_err(|fault| no_condition(node, when, &fault))
+        }
     };
-    names.iter().map(node).collect()
+    asked.iter().map(breakpoint).collect()
+}
+
+/// A breakpoint before a node of the drawing, and what conditions are written in there.
+fn before(definition: &Definition, name: &str) -> Result<(Breakpoint, Language), ServiceError> {
+    // The drawing names the nodes of workflows that are run inside with the way to them.
+    let bare = NodeId::from(name.rsplit('/').next().unwrap_or(name));
+    let (root, workflow) = (definition.workflow.id(), &definition.workflow);
+    let mut flows = workflow.flows().filter(|(_, flow)| flow.steps.contains_key(&bare)).map(|(id, _)| id);
+    let Some(flow) = flows.next() else {
+        let message = format!("there is no node `{name}` to wait before");
+        return Err(ServiceError::refused("unknown_step", message, "choose one of the drawing"));
+    };
+    let in_root = workflow.root().steps.contains_key(&bare);
+    let flow = if in_root && !name.contains('/') { root } else { flow };
+    let breakpoint = if in_root || name.contains('/') { Breakpoint::drawn(name) } else { bare.into() };
+    Ok((breakpoint, definition.language(flow)))
+}
+
+fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
+    let at = fault.offset.and_then(|offset| when.get(..offset)).map(|before| before.chars().count() + 1);
+    let at = at.map_or_else(String::new, |at| format!(", at character {at}"));
+    let message = format!("the condition of the breakpoint at `{node}` cannot be read{at}: {}", fault.message);
+    let help = fault.help.clone().unwrap_or_else(|| "write it as conditions are written in the definition".to_owned());
+    ServiceError::refused("bad_expression", message, help)
 }
 
 /// What is to become of a run that is tried.
@@ -154,9 +238,20 @@ pub(super) struct Command {
     #[serde(rename = "do")]
     what: Option<What>,
     /// The nodes before which it waits from now on.
-    breakpoints: Option<Vec<String>>,
+    breakpoints: Option<Vec<Asked>>,
+    /// What nodes came to, and variables, that are given other values while it waits.
+    set: Option<Values>,
     /// What becomes of a call that was interrupted.
     interrupted: Option<CallAgain>,
+}
+
+/// Values of one frame.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Values {
+    /// The frame, `a/b`; nothing is the one that the run waits in.
+    frame: Option<String>,
+    values: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -165,6 +260,8 @@ enum What {
     Pause,
     Resume,
     Step,
+    /// By a node with all that happens inside of it.
+    Over,
     Stop,
 }
 
@@ -183,10 +280,14 @@ pub(super) async fn control(
 ) -> Answer<Driven> {
     let _known = address(&run)?;
     let trying = studio.tries().get(&run).cloned().ok_or_else(|| not_tried(&run))?;
-    if let Some(names) = &command.breakpoints {
+    if let Some(asked) = &command.breakpoints {
         let past = studio.past(&run).await?;
         let definition = past.lock().await.definition().clone();
-        trying.control.set_breakpoints(nodes(&definition, names)?);
+        trying.control.set_breakpoints(breakpoints(&definition, asked)?);
+    }
+    if let Some(Values { frame, values }) = command.set {
+        let frame = frame.map(|frame| frame_path(&frame));
+        trying.control.set(studio.person.by.clone(), frame, Arc::new(Value::Object(values))).await?;
     }
     let is_driven = matches!(trying.control.phase(), Phase::Running | Phase::Paused);
     match command.what {
@@ -194,14 +295,15 @@ pub(super) async fn control(
         Some(What::Pause) => trying.control.pause()?,
         Some(What::Stop) => trying.control.stop()?,
         Some(What::Resume) if is_driven => trying.control.resume()?,
+        Some(What::Over) if is_driven => trying.control.step_over()?,
         Some(What::Step) if is_driven => {
             trying.control.step()?;
             // It has when it is told.
             trying.control.paused().await;
         }
-        Some(what @ (What::Resume | What::Step)) => {
-            let breakpoints = trying.control.breakpoints();
-            let control = Control::new(what == What::Step, breakpoints);
+        Some(what @ (What::Resume | What::Step | What::Over)) => {
+            let breakpoints = trying.control.breakpoints().to_vec();
+            let control = Control::new(what != What::Resume, breakpoints);
             let how = How { control: Some(control.clone()), ..trying.how };
             studio.tries().insert(run.clone(), Trying { control, how, failed: None });
             let interrupted = match command.interrupted {
@@ -212,7 +314,25 @@ pub(super) async fn control(
             studio.drive(&run, interrupted)?;
         }
     }
-    studio.driven(&run).map(Json).ok_or_else(|| not_tried(&run))
+    let hidden = studio.past(&run).await?.lock().await.hidden().clone();
+    let driven = studio.driven(&run).ok_or_else(|| not_tried(&run))?;
+    Ok(Json(driven.masked(&hidden)))
+}
+
+impl Driven {
+    /// The same, as it may be shown.
+    pub(super) fn masked(self, hidden: &Redaction) -> Driven {
+        let fault = self.fault.map(|fault| hidden.text(&fault));
+        Driven { fault, ..self }
+    }
+}
+
+fn broken(breakpoint: &Breakpoint) -> Broken {
+    Broken { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
+}
+
+fn frame_path(text: &str) -> FramePath {
+    FramePath(text.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect())
 }
 
 fn not_tried(run: &str) -> Refusal {
@@ -240,14 +360,28 @@ impl Studio {
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
+    /// A fork of a run that is tried may be tried like it: it goes on when it is told to.
+    pub(super) fn also_try(&self, run: &str, fork: &str) {
+        let Some(trying) = self.tries().get(run).cloned() else { return };
+        if self.has_room().is_err() {
+            return;
+        }
+        let control = Control::new(true, trying.control.breakpoints().to_vec());
+        // Nobody drives it yet.
+        let _ = control.stop();
+        let how = How { control: Some(control.clone()), ..trying.how };
+        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None });
+    }
+
     /// How a run is driven that is tried here; nothing for others.
     pub(super) fn driven(&self, run: &str) -> Option<Driven> {
         let trying = self.tries().get(run).cloned()?;
         Some(Driven {
             phase: trying.control.phase().word(),
             before: trying.control.waits_before(),
-            breakpoints: trying.control.breakpoints().iter().map(ToString::to_string).collect(),
+            breakpoints: trying.control.breakpoints().iter().map(broken).collect(),
             failed: trying.failed.map(|error| error.to_string()),
+            fault: trying.control.fault(),
         })
     }
 
