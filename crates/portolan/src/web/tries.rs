@@ -72,6 +72,8 @@ struct Conditional {
 pub(super) struct Trying {
     control: Control,
     how: How,
+    /// What answers its calls, where that is written down.
+    answers: Option<Arc<Answers>>,
     /// Why it is not driven any more, where that is no end of the run.
     failed: Option<Arc<ServiceError>>,
 }
@@ -129,7 +131,8 @@ pub(super) async fn begin(
         Some(run) => Some(answers_of(&studio, run, &definition).await?),
         None => None,
     };
-    let tools = tools(&studio, &functions, &definition, (wanted.answers, recorded))?;
+    let answers = written(&functions, wanted.answers, recorded)?.map(Arc::new);
+    let tools = tools(&studio, &functions, &definition, answers.as_deref())?;
     let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
     let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
@@ -139,7 +142,7 @@ pub(super) async fn begin(
     let view = service.open(&open, &studio.person).await?;
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-    studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+    studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
     studio.drive(&run, Interrupted::Ask)?;
     Ok(Json(json!({ "run": run })))
 }
@@ -166,31 +169,51 @@ async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Resu
     Ok(portolan_runtime::tools::recorded(&past.definition().workflow, &records).answers)
 }
 
+/// The answers that are given: what is written goes before what was recorded.
+fn written(
+    functions: &Functions,
+    answers: Option<Map<String, Value>>,
+    recorded: Option<Answers>,
+) -> Result<Option<Answers>, Refusal> {
+    let own = match answers {
+        // Beside recorded ones, none need be written.
+        Some(answers) if !answers.is_empty() || recorded.is_none() => {
+            let text = json!({ "mock": answers }).to_string();
+            script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?
+        }
+        _ if recorded.is_none() => return Ok(None),
+        _ => Default::default(),
+    };
+    let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
+    let mut all = recorded.unwrap_or_default();
+    all.retain(|name, _| !is_own(name));
+    all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
+    Ok(Some(all))
+}
+
 /// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
 fn tools(
     studio: &Studio,
     functions: &Functions,
     definition: &Definition,
-    (answers, recorded): (Option<Map<String, Value>>, Option<Answers>),
+    answers: Option<&Answers>,
 ) -> Result<Arc<Tools>, Refusal> {
-    let answers = match answers {
-        // Beside recorded ones, none need be written.
-        Some(answers) if !answers.is_empty() || recorded.is_none() => {
-            let text = json!({ "mock": answers }).to_string();
-            Some(script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?)
-        }
-        _ => None,
-    };
-    if answers.is_some() || recorded.is_some() {
-        let own = answers.unwrap_or_default();
-        let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
-        let mut all = recorded.unwrap_or_default();
-        all.retain(|name, _| !is_own(name));
-        all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
-        return Ok(Arc::new(Tools::written(Arc::new(Written::new(all)))));
+    if let Some(answers) = answers {
+        return Ok(Arc::new(Tools::written(Arc::new(Written::new(answers.clone())))));
     }
     studio.service.may_start_servers(definition)?;
     Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
+}
+
+/// What is left of answers after so many calls of each node; of several, the last serves all that follow.
+fn left(answers: &Answers, given: &Answers) -> Answers {
+    let bare = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let left = |(name, all): (&String, &Vec<portolan_runtime::tools::Answer>)| {
+        let is_of = |call: &str| call == name || (bare(call) == *name && !answers.contains_key(call));
+        let calls: usize = given.iter().filter(|(call, _)| is_of(call)).map(|(_, given)| given.len()).sum();
+        (name.clone(), all[calls.min(all.len().saturating_sub(1))..].to_vec())
+    };
+    answers.iter().map(left).collect()
 }
 
 /// Where to wait: each node is one of the definition, each condition can be read.
@@ -305,7 +328,8 @@ pub(super) async fn control(
             let breakpoints = trying.control.breakpoints().to_vec();
             let control = Control::new(what != What::Resume, breakpoints);
             let how = How { control: Some(control.clone()), ..trying.how };
-            studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+            let answers = trying.answers;
+            studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
             let interrupted = match command.interrupted {
                 None => Interrupted::Ask,
                 Some(CallAgain::Repeat) => Interrupted::Repeat,
@@ -360,17 +384,25 @@ impl Studio {
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
-    /// A fork of a run that is tried may be tried like it: it goes on when it is told to.
-    pub(super) fn also_try(&self, run: &str, fork: &str) {
-        let Some(trying) = self.tries().get(run).cloned() else { return };
+    /// A fork of a run that is tried may be tried like it: it goes on when it is told to, with the answers that are left
+    /// after its past.
+    pub(super) async fn also_try(&self, run: &str, fork: &str) -> Result<(), Refusal> {
+        let Some(trying) = self.tries().get(run).cloned() else { return Ok(()) };
         if self.has_room().is_err() {
-            return;
+            return Ok(());
         }
         let control = Control::new(true, trying.control.breakpoints().to_vec());
         // Nobody drives it yet.
         let _ = control.stop();
-        let how = How { control: Some(control.clone()), ..trying.how };
-        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None });
+        let mut how = How { control: Some(control.clone()), ..trying.how };
+        if let Some(answers) = &trying.answers {
+            let definition = self.past(fork).await?.lock().await.definition().clone();
+            let records = self.service.page(&address(fork)?, 0, usize::MAX).await?;
+            let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
+            how.tools = Arc::new(Tools::written(Arc::new(Written::new(left(answers, &given)))));
+        }
+        self.tries().insert(fork.to_owned(), Trying { control, how, answers: trying.answers, failed: None });
+        Ok(())
     }
 
     /// How a run is driven that is tried here; nothing for others.
