@@ -103,7 +103,7 @@ enum Verb {
     },
     /// Begin a run with the past of another, up to one of its records. The other is not touched.
     ///
-    /// Example: portolan runs fork k7m2qx4p --at 3 --set add='{"sum": 3}'
+    /// Example: portolan runs fork k7m2qx4p --at 3
     Fork {
         /// A handle, or the path of a task file.
         run: String,

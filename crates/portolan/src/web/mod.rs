@@ -5,6 +5,7 @@
 //! person may say is not said here, and a studio that an agent's host has started changes nothing.
 
 mod answer;
+mod breakpoints;
 mod definitions;
 mod drawn;
 mod evaluate;
@@ -15,6 +16,7 @@ mod inbox;
 mod listen;
 mod page;
 mod project;
+mod replies;
 mod routes;
 mod runs;
 mod saving;

@@ -308,7 +308,7 @@ pub(super) async fn fork(
     let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let view = studio.service.fork(&address(&run)?, wanted.seq, values, &studio.person).await?;
     let fork = view.address.to_string();
-    studio.also_try(&run, &fork);
+    studio.also_try(&run, &fork).await?;
     Ok(Json(json!({ "run": fork })))
 }
 

@@ -8,16 +8,11 @@ use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::expr::{Language, ParseFault};
 use portolan_core::present::Redaction;
 use portolan_core::run::FramePath;
-use portolan_core::source::Source;
 use portolan_core::value::NodeId;
-use portolan_runtime::definition::{Definition, DefinitionError};
-use portolan_runtime::drive::{Breakpoint, Control, Phase};
-use portolan_runtime::library::{FunctionFiles, Functions};
-use portolan_runtime::script;
-use portolan_runtime::servers::{PoolOptions, Servers};
+use portolan_runtime::drive::{Control, Phase};
+use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Open, RunCarrier, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
@@ -26,6 +21,8 @@ use serde_json::{Map, Value, json};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
+use super::breakpoints::{Asked, Broken, breakpoints, broken};
+use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
 
 /// How a definition is to be tried.
@@ -51,27 +48,13 @@ pub(super) struct Wanted {
     model: Option<String>,
 }
 
-/// A node before which a run is to wait, as the drawing names it.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Asked {
-    Always(String),
-    If(Conditional),
-}
-
-/// The same, where something holds of what the node would see.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Conditional {
-    node: String,
-    when: Option<String>,
-}
-
 /// How the run of a function is driven that somebody tries, for as long as it is.
 #[derive(Clone)]
 pub(super) struct Trying {
     control: Control,
     how: How,
+    /// What answers its calls, where that is written down.
+    answers: Option<Arc<Answers>>,
     /// Why it is not driven any more, where that is no end of the run.
     failed: Option<Arc<ServiceError>>,
 }
@@ -91,13 +74,6 @@ pub(super) struct Driven {
     failed: Option<String>,
     /// Why it could not be found out whether it is to wait before that node: so it does.
     fault: Option<String>,
-}
-
-/// A breakpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Broken {
-    node: String,
-    when: Option<String>,
 }
 
 /// How many runs are tried at once. Each holds its servers.
@@ -129,7 +105,8 @@ pub(super) async fn begin(
         Some(run) => Some(answers_of(&studio, run, &definition).await?),
         None => None,
     };
-    let tools = tools(&studio, &functions, &definition, (wanted.answers, recorded))?;
+    let answers = written(&functions, wanted.answers, recorded)?.map(Arc::new);
+    let tools = tools(&studio, &functions, &definition, answers.as_deref())?;
     let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
     let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
@@ -139,96 +116,9 @@ pub(super) async fn begin(
     let view = service.open(&open, &studio.person).await?;
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-    studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+    studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
     studio.drive(&run, Interrupted::Ask)?;
     Ok(Json(json!({ "run": run })))
-}
-
-fn faulty(refused: DefinitionError) -> Refusal {
-    let told = refused.to_string();
-    let ServiceError { code, help, .. } = *refused.error;
-    Refusal::from(ServiceError::refused(code, told, help))
-}
-
-/// Answers by the calls that they are of.
-type Answers = BTreeMap<String, Vec<portolan_runtime::tools::Answer>>;
-
-/// What the calls of an earlier run came to.
-async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
-    let past = studio.past(run).await?;
-    let past = past.lock().await;
-    let (earlier, wanted) = (past.definition().workflow.id(), definition.workflow.id());
-    if earlier != wanted {
-        let message = format!("`{run}` is a run of `{earlier}`, and not of `{wanted}`");
-        return Err(Refusal::from(ServiceError::refused("other_workflow", message, "choose a run of this definition")));
-    }
-    let records = studio.service.page(&address(run)?, 0, usize::MAX).await?;
-    Ok(portolan_runtime::tools::recorded(&past.definition().workflow, &records).answers)
-}
-
-/// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
-fn tools(
-    studio: &Studio,
-    functions: &Functions,
-    definition: &Definition,
-    (answers, recorded): (Option<Map<String, Value>>, Option<Answers>),
-) -> Result<Arc<Tools>, Refusal> {
-    let answers = match answers {
-        // Beside recorded ones, none need be written.
-        Some(answers) if !answers.is_empty() || recorded.is_none() => {
-            let text = json!({ "mock": answers }).to_string();
-            Some(script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?)
-        }
-        _ => None,
-    };
-    if answers.is_some() || recorded.is_some() {
-        let own = answers.unwrap_or_default();
-        let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
-        let mut all = recorded.unwrap_or_default();
-        all.retain(|name, _| !is_own(name));
-        all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
-        return Ok(Arc::new(Tools::written(Arc::new(Written::new(all)))));
-    }
-    studio.service.may_start_servers(definition)?;
-    Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
-}
-
-/// Where to wait: each node is one of the definition, each condition can be read.
-fn breakpoints(definition: &Definition, asked: &[Asked]) -> Result<Vec<Breakpoint>, ServiceError> {
-    let breakpoint = |asked: &Asked| match asked {
-        Asked::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
-        Asked::If(Conditional { node, when }) => {
-            let (breakpoint, language) = before(definition, node)?;
-            let when = when.as_deref().map(str::trim).filter(|when| !when.is_empty());
-            let Some(when) = when else { return Ok(breakpoint) };
-            breakpoint.when(language, when).map_err(|fault| no_condition(node, when, &fault))
-        }
-    };
-    asked.iter().map(breakpoint).collect()
-}
-
-/// A breakpoint before a node of the drawing, and what conditions are written in there.
-fn before(definition: &Definition, name: &str) -> Result<(Breakpoint, Language), ServiceError> {
-    // The drawing names the nodes of workflows that are run inside with the way to them.
-    let bare = NodeId::from(name.rsplit('/').next().unwrap_or(name));
-    let (root, workflow) = (definition.workflow.id(), &definition.workflow);
-    let mut flows = workflow.flows().filter(|(_, flow)| flow.steps.contains_key(&bare)).map(|(id, _)| id);
-    let Some(flow) = flows.next() else {
-        let message = format!("there is no node `{name}` to wait before");
-        return Err(ServiceError::refused("unknown_step", message, "choose one of the drawing"));
-    };
-    let in_root = workflow.root().steps.contains_key(&bare);
-    let flow = if in_root && !name.contains('/') { root } else { flow };
-    let breakpoint = if in_root || name.contains('/') { Breakpoint::drawn(name) } else { bare.into() };
-    Ok((breakpoint, definition.language(flow)))
-}
-
-fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
-    let at = fault.offset.and_then(|offset| when.get(..offset)).map(|before| before.chars().count() + 1);
-    let at = at.map_or_else(String::new, |at| format!(", at character {at}"));
-    let message = format!("the condition of the breakpoint at `{node}` cannot be read{at}: {}", fault.message);
-    let help = fault.help.clone().unwrap_or_else(|| "write it as conditions are written in the definition".to_owned());
-    ServiceError::refused("bad_expression", message, help)
 }
 
 /// What is to become of a run that is tried.
@@ -305,7 +195,8 @@ pub(super) async fn control(
             let breakpoints = trying.control.breakpoints().to_vec();
             let control = Control::new(what != What::Resume, breakpoints);
             let how = How { control: Some(control.clone()), ..trying.how };
-            studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+            let answers = trying.answers;
+            studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
             let interrupted = match command.interrupted {
                 None => Interrupted::Ask,
                 Some(CallAgain::Repeat) => Interrupted::Repeat,
@@ -325,10 +216,6 @@ impl Driven {
         let fault = self.fault.map(|fault| hidden.text(&fault));
         Driven { fault, ..self }
     }
-}
-
-fn broken(breakpoint: &Breakpoint) -> Broken {
-    Broken { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
 }
 
 fn frame_path(text: &str) -> FramePath {
@@ -360,17 +247,25 @@ impl Studio {
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
-    /// A fork of a run that is tried may be tried like it: it goes on when it is told to.
-    pub(super) fn also_try(&self, run: &str, fork: &str) {
-        let Some(trying) = self.tries().get(run).cloned() else { return };
+    /// A fork of a run that is tried may be tried like it: it goes on when it is told to, with the answers that are left
+    /// after its past.
+    pub(super) async fn also_try(&self, run: &str, fork: &str) -> Result<(), Refusal> {
+        let Some(trying) = self.tries().get(run).cloned() else { return Ok(()) };
         if self.has_room().is_err() {
-            return;
+            return Ok(());
         }
         let control = Control::new(true, trying.control.breakpoints().to_vec());
         // Nobody drives it yet.
         let _ = control.stop();
-        let how = How { control: Some(control.clone()), ..trying.how };
-        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None });
+        let mut how = How { control: Some(control.clone()), ..trying.how };
+        if let Some(answers) = &trying.answers {
+            let definition = self.past(fork).await?.lock().await.definition().clone();
+            let records = self.service.page(&address(fork)?, 0, usize::MAX).await?;
+            let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
+            how.tools = Arc::new(Tools::written(Arc::new(Written::new(left(answers, &given)))));
+        }
+        self.tries().insert(fork.to_owned(), Trying { control, how, answers: trying.answers, failed: None });
+        Ok(())
     }
 
     /// How a run is driven that is tried here; nothing for others.

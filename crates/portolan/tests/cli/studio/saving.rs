@@ -121,6 +121,23 @@ fn a_run_is_saved_as_a_test_that_passes() {
 }
 
 #[test]
+fn a_fork_is_given_the_answers_that_are_left() {
+    let project = Project::small();
+    project.write(".flow/workflows/calls.yaml", CALLS);
+    let studio = Studio::of(&project, &[]);
+    let wanted = json!({ "root": "calls", "answers": answers(), "breakpoints": ["each"] });
+    let run = studio.begun("calls", &wanted);
+    let seq = studio.at_rest(&run)["head"].clone();
+    studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    studio.at_rest(&run);
+    let forked = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": seq, "set": { "first": { "v": 9 } } }));
+    let fork = forked.json()["run"].as_str().expect("a run").to_owned();
+    studio.told_to(&fork, &json!({ "do": "resume" }));
+    studio.at_rest(&fork);
+    assert_eq!(studio.outputs(&fork)["result"], json!({ "first": 9, "each": [10, 20, 30] }));
+}
+
+#[test]
 fn a_failure_and_an_answer_that_was_changed_are_saved_as_they_were() {
     let project = Project::small();
     project.write(".flow/workflows/sums.yaml", SUM);
