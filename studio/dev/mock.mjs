@@ -7,6 +7,7 @@ import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { check, edit, fields, palette } from "./edit.mjs";
 import { definitions } from "./fixtures.mjs";
+import { INPUT, makeTry, PROJECT } from "./tries.mjs";
 import { makeRun, momentOf, statusOf, stepOf, visitsOf } from "./runs.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../crates/portolan/studio/dist");
@@ -61,11 +62,17 @@ function writeFiles(d, files) {
   d.revision += 1;
   for (const stream of streams) stream.write("event: definitions\ndata: {}\n\n");
 }
-const whole = (r) => ({ run: r.run, workflow: r.d.name, definition: { id: r.d.id, name: r.d.name, dialect: r.d.dialect }, head: r.steps.length, over: r.over, status: statusOf(r), situation: {}, words: momentOf(r, r.steps.length).words, origin: r.origin });
+const whole = (r) => ({ run: r.run, workflow: r.d.name, definition: { id: r.d.id, name: r.d.name, led: r.d.led }, driven: r.driven ?? null, head: r.steps.length, over: r.over, status: statusOf(r), situation: {}, words: momentOf(r, r.steps.length).words, origin: r.origin });
 
 function answer(method, path, query, body) {
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
   const [kind, id, what, more] = parts;
+  if (kind === "project" && id === "trust" && what === "revoke") {
+    const { trusted } = PROJECT.trust;
+    PROJECT.trust.trusted = trusted.filter((entry) => entry.key !== body.key);
+    return { revoked: PROJECT.trust.trusted.length < trusted.length };
+  }
+  if (kind === "project" && id) return need(PROJECT[id], "part of the project");
   if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length };
   if (kind === "inbox") return { questions };
   if (kind === "definitions") {
@@ -74,6 +81,26 @@ function answer(method, path, query, body) {
     }
     const d = need(find(id), "definition");
     if (what === "check") return checked(d, body);
+    if (what === "try") {
+      if (d.led) {
+        const made = makeRun(`r-try-${runs.length}`, d, 1, { description: body.description ?? null });
+        runs.push(made);
+        return { run: made.run };
+      }
+      if (body.input?.depth === 7) throw new Refusal(422, "bad_input", "the input is not what `inventory` takes: `/depth` must be less than 7 here", "it says what it takes in its `inputSchema`");
+      if (!body.answers && !body.recorded) throw new Refusal(422, "not_trusted", "`inventory.yaml` starts or contacts servers that nobody has trusted yet", "read it, then run `portolan trust inventory.yaml`; the person at this machine decides that");
+      const made = makeTry(`r-try-${runs.length}`, d, body, emit, refuse);
+      runs.push(made);
+      return { run: made.run };
+    }
+    if (what === "evaluate") {
+      const names = ["version", "platforms", "attempts", "$item", ...d.nodes.map((n) => n.id)];
+      const wrong = body.text.indexOf("?");
+      if (wrong >= 0) return { names, error: { message: "an operator is expected here", help: null, from: wrong, to: wrong + 1 } };
+      const known = { ...(body.with.variables ?? { version: "1.5.0", attempts: 2 }) };
+      const name = body.text.replace("$.", "").trim();
+      return name in known ? { names, value: known[name], type: typeof known[name] } : { names, type: "undefined" };
+    }
     if (what === "edit") {
       const { do: operation, files, root, ...shape } = body;
       const done = edit(files, operation, refuse, shape);
@@ -87,7 +114,7 @@ function answer(method, path, query, body) {
     }
     // Only the mock has this: a change on disk by somebody else.
     if (what === "disk") return (writeFiles(d, body.files ?? [{ name: d.files[0].name, text: d.files[0].text.replace(body.from, body.to) }]), { files: d.files });
-    return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: d.id !== "inventory", editable: d.dialect === "navigator" || d.dialect === "activity", palette, fields, revision: `${d.revision}`, files: d.files, roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory" }, { id: "count", name: "count" }] : [{ id: d.id, name: d.name }], ...checked(d) };
+    return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: d.id !== "inventory", editable: d.dialect === "navigator" || d.dialect === "activity", palette, fields, revision: `${d.revision}`, files: d.files, roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory", input: INPUT, asks: ["list", "size_of.stat"] }, { id: "count", name: "count", input: null, asks: [] }] : [{ id: d.id, name: d.name, input: null, asks: [] }], ...checked(d) };
   }
   if (kind !== "runs") throw new Refusal(404, "unknown", "There is no such path.");
   if (!id) return { runs: runs.map(entry), more: false };
@@ -97,6 +124,9 @@ function answer(method, path, query, body) {
     const { drawing, about } = checked(r.d, body);
     return { drawing, about };
   }
+  if (what === "control") return r.control ? r.control(body) : refuse(`\`${r.run}\` is not driven by this studio`, "a run of a function goes on with `portolan runs resume`");
+  if (what === "test") return { file: ".flow/workflows/inventory.test.yaml", text: `graph: inventory.yaml\ntests:\n  - name: ${body.name}\n    input: ${JSON.stringify(r.input ?? {})}\n    mock:\n      list: { content: "[FILE] a.txt" }\n    expect: { files: 1 }\n`, created: false };
+  if (what === "records" && more === "1") return { seq: 1, event: { ...r.steps[0], what: { opened: { workflow: r.d.id, input: r.input ?? {}, description: r.description ?? undefined } } }, changes: [] };
   if (what === "records" && more) {
     const { failed, act, ...event } = need(r.steps[more - 1], "record");
     return { seq: event.seq, event, changes: [{ set: "attempts", to: 2 }, { token: "•••" }] };
@@ -105,7 +135,11 @@ function answer(method, path, query, body) {
     const after = Number(query.get("after") ?? 0);
     return { records: r.steps.slice(after, after + Number(query.get("limit") ?? 1000)).map(({ failed, act, nodes, ...record }) => record), head: r.steps.length };
   }
-  if (what === "at") return momentOf(r, Math.min(Number(more), r.steps.length));
+  if (what === "at") {
+    const moment = momentOf(r, Math.min(Number(more), r.steps.length));
+    Object.assign(moment.values[0].value, r.changed);
+    return moment;
+  }
   if (what === "nodes") return visitsOf(r, more, Number(query.get("at") ?? r.steps.length));
   if (what === "fork" && method === "POST") {
     const made = makeRun(`r-fork-${runs.length}`, r.d, body.seq, { origin: { run: r.run, seq: body.seq } });

@@ -1,14 +1,15 @@
-import { useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { get } from "./api/client";
 import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
 import type { Project } from "./api/types";
+import { TryScreen } from "./code/later";
 import { useLive, useThrottled } from "./events/use";
 import { Boundary } from "./parts/boundary";
 import { Banner } from "./parts/banner";
 import { useGlobalKeys } from "./parts/keys";
 import { KeysDialog } from "./parts/keys-dialog";
-import { Notice } from "./parts/notice";
+import { Loading, Notice } from "./parts/notice";
 import { useStore } from "./parts/store";
 import { TopBar } from "./parts/top-bar";
 import { useRoute, type Route } from "./route";
@@ -67,6 +68,12 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
       return <HomeScreen project={project} />;
     case "definition":
       return <DefinitionScreen route={route} onlyShows={project?.onlyShows ?? null} />;
+    case "try":
+      return (
+        <Suspense fallback={<Loading what="the form" />}>
+          <TryScreen route={route} onlyShows={project?.onlyShows ?? null} />
+        </Suspense>
+      );
     case "run":
       return <RunScreen route={route} readOnly={(project?.onlyShows ?? null) !== null} />;
     case "compare":
@@ -96,12 +103,14 @@ function Refused() {
 
 function placeOf(route: Route): string {
   if (route.screen === "definition") return `definition ${route.id}`;
+  if (route.screen === "try") return `try ${route.id} ${route.from ?? ""}`;
   if (route.screen === "run") return `run ${route.run}`;
   return route.screen;
 }
 
 function titleOf(route: Route): string {
   if (route.screen === "definition") return route.id;
+  if (route.screen === "try") return `Try ${route.id}`;
   if (route.screen === "run") return route.run;
   return { home: "Home", compare: "Compare", inbox: "Inbox", project: "Project", unknown: "Not found" }[route.screen];
 }

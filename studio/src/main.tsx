@@ -9,6 +9,7 @@ import "./style/parts.css";
 import "./style/graph.css";
 import "./style/screens.css";
 import "./style/edit.css";
+import "./style/try.css";
 
 takeToken();
 watchTokens();

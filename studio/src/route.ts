@@ -8,6 +8,7 @@ export interface RunRef {
 export type Route =
   | { screen: "home" }
   | { screen: "definition"; id: string; root: string | null; node: string | null }
+  | { screen: "try"; id: string; root: string | null; node: string | null; from: string | null }
   | { screen: "run"; run: string; seq: number | null; node: string | null }
   | { screen: "compare"; left: RunRef; right: RunRef }
   | { screen: "inbox" }
@@ -23,6 +24,7 @@ export function parseRoute(hash: string): Route {
   if (screen === undefined) return { screen: "home" };
   if (screen === "inbox" || screen === "project") return { screen };
   if (screen === "definition" && first) return { screen, id: first, root: params.get("root"), node };
+  if (screen === "try" && first) return { screen, id: first, root: params.get("root"), node, from: params.get("from") };
   if (screen === "run" && first) return { screen, ...parseRunRef(first), node };
   if (screen === "compare" && first && second) return { screen, left: parseRunRef(first), right: parseRunRef(second) };
   return { screen: "unknown", address: hash };
@@ -48,6 +50,8 @@ export const link = {
   project: () => "#/project",
   definition: (id: string, more: { root?: string | null; node?: string | null } = {}) =>
     `#/definition/${encodeURIComponent(id)}${query(more)}`,
+  /** `from` is an earlier run, whose input is taken over. */
+  try: (id: string, more: { root?: string | null; node?: string | null; from?: string | null } = {}) => `#/try/${encodeURIComponent(id)}${query(more)}`,
   run: (run: string, seq: number | null = null, node: string | null = null) =>
     `#/run/${runRef({ run, seq })}${query({ node })}`,
   compare: (left: RunRef, right: RunRef) => `#/compare/${runRef(left)}/${runRef(right)}`,

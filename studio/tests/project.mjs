@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { front } from "./front.mjs";
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -58,14 +59,17 @@ export class Project {
     return Studio.start(this, words);
   }
 
-  agent() {
-    return new Agent(this);
+  agent(...words) {
+    return new Agent(this, words);
   }
 
   remove() {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
+
+/** Where the page of a studio is, by the port of the studio: one that starts anew there has its page there, too. */
+const fronts = new Map();
 
 export class Studio {
   static async start(project, words) {
@@ -80,12 +84,19 @@ export class Studio {
     studio.address = JSON.parse(said).address;
     [studio.base, studio.token] = studio.address.split("#token=");
     studio.port = new URL(studio.base).port;
+    studio.page = studio.base;
+    // PAGE=dist has the page come from the folder, and not from the binary.
+    if (process.env.PAGE === "dist") {
+      studio.front = await front(studio.base, fronts.get(studio.port));
+      fronts.set(studio.port, studio.front.port);
+      studio.page = studio.front.base;
+    }
     return studio;
   }
 
   /** The address of a screen, with the token. */
   at(route) {
-    return `${this.base}#${route}&token=${this.token}`;
+    return `${this.page}#${route}&token=${this.token}`;
   }
 
   async ask(path, options = {}) {
@@ -99,6 +110,7 @@ export class Studio {
   }
 
   kill(signal = "SIGKILL") {
+    this.front?.close();
     const gone = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill(signal);
     return gone;
@@ -107,8 +119,8 @@ export class Studio {
 
 /** An agent that knows the calls of the toolset `tasks`. */
 export class Agent {
-  constructor(project) {
-    this.child = spawn(project.binary, ["serve", "--toolset", "tasks"], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
+  constructor(project, words = []) {
+    this.child = spawn(project.binary, ["serve", "--toolset", "tasks", ...words], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
     this.waiting = new Map();
     this.last = 0;
     createInterface({ input: this.child.stdout }).on("line", (line) => {

@@ -1,23 +1,10 @@
 // The page with the real server, in a real browser. PORTOLAN names the binary, PICTURES a folder for pictures of the screens.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launch, open, soundIn } from "./browser.mjs";
-import { Project } from "./project.mjs";
+import { test } from "node:test";
+import { open, soundIn } from "./browser.mjs";
+import { browser, inPage, picture, prepare, project, studio } from "./suite.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const binary = resolve(process.env.PORTOLAN ?? join(here, "../../target/debug/portolan"));
-const pictures = process.env.PICTURES && resolve(process.env.PICTURES);
-
-let browser;
-let project;
-let studio;
-
-before(async () => {
-  if (pictures) mkdirSync(pictures, { recursive: true });
-  project = new Project(binary);
+prepare((project) => {
   project.example("examples/navigator/release/release.json", "release.json");
   project.example("examples/activities/work-package", "work-package");
   project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
@@ -25,33 +12,7 @@ before(async () => {
   project.example("examples/agent-states/research", "research");
   project.example("crates/portolan-runtime/catalog/phases/delivery.yaml", "delivery.yaml");
   project.write("notes.txt", "twelve bytes");
-  project.commit();
-  studio = await project.studio();
-  browser = await launch();
 });
-
-after(async () => {
-  await browser?.close();
-  await studio?.kill();
-  project?.remove();
-});
-
-/** Runs a test in a page of its own, which must have nothing to complain of. */
-function inPage(name, run, options) {
-  test(name, async () => {
-    const { context, page, said } = await open(browser, options);
-    try {
-      await run(page, said);
-      assert.deepEqual(said, []);
-    } finally {
-      await context.close();
-    }
-  });
-}
-
-async function picture(page, name) {
-  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
-}
 
 const DEFINITIONS = { release: 9, "work-package": 60, inventory: 6, research: 3, delivery: 12, "bug-fix": 11 };
 

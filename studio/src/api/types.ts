@@ -170,6 +170,16 @@ export interface SourceFile {
   language: "json" | "yaml";
 }
 
+/** A workflow of a file that can be run. */
+export interface Root {
+  id: string;
+  name: string;
+  /** The JSON Schema of what a run of it is given, where there is one. */
+  input?: unknown;
+  /** The nodes whose answers can be written down: tools and models. */
+  asks?: string[];
+}
+
 export interface Definition extends Checked {
   id: string;
   name: string;
@@ -179,7 +189,7 @@ export interface Definition extends Checked {
   writable: boolean;
   revision: string;
   files: SourceFile[];
-  roots: { id: string; name: string }[];
+  roots: Root[];
   palette: Kind[];
   /** The fields of the definition itself. */
   fields: Field[];
@@ -199,13 +209,41 @@ export interface RunEntry {
 export interface Run {
   run: string;
   workflow: string;
-  definition: { id: string; name: string; dialect: Dialect };
+  /** The workflow that it is a run of; agents are led through some, and others are driven. */
+  definition: { id: string; name: string; led?: boolean };
   head: number;
   over: boolean;
   status: RunStatus;
   situation: unknown;
   words: string;
   origin: { run: string; seq: number } | null;
+  /** How it is driven, where it is tried here. */
+  driven?: Driven | null;
+}
+
+/** Where a run waits by itself, and the condition that has to hold there. */
+export interface Breakpoint {
+  node: string;
+  when: string | null;
+}
+
+export interface Driven {
+  phase: "running" | "paused" | "stopped" | "finished";
+  /** The way of the node that it waits before. */
+  before: string | null;
+  breakpoints: (Breakpoint | string)[];
+  /** Why it is not driven any more. */
+  failed: string | null;
+  /** A condition that could not be evaluated: it waits there. */
+  fault?: string | null;
+}
+
+/** What is wanted of a run that is driven. */
+export interface Control {
+  do?: "pause" | "resume" | "step" | "over" | "stop";
+  breakpoints?: (Breakpoint | string)[];
+  set?: { frame?: string; values: Record<string, unknown> };
+  interrupted?: "repeat" | "fail";
 }
 
 export interface Author {
@@ -213,7 +251,6 @@ export interface Author {
   name: string | null;
   via?: string;
 }
-
 
 export interface RecordLine {
   seq: number;
@@ -237,6 +274,8 @@ export interface NodeOverlay {
   failures: number;
   used: number;
   budget?: number;
+  /** Whether somebody changed what it came to. */
+  altered?: boolean;
   /** The pass of a loop that is under way. */
   pass?: { number: number; of?: number };
   arrived?: { done: number; of: number };
@@ -272,6 +311,8 @@ export interface Visit {
   input?: unknown;
   expression?: string;
   output?: unknown;
+  /** What stands in the place of the output since. */
+  altered?: { seq: number; by: Author; value: unknown }[];
   error?: { code: string; message: string };
   checks?: { id: string; held: boolean; reason?: string; output?: string }[];
   messages?: { role: unknown; text: string; tools?: unknown }[];

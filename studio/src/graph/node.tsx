@@ -16,8 +16,10 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
   const bar = node.kind === "fork" || node.kind === "join";
   const target = useGraphState((state) => state.line?.to === node.id);
   const pending = overlay?.state === "waiting";
+  const paused = useGraphState((state) => state.stops.before === node.id);
+  const stop = useGraphState((state) => state.stops.breaks[node.id]);
 
-  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected", target && "target"];
+  const classes = ["node", node.kind, node.height < 40 && "low", open && "open", node.container && "container", overlay?.state, selected && "selected", target && "target", paused && "paused"];
   if (watched && !overlay) classes.push("untouched");
   if (node.result) classes.push(`result-${node.result}`);
 
@@ -40,7 +42,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       ) : (
         <div className="face">
           {node.container ? (
-            <button type="button" className="fold" tabIndex={-1} aria-label={`${open ? "Fold" : "Open"} ${node.name}`} onClick={stop(() => actions.fold(node.id))}>
+            <button type="button" className="fold" tabIndex={-1} aria-label={`${open ? "Fold" : "Open"} ${node.name}`} onClick={alone(() => actions.fold(node.id))}>
               <Icon name={open ? "down" : "right"} />
             </button>
           ) : null}
@@ -58,7 +60,8 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       )}
       {bar && overlay?.arrived && <b className="bar-arrived">{arrivedWords(overlay.arrived)}</b>}
       <Marks node={node} overlay={overlay} mark={mark} />
-      {overlay && <Badge overlay={overlay} />}
+      {(overlay || paused) && <Badge overlay={overlay} paused={paused} />}
+      {(stop || actions.stop) && <StopMark stop={stop} onStop={actions.stop && (() => actions.stop?.(node.id))} name={node.name} />}
       {actions.drag && node.kind !== "end" && <span className="handle nopan" title="Drag to another step to connect" onPointerDown={(event) => actions.drag?.(event, node.id, null)} />}
     </div>
   );
@@ -124,26 +127,55 @@ function PassNow({ pass }: { pass: NonNullable<NodeOverlay["pass"]> }) {
   );
 }
 
-function Badge({ overlay }: { overlay: NodeOverlay }) {
+/** A breakpoint: its shape and its word. Where one can be set, the pointer is offered it; the keyboard has `b`. */
+function StopMark({ stop, onStop, name }: { stop: "always" | "when" | undefined; onStop: (() => void) | null; name: string }) {
+  const face = (
+    <>
+      <Icon name="break" />
+      {stop === "when" ? "break if" : "break"}
+    </>
+  );
+  const look = stop ? "stop-mark set" : "stop-mark";
+  if (!onStop) return <span className={look}>{face}</span>;
+  return (
+    <button type="button" className={look} tabIndex={-1} title={`${stop ? "Remove the breakpoint" : "Set a breakpoint"} (b)`} aria-label={`Breakpoint at ${name}`} onClick={alone(onStop)} onDoubleClick={(event) => event.stopPropagation()}>
+      {face}
+    </button>
+  );
+}
+
+function Badge({ overlay, paused }: { overlay: NodeOverlay | undefined; paused: boolean }) {
+  const now = paused && (
+    <span className="badge waiting">
+      <Icon name="pause" />
+      paused before
+      {overlay && overlay.visits > 1 && <span className="times">×{overlay.visits}</span>}
+    </span>
+  );
+  if (!overlay || (paused && overlay.state === "here" && !overlay.worst)) return <span className="badges">{now}</span>;
   const { state, worst, visits } = overlay;
   return (
     <span className="badges">
+      {now}
       {worst && worst !== state && (
         <span className={`badge quiet ${worst}`} title={`Earlier: ${stateWord(worst)}`}>
           <Icon name={stateIcon(worst)} />
           {overlay.failures > 1 && `×${overlay.failures}`}
         </span>
       )}
-      <span className={`badge ${state}`}>
-        <Icon name={stateIcon(state)} />
-        {stateWord(state)}
-        {visits > 1 && <span className="times">×{visits}</span>}
-      </span>
+      {!(paused && state === "here") && (
+        <span className={`badge ${state}`}>
+          <Icon name={stateIcon(state)} />
+          {stateWord(state)}
+          {overlay.altered && ", changed"}
+          {visits > 1 && <span className="times">×{visits}</span>}
+        </span>
+      )}
     </span>
   );
 }
 
-const stop = (act: () => void) => (event: React.MouseEvent) => {
+const alone = (act: () => void) => (event: React.MouseEvent) => {
   event.stopPropagation();
   act();
 };

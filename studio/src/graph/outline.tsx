@@ -4,12 +4,14 @@ import { Icon } from "../parts/icons";
 import { VirtualList } from "../parts/virtual";
 import { kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
 import { indexDrawing } from "./model";
+import { NO_STOPS, type Stops } from "./state";
 
 interface Props {
   drawing: Drawing;
   selected: string | null;
   overlay?: Overlay | null;
   marks?: Record<string, "error" | "warning">;
+  stops?: Stops;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
   onFold: (node: DrawnNode) => void;
@@ -18,7 +20,7 @@ interface Props {
 const ROW = 28;
 
 /** The drawing as a tree: what a screen reader reads, and what the eye scans. */
-export function Outline({ drawing, selected, overlay, marks, onSelect, onOpen, onFold }: Props) {
+export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, onSelect, onOpen, onFold }: Props) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
   const [filter, setFilter] = useState("");
   const field = useRef<HTMLInputElement>(null);
@@ -94,6 +96,7 @@ export function Outline({ drawing, selected, overlay, marks, onSelect, onOpen, o
           const node = rows[index] as DrawnNode;
           const state = overlay?.nodes[node.id]?.state;
           const mark = marks?.[node.id];
+          const stop = stops.breaks[node.id];
           return (
             <div className="outline-row" style={{ paddingLeft: 8 + (filter ? 0 : (graph.depth.get(node.id) ?? 0) * 14) }}>
               <span
@@ -115,6 +118,18 @@ export function Outline({ drawing, selected, overlay, marks, onSelect, onOpen, o
                 <span className={`mark ${mark}`}>
                   <Icon name={mark} size={14} />
                   <span className="unseen">{mark}</span>
+                </span>
+              )}
+              {stop && (
+                <span className="stop-mark set">
+                  <Icon name="break" size={12} />
+                  {stop === "when" ? "break if" : "break"}
+                </span>
+              )}
+              {stops.before === node.id && (
+                <span className="tint waiting">
+                  <Icon name="pause" size={14} />
+                  <span className="unseen">paused before it</span>
                 </span>
               )}
               {state && (

@@ -1,6 +1,7 @@
 import type { NodeState, Overlay } from "../api/types";
 import type { Graph } from "./model";
 import { shapePath, type Box } from "./shapes";
+import type { Stops } from "./state";
 
 export interface Palette {
   line: string;
@@ -40,6 +41,7 @@ export interface Scene {
   graph: Graph;
   overlay: Overlay | null;
   selected: string | null;
+  stops: Stops;
   palette: Palette;
 }
 
@@ -109,11 +111,27 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
     context.translate(-node.x, -node.y);
   }
   names(context, scene, view, inside);
+  stopMarks(context, scene, hair);
   const selected = scene.selected === null ? undefined : graph.nodes.get(scene.selected);
   if (selected) {
     context.strokeStyle = palette.accent;
     context.lineWidth = 3 * hair;
     context.strokeRect(selected.x - 3 * hair, selected.y - 3 * hair, selected.width + 6 * hair, selected.height + 6 * hair);
+  }
+}
+
+/** A frame of two lines around the node that the run waits before, and a square at each breakpoint. */
+function stopMarks(context: CanvasRenderingContext2D, { graph, stops, palette }: Scene, hair: number): void {
+  const before = stops.before === null ? undefined : graph.nodes.get(stops.before);
+  context.strokeStyle = palette.states.waiting;
+  context.lineWidth = 2 * hair;
+  for (const gap of before ? [4, 8] : []) {
+    if (before) context.strokeRect(before.x - gap * hair, before.y - gap * hair, before.width + 2 * gap * hair, before.height + 2 * gap * hair);
+  }
+  context.fillStyle = palette.states.failed;
+  for (const id of Object.keys(stops.breaks)) {
+    const node = graph.nodes.get(id);
+    if (node) context.fillRect(node.x + node.width - 4 * hair, node.y + node.height - 4 * hair, 8 * hair, 8 * hair);
   }
 }
 

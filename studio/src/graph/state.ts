@@ -10,7 +10,18 @@ export interface GraphState {
   /** Nodes with problems, and how bad the worst of them is. */
   marks: Record<string, "error" | "warning">;
   line: Line | null;
+  stops: Stops;
 }
+
+/** Where a run that is driven waits, and where it is to wait. */
+export interface Stops {
+  /** The node that it waits before. */
+  before: string | null;
+  /** Breakpoints by node: in each case, or under a condition. */
+  breaks: Record<string, "always" | "when">;
+}
+
+export const NO_STOPS: Stops = { before: null, breaks: {} };
 
 /** A line that is being drawn by hand: from a node, or from the end of an edge. */
 export interface Line {
@@ -24,6 +35,8 @@ export interface GraphActions {
   selectEdge(id: string): void;
   /** Begins to draw a line; without it nothing can be connected. */
   drag: ((event: React.PointerEvent, from: string, edge: string | null) => void) | null;
+  /** Sets a breakpoint, or removes it; without it there are none. */
+  stop: ((id: string) => void) | null;
   open(id: string): void;
   fold(id: string): void;
 }

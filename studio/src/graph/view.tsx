@@ -12,7 +12,7 @@ import { Edges } from "./edges";
 import { hit } from "./hit";
 import { indexDrawing, type Graph } from "./model";
 import { NodeView } from "./node";
-import { GraphContext, type GraphState } from "./state";
+import { GraphContext, NO_STOPS, type GraphState, type Stops } from "./state";
 import { center, isVisible, opening, reveal } from "./viewport";
 import { walk, type Direction } from "./walk";
 
@@ -37,6 +37,9 @@ export interface GraphProps {
   /** The selected edge, and what can be connected by hand; without it the drawing only shows. */
   edge?: string | null;
   editing?: (Connections & { onEdge: (id: string) => void }) | null;
+  stops?: Stops;
+  /** Sets a breakpoint at a node, or removes it. */
+  onStop?: ((id: string) => void) | null;
 }
 
 export function GraphView(props: GraphProps) {
@@ -49,9 +52,9 @@ export function GraphView(props: GraphProps) {
 
 const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
-function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null }: GraphProps) {
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
-  const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null }));
+  const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null, stops }));
   const flow = useReactFlow();
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
@@ -61,7 +64,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
-  useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line })), [state, selected, edge, overlay, marks]);
+  useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line, stops })), [state, selected, edge, overlay, marks, stops]);
   const { begin, line } = useDrag(graph, state, editing);
 
   const look = useCallback(() => {
@@ -74,14 +77,16 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     [flow],
   );
 
-  const act = useRef({ onSelect, onOpen, onFold, graph, editing });
-  act.current = { onSelect, onOpen, onFold, graph, editing };
+  const act = useRef({ onSelect, onOpen, onFold, graph, editing, onStop });
+  act.current = { onSelect, onOpen, onFold, graph, editing, onStop };
+  const stoppable = onStop !== null;
   const folded = useRef<string | null>(null);
   const actions = useMemo(
     () => ({
       select: (id: string | null) => act.current.onSelect(id),
       selectEdge: (id: string) => act.current.editing?.onEdge(id),
       drag: begin,
+      stop: stoppable ? (id: string) => act.current.onStop?.(id) : null,
       open: (id: string) => act.current.onOpen(id),
       fold: (id: string) => {
         const node = act.current.graph.nodes.get(id);
@@ -90,7 +95,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         act.current.onFold(node);
       },
     }),
-    [begin],
+    [begin, stoppable],
   );
   const context = useMemo(() => ({ state, actions }), [state, actions]);
 
@@ -203,7 +208,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
           Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.
         </p>
         <div className="unseen" aria-live="polite">
-          {announce(graph, selected, overlay)}
+          {announce(graph, selected, overlay, stops)}
         </div>
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
@@ -241,12 +246,15 @@ function asFlowNode(node: DrawnNode, depth: number): Node {
   };
 }
 
-function announce(graph: Graph, id: string | null, overlay: Overlay | null): string {
+function announce(graph: Graph, id: string | null, overlay: Overlay | null, stops: Stops): string {
   const node = id === null ? undefined : graph.nodes.get(id);
   if (!node) return "";
   const over = overlay?.nodes[node.id];
   const parts = [node.name, kindWord(node.kind)];
   if (over) parts.push(stateWord(over.state), ...(over.visits > 1 ? [plural(over.visits, "visit")] : []));
+  if (stops.before === node.id) parts.push("the run is paused before it");
+  const stop = stops.breaks[node.id];
+  if (stop) parts.push(stop === "when" ? "breakpoint under a condition" : "breakpoint");
   if (node.container) parts.push(node.container);
   const out = graph.outgoing.get(node.id) ?? [];
   parts.push(out.length === 0 ? "leads nowhere" : `leads to ${out.map((edge) => graph.nodes.get(edge.to)?.name ?? edge.to).join(", ")}`);

@@ -67,6 +67,27 @@ export function Value({ value, label }: { value: unknown; label: string }) {
   );
 }
 
+/** Checks with their verdicts, and what they printed. */
+export function CheckList({ title, checks }: { title: string; checks: { id: string; held: boolean; reason?: string; output?: string }[] }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className="check-list">
+        {checks.map((check, i) => (
+          <li key={i} className={`tint ${check.held ? "done" : "failed"}`}>
+            <Icon name={check.held ? "done" : "failed"} size={14} />
+            <div>
+              <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
+              {check.reason && <p>{check.reason}</p>}
+              {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 interface Tab {
   id: string;
   label: string;

@@ -50,12 +50,19 @@ const PATHS = {
   offline: "M2.5 2.5l11 11M4.5 6a5 5 0 0 1 2-1.4M9.5 4.6A5 5 0 0 1 13 8M6 9.5a2.8 2.8 0 0 1 2-1M8 12.5v.1",
   lock: "M4 7.5h8V13H4zM5.5 7.5V5.5a2.5 2.5 0 0 1 5 0v2",
   close: "M4 4l8 8M12 4l-8 8",
+  pause: "M5.5 3.5v9M10.5 3.5v9",
+  stop: "M4 4h8v8H4z",
+  step: "M3 8h7M7 5l3 3-3 3M13 3.5v9",
+  over: "M2.5 10.5C3 5.5 11 4 13 9.5M13.4 5.8 13 9.5 9.4 9M8 13.2v.1",
+  break: "M5.6 2.5h4.8l3.1 3.1v4.8l-3.1 3.1H5.6l-3.1-3.1V5.6z",
+  test: "M6 2.5h4M6.8 2.5v4L3 13.5h10L9.2 6.5v-4M5 10h6",
+  edit: "M3 13l.8-3L10.5 3.3l2.2 2.2L6 12.2z",
   help: "M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM6.3 6.3c.2-1 1-1.5 1.8-1.5 1 0 1.7.6 1.7 1.5 0 1.2-1.7 1.3-1.7 2.5M8 11v.1",
 } as const;
 
 export type IconName = keyof typeof PATHS;
 
-const SOLID: ReadonlySet<string> = new Set(["play", "here"]);
+const SOLID: ReadonlySet<string> = new Set(["play", "here", "break"]);
 
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (

@@ -30,6 +30,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["c", "connect the selected step, or lead the selected edge elsewhere"],
       ["e", "select the edges from the selected step, one after another"],
       ["Enter", "open the form"],
+      ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
       ["k", "change the kind"],
       ["Delete", "delete the step or the edge"],
@@ -46,6 +47,19 @@ export const KEYS: [string, [string, string][]][] = [
       ["[ ]", "anywhere: one record back or on"],
       ["Home End", "on the slider: the first and the last record"],
       ["n", "go to now"],
+      ["t", "try again with this input"],
+    ],
+  ],
+  [
+    "Trying out",
+    [
+      ["t", "in a definition: try it"],
+      ["Ctrl+Enter", "in the form: begin"],
+      ["b", "set a breakpoint at the selected step, or remove it"],
+      ["c", "pause, or go on"],
+      ["s", "step to the next node"],
+      ["o", "step over what runs inside"],
+      ["v", "while it is paused: change a value"],
     ],
   ],
 ];

@@ -75,7 +75,7 @@ export function InlineFailure({ error }: { error: ApiError }) {
       <Icon name="error" />
       <span>
         {error.message}
-        {help(error) && <> {help(error)}</>}
+        {help(error) && <span className="failure-help">{help(error)}</span>}
       </span>
     </p>
   );

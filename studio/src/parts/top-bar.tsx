@@ -33,7 +33,7 @@ export function TopBar({ route, project, onHelp }: { route: Route; project: Proj
       </a>
       <nav aria-label="Screens">
         {SCREENS.map(([screen, name, address, glyph]) => (
-          <a key={screen} href={address()} aria-current={route.screen === screen ? "page" : undefined}>
+          <a key={screen} href={address()} title={name} aria-current={route.screen === screen ? "page" : undefined}>
             <Icon name={glyph} />
             <span>{name}</span>
             {screen === "inbox" && project !== null && project.inbox > 0 && (

@@ -1,24 +1,27 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { get, segment, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { Checked, Definition, Edited, Operation, Problem } from "../../api/types";
+import type { Definition, Edited, Operation, Problem } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { indexDrawing } from "../../graph/model";
 import { Outline } from "../../graph/outline";
 import { GraphView } from "../../graph/view";
 import { Tabs } from "../../parts/bits";
-import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
-import { isTyping, useKeys } from "../../parts/keys";
+import { useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
-import { iconOfKind, plural } from "../../parts/words";
+import { iconOfKind } from "../../parts/words";
 import { go, link, note, type Route } from "../../route";
-import { AskDialog, asksOutcome, type Ask, type Placement } from "./ask";
+import { AskDialog, asksOutcome, type Ask } from "./ask";
 import { ConflictDialog } from "./conflict";
+import { useCommands } from "./commands";
 import { copiedNodes, copyNode, pasteOperations } from "./copy";
 import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm } from "./form";
+import { DefinitionHead } from "./head";
+import { ChangedBanner, KeptBanner, LeaveDialog } from "./unsaved";
+import { nodeAt, placementsOf } from "./places";
 import { marksOf, Problems } from "./problems";
 import { SaveDialog } from "./save";
 import { useLeaving, useSession, type Operations } from "./session";
@@ -151,7 +154,9 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (next) selectEdge(next.id);
   };
 
+  const tryIt = link.try(definition.id, { root });
   useKeys((event) => {
+    if (event.key === "t") go(tryIt);
     if (!editable) return;
     if (event.key === "a") setAsk({ is: "add" });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
@@ -165,49 +170,20 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     event.preventDefault();
   });
 
-  const commands = useRef<(event: KeyboardEvent) => void>(() => undefined);
-  commands.current = (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || window.document.querySelector("dialog[open]")) return;
-    const key = event.key.toLowerCase();
-    const field = event.composedPath()[0];
-    if (key === "s") {
-      // What stands in a field is a part of what is saved.
-      if (field instanceof HTMLElement && field.closest("[data-form]")) field.blur();
-      if (writable) void session.wire.settled().then(() => document.state.get().unsaved && setDialog(theirs ? "conflict" : "save"));
-    } else if (key === "z" || key === "y") {
-      if (!writable || hasOwnUndo(field)) return;
-      time(key === "y" || event.shiftKey ? document.redo() : document.undo());
-    } else if (key === "d" && editable && !isTyping(event)) duplicate();
-    else return;
-    event.preventDefault();
-  };
-  const clipboard = useRef<(event: ClipboardEvent) => void>(() => undefined);
-  clipboard.current = (event) => {
-    if (isTyping(event) || window.document.querySelector("dialog[open]") || !(window.getSelection()?.isCollapsed ?? true)) return;
-    if (event.type === "copy") {
-      const text = selected === null || !about[selected] ? null : copyNode(about[selected]);
-      if (text === null) return;
-      event.clipboardData?.setData("text/plain", text);
-    } else {
-      const nodes = editable ? copiedNodes(event.clipboardData?.getData("text/plain") ?? "") : null;
-      if (!nodes || !drawing) return;
+  useCommands({
+    save: writable ? () => void session.wire.settled().then(() => document.state.get().unsaved && setDialog(theirs ? "conflict" : "save")) : null,
+    undo: writable ? () => time(document.undo()) : null,
+    redo: () => time(document.redo()),
+    duplicate: editable ? () => void duplicate() : null,
+    copy: () => (selected === null || !about[selected] ? null : copyNode(about[selected])),
+    paste: (text) => {
+      const nodes = editable ? copiedNodes(text) : null;
+      if (!nodes || !drawing) return false;
       const taken = new Set(drawing.nodes.map((node) => node.node ?? node.id));
       void operate(pasteOperations(nodes, taken, placements[0]?.place ?? {})).then(setRefusal);
-    }
-    event.preventDefault();
-  };
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => commands.current(event);
-    const clip = (event: ClipboardEvent) => clipboard.current(event);
-    addEventListener("keydown", key);
-    addEventListener("copy", clip);
-    addEventListener("paste", clip);
-    return () => {
-      removeEventListener("keydown", key);
-      removeEventListener("copy", clip);
-      removeEventListener("paste", clip);
-    };
-  }, []);
+      return true;
+    },
+  });
 
   const marks = useMemo(() => marksOf(problems), [problems]);
   const onProblem = (problem: Problem) => {
@@ -224,82 +200,28 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   const errors = problems.filter((problem) => problem.severity === "error").length;
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
-  const forms = { definition, shown, problems, editable, run, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
+  const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
+  const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
   const limits = onlyShows ?? (!definition.writable ? "This definition belongs to the catalogue: it can be read here, not changed." : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
 
   return (
     <div className="workbench">
-      <header className="work-head">
-        <nav className="crumbs" aria-label="Place">
-          <a href={link.home()}>Definitions</a>
-          <Icon name="right" size={14} />
-          <h1>{definition.name}</h1>
-        </nav>
-        <span className="tag">{definition.dialect}</span>
-        {definition.roots.length > 1 && (
-          <label className="field inline">
-            <span>Root</span>
-            <select value={root ?? definition.roots[0]?.id} onChange={(event) => note(link.definition(definition.id, { root: event.target.value }))}>
-              {definition.roots.map((entry) => (
-                <option key={entry.id} value={entry.id}>
-                  {entry.name}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        <p className="work-text" title={limits ?? definition.description}>
-          {limits ?? definition.description}
-        </p>
-        {problems.length > 0 && (
-          <button type="button" className={`chip tint ${errors > 0 ? "failed" : "waiting"}`} onClick={() => (setTab("problems"), setBottomOpen(true))}>
-            <Icon name={errors > 0 ? "error" : "warning"} size={14} />
-            {plural(problems.length, "problem")}
-          </button>
-        )}
-        {writable && (
-          <div className="work-actions">
-            <button type="button" className="icon-button" aria-label="Undo" title="Undo (Ctrl+Z)" disabled={!state.canUndo} onClick={() => time(document.undo())}>
-              <Icon name="undo" />
-            </button>
-            <button type="button" className="icon-button" aria-label="Redo" title="Redo (Shift+Ctrl+Z)" disabled={!state.canRedo} onClick={() => time(document.redo())}>
-              <Icon name="redo" />
-            </button>
-            {editable && (
-              <button type="button" className="button" title="Add a step (a)" onClick={() => setAsk({ is: "add" })}>
-                <Icon name="plus" />
-                Add
-              </button>
-            )}
-            <button type="button" className="button primary" title="Save (Ctrl+S)" disabled={!state.unsaved} onClick={() => setDialog(theirs ? "conflict" : "save")}>
-              {state.unsaved ? "Save…" : "Saved"}
-            </button>
-          </div>
-        )}
-      </header>
-      {kept && (
-        <p className="banner" role="status">
-          <Icon name="warning" />
-          <span>This tab still has changes of yours that were never saved.</span>
-          <button type="button" className="button small" onClick={session.takeKept}>
-            Take them up again
-          </button>
-          <button type="button" className="button small" onClick={session.dropKept}>
-            Throw them away
-          </button>
-        </p>
-      )}
-      {theirs && state.unsaved && (
-        <p className="banner" role="status">
-          <Icon name="warning" />
-          <span>
-            <b>It was changed on disk</b> while you edit. Nothing of it is overwritten.
-          </span>
-          <button type="button" className="button small" onClick={() => setDialog("conflict")}>
-            Compare and choose
-          </button>
-        </p>
-      )}
+      <DefinitionHead
+        definition={definition}
+        root={root}
+        limits={limits}
+        problems={problems.length}
+        errors={errors}
+        state={state}
+        tryIt={tryIt}
+        onUndo={writable ? () => time(document.undo()) : null}
+        onRedo={() => time(document.redo())}
+        onAdd={editable ? () => setAsk({ is: "add" }) : null}
+        onSave={() => setDialog(theirs ? "conflict" : "save")}
+        onProblems={() => (setTab("problems"), setBottomOpen(true))}
+      />
+      {kept && <KeptBanner onTake={session.takeKept} onDrop={session.dropKept} />}
+      {theirs && state.unsaved && <ChangedBanner onCompare={() => setDialog("conflict")} />}
       {checked.error && <InlineFailure error={checked.error} />}
       <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
         <aside className="pane left" aria-label="Outline">
@@ -455,75 +377,23 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         />
       )}
       {leaving !== null && (
-        <Dialog title="Leave without saving?" onClose={stay}>
-          <p>“{definition.name}” has changes that are not saved. This tab keeps them until it is closed, and offers them when you come back.</p>
-          <div className="actions end">
-            <button type="button" className="button" autoFocus onClick={stay}>
-              Stay
-            </button>
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                session.discard();
-                stay();
-                setTimeout(() => go(leaving));
-              }}
-            >
-              Throw them away
-            </button>
-            <button
-              type="button"
-              className="button primary"
-              onClick={() => {
-                session.leave();
-                stay();
-                setTimeout(() => go(leaving));
-              }}
-            >
-              Leave
-            </button>
-          </div>
-        </Dialog>
+        <LeaveDialog
+          name={definition.name}
+          onStay={stay}
+          onDiscard={() => {
+            session.discard();
+            stay();
+            setTimeout(() => go(leaving));
+          }}
+          onLeave={() => {
+            session.leave();
+            stay();
+            setTimeout(() => go(leaving));
+          }}
+        />
       )}
     </div>
   );
 }
 
-/** A field that holds something of its own, unsent or searched for, takes back that first. */
-function hasOwnUndo(field: EventTarget | undefined): boolean {
-  if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return false;
-  return field.closest("[data-form]") ? field.hasAttribute("data-draft") : field.value !== "";
-}
-
 const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "reconnect");
-
-/** Where a step can be added, the likeliest place first. */
-function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {
-  const places: Placement[] = [];
-  const nameOf = (id: string) => shown.about[id]?.name ?? id;
-  const drawn = edge === null ? undefined : shown.drawing?.edges.find((entry) => entry.id === edge);
-  if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id } });
-  const about = selected === null ? undefined : shown.about[selected];
-  const node = selected === null ? undefined : shown.drawing?.nodes.find((entry) => entry.id === selected);
-  if (about?.editable && selected !== null && node?.kind !== "end") {
-    const used = new Set(shown.drawing?.edges.filter((entry) => entry.from === selected).map((entry) => entry.on));
-    const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
-    places.push({ label: `Behind “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
-  }
-  return [...places, { label: "Unconnected", place: {} }];
-}
-
-/** The innermost node whose place holds this offset. */
-export function nodeAt(about: Checked["about"], file: number, offset: number): string | null {
-  let found: string | null = null;
-  let size = Infinity;
-  for (const [id, { place }] of Object.entries(about)) {
-    if (!place || place.file !== file || offset < place.from || offset > place.to) continue;
-    if (place.to - place.from < size) {
-      size = place.to - place.from;
-      found = id;
-    }
-  }
-  return found;
-}

@@ -1,16 +1,20 @@
-import { useEffect, useId, useRef, useState } from "react";
+import { Suspense, useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Field } from "../../api/types";
+import { ExpressionAid } from "../../code/later";
 import { InlineFailure } from "../../parts/notice";
+import type { Evaluation } from "../expression/over";
 
 interface Props {
   field: Field;
   value: unknown;
   onCommit: (value: unknown) => Promise<ApiError | null>;
+  /** Where an expression is evaluated while it is being written. */
+  evaluation?: { of: Evaluation; node: string | null } | null;
 }
 
 /** A field of a form. What is typed is a draft until it is left or confirmed; Escape takes it back. */
-export function FieldInput({ field, value, onCommit }: Props) {
+export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   const written = textOf(field, value);
   const [draft, setDraft] = useState(written);
   const [problem, setProblem] = useState<string | null>(null);
@@ -18,6 +22,7 @@ export function FieldInput({ field, value, onCommit }: Props) {
   const id = useId();
   const known = useRef(written);
   const latest = useRef(draft);
+  const area = useRef<HTMLTextAreaElement>(null);
   latest.current = draft;
 
   useEffect(() => {
@@ -92,7 +97,12 @@ export function FieldInput({ field, value, onCommit }: Props) {
       ) : field.type === "text" || field.type === "number" ? (
         <input {...typed} type="text" inputMode={field.type === "number" ? "decimal" : undefined} autoComplete="off" />
       ) : (
-        <textarea {...typed} className={field.type === "long" ? "grows" : "grows mono"} rows={rowsOf(draft, field.type)} />
+        <textarea {...typed} ref={area} className={field.type === "long" ? "grows" : "grows mono"} rows={rowsOf(draft, field.type)} />
+      )}
+      {field.type === "expression" && evaluation && (
+        <Suspense fallback={null}>
+          <ExpressionAid evaluation={evaluation.of} node={evaluation.node} path={field.path} field={area} text={draft} onText={setDraft} />
+        </Suspense>
       )}
       <p id={`${id}-help`} className={problem ? "field-problem bad" : "field-help"} aria-live="polite">
         {problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")}

@@ -1,8 +1,11 @@
+import { Fragment, Suspense } from "react";
 import type { ApiError } from "../../api/client";
 import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
+import { ExpressionSource } from "../../code/later";
 import { indexDrawing } from "../../graph/model";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
+import type { Evaluation } from "../expression/over";
 import { AboutHead, FactList } from "./facts";
 import { FieldInput } from "./field";
 
@@ -15,6 +18,7 @@ interface Shared {
   /** Whether operations can be done now at all. */
   editable: boolean;
   run: Run;
+  evaluation: Evaluation;
   onPlace: (place: Place) => void;
   onEdge: (edge: string) => void;
 }
@@ -28,7 +32,7 @@ export interface NodeActions {
 }
 
 export function NodeForm({ id, about, actions, ...shared }: Shared & { id: string; about: About; actions: NodeActions }) {
-  const { definition, shown, problems, editable, run, onPlace, onEdge } = shared;
+  const { definition, shown, problems, editable, run, evaluation, onPlace, onEdge } = shared;
   const kind = definition.palette.find((entry) => entry.kind === about.word);
   const can = editable && about.editable;
   const own = problems.filter((problem) => problem.node === id);
@@ -46,7 +50,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
           <ActionButton label="Delete…" keys="Delete" onClick={actions.remove} />
         </div>
       )}
-      {can && kind && <Fields key={id} fields={kind.fields} values={about.values} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
+      {can && kind && <Fields key={id} fields={kind.fields} values={about.values} evaluation={{ of: evaluation, node: id }} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
       {editable && !about.editable && <p className="hint">This step follows from others: only the text has it.</p>}
       <EdgeList id={id} shown={shown} onEdge={editable ? onEdge : null} />
       {about.facts.length > 0 &&
@@ -62,7 +66,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
   );
 }
 
-export function DefinitionForm({ definition, shown, problems, editable, run }: Shared) {
+export function DefinitionForm({ definition, shown, problems, editable, run, evaluation }: Shared) {
   const own = problems.filter((problem) => problem.node === null && problem.place === null);
   return (
     <div className="facts">
@@ -75,7 +79,7 @@ export function DefinitionForm({ definition, shown, problems, editable, run }: S
         </div>
       </header>
       <ProblemList problems={own} />
-      {editable ? <Fields fields={definition.fields} values={shown.own.values} onCommit={(field, value) => run({ is: "set", node: null, field, value })} /> : definition.description && <p>{definition.description}</p>}
+      {editable ? <Fields fields={definition.fields} values={shown.own.values} evaluation={{ of: evaluation, node: null }} onCommit={(field, value) => run({ is: "set", node: null, field, value })} /> : definition.description && <p>{definition.description}</p>}
       <dl className="fact-list">
         <div>
           <dt>Files</dt>
@@ -146,11 +150,26 @@ export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definiti
   );
 }
 
-function Fields({ fields, values, onCommit }: { fields: Field[]; values: Values; onCommit: (field: string, value: unknown) => Promise<ApiError | null> }) {
+interface FieldsProps {
+  fields: Field[];
+  values: Values;
+  evaluation: { of: Evaluation; node: string | null };
+  onCommit: (field: string, value: unknown) => Promise<ApiError | null>;
+}
+
+function Fields({ fields, values, evaluation, onCommit }: FieldsProps) {
+  const first = fields.find((field) => field.type === "expression");
   return (
     <div className="edit-fields" data-form>
       {fields.map((field) => (
-        <FieldInput key={field.path} field={field} value={values[field.path]} onCommit={(value) => onCommit(field.path, value)} />
+        <Fragment key={field.path}>
+          {field === first && (
+            <Suspense fallback={null}>
+              <ExpressionSource evaluation={evaluation.of} />
+            </Suspense>
+          )}
+          <FieldInput field={field} value={values[field.path]} evaluation={evaluation} onCommit={(value) => onCommit(field.path, value)} />
+        </Fragment>
       ))}
     </div>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Problem } from "../../api/types";
-import type { CodePane } from "../../code/code";
+import type { CodePane } from "../../code/editor";
+import { loadEditor } from "../../code/later";
 import type { Document } from "../../document/document";
 import { Loading, Notice } from "../../parts/notice";
 import { useSelected } from "../../parts/store";
@@ -44,8 +45,8 @@ export function Source({ document, writable, problems, jump, selected, onCursor 
   useEffect(() => {
     let ended = false;
     let made: CodePane | null = null;
-    import("../../code/code")
-      .then(({ createPane }) => {
+    loadEditor()
+      .then((createPane) => {
         if (ended || !host.current) return;
         const pane = createPane(host.current, {
           onCursor: (offset) => latest.current.onCursor(latest.current.shown, offset),

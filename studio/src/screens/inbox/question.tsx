@@ -6,7 +6,7 @@ import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
 
-const commandOf = ({ command }: Question, outcome: string | null) => `${command} ${outcome ?? "<outcome>"}`;
+const commandOf = ({ command }: Question, outcome: string) => `${command} ${outcome}`;
 
 interface Props {
   question: Question;
@@ -65,7 +65,7 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
           <h2 id={`${id}-title`}>{q.stepName}</h2>
           <p className="dim">
             {q.workflow} asks
-            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} />
+            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · waits for <Age since={q.since} />
           </p>
         </div>
       </header>
@@ -73,22 +73,23 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
       {personOnly && (
         <div className="callout">
           <Icon name="person" />
-          <p>
-            Only a person's word counts here, and a page is not a person. If the server does not accept the answer from this page, give it in the terminal:
-            <code className="command">{commandOf(q, outcome)}</code>
-          </p>
+          <p>Only a person's own word counts here, and a page is no person: an agent may have its token, too. Answer in your terminal.</p>
         </div>
       )}
-      {blocked !== null ? (
+      {personOnly || blocked !== null ? (
         <>
+          {blocked !== null && <p className="hint">{blocked} Answer in your terminal.</p>}
           <ul className="options plain">
             {q.options.map((option) => (
               <li key={option.outcome}>
                 <b>{option.title}</b> {option.meaning && <span className="dim">{option.meaning}</span>}
+                <code className="command" tabIndex={0}>
+                  {commandOf(q, option.outcome)}
+                </code>
               </li>
             ))}
           </ul>
-          <p className="hint">{blocked} Answer in your terminal: <code>{commandOf(q, null)}</code></p>
+          {error && <InlineFailure error={error} />}
         </>
       ) : (
         <form onSubmit={review}>

@@ -4,6 +4,8 @@ import type { Project } from "../../api/types";
 import { Failure, Loading } from "../../parts/notice";
 import { plural } from "../../parts/words";
 import { link } from "../../route";
+import { HooksSection, LogSection } from "./health";
+import { TrustSection } from "./trust";
 
 export function ProjectScreen() {
   const { data, error, reload } = useResource<Project>("project", (signal) => get("/project", signal));
@@ -14,7 +16,7 @@ export function ProjectScreen() {
     [
       "Writing",
       data.readOnly ? "read-only" : "allowed",
-      data.readOnly ? "The server was started with --read-only: nothing can be answered or forked here." : "Runs can be forked, and questions answered, from this page.",
+      data.readOnly ? "The server was started with --read-only: nothing can be changed or answered here." : "Definitions can be written and tried, runs forked, and questions answered, from this page.",
     ],
     [
       "Started by",
@@ -37,6 +39,9 @@ export function ProjectScreen() {
           </div>
         ))}
       </dl>
+      <TrustSection onlyShows={data.onlyShows} />
+      <LogSection />
+      <HooksSection />
     </div>
   );
 }

@@ -1,47 +1,51 @@
 import { useId, useState } from "react";
-import { ApiError, post, segment } from "../../api/client";
-import type { Run } from "../../api/types";
+import { post, segment, toApiError, type ApiError } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Moment, Run } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
+import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { go, link } from "../../route";
+import { readChanges, type Change } from "./changes";
+import { loadMoment } from "./moment";
 
 interface Props {
   run: Run;
   seq: number;
-  values: Record<string, unknown> | null;
   onClose: () => void;
 }
 
-export function ForkDialog({ run, seq, values, onClose }: Props) {
-  const [text, setText] = useState("");
+export function ForkDialog({ run, seq, onClose }: Props) {
+  const [changes, setChanges] = useState<Change[]>([]);
   const [definition, setDefinition] = useState("pinned");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const id = useId();
-  const parsed = parseVariables(text);
-  const names = Object.keys(values ?? {});
+  const moment = useResource<Moment>(`moment ${run.run} ${seq}`, () => loadMoment(run.run, seq));
+  const values = moment.data?.values.find((frame) => frame.frame === "")?.value ?? {};
+  const read = readChanges(changes);
+  const isFunction = run.definition.led === false;
 
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
-    if ("problem" in parsed || sending) return;
+    if (!read.set || sending) return;
     setSending(true);
     try {
       const made = await post<{ run: string }>(`/runs/${segment(run.run)}/fork`, {
         seq,
         ...(definition === "current" ? { definition } : {}),
-        ...(parsed.set ? { set: parsed.set } : {}),
+        ...(changes.length > 0 ? { set: read.set } : {}),
       });
       onClose();
       go(link.run(made.run));
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "page", String(failure)));
+      setError(toApiError(failure));
       setSending(false);
     }
   };
 
   return (
     <Dialog title={`Fork from record ${seq}`} onClose={onClose}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         <p>
           A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>. The old run stays as it is.
         </p>
@@ -52,28 +56,16 @@ export function ForkDialog({ run, seq, values, onClose }: Props) {
             <option value="current">The one that is on disk now</option>
           </select>
         </label>
-        <label className="field block">
-          <span>Variables to change, as a JSON object (optional)</span>
-          <textarea
-            className="mono"
-            rows={5}
-            spellCheck={false}
-            placeholder={names[0] ? `{ ${JSON.stringify(names[0])}: ${short(values?.[names[0]])} }` : "{ }"}
-            value={text}
-            aria-invalid={"problem" in parsed}
-            aria-describedby={`${id}-problem`}
-            onChange={(event) => setText(event.target.value)}
-          />
-        </label>
-        <p id={`${id}-problem`} className="field-problem" aria-live="polite">
-          {"problem" in parsed ? parsed.problem : names.length > 0 ? `Variables here: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : ""}
+        <Changes changes={changes} problems={read.problems} values={values} onChange={setChanges} />
+        <p className="dim">
+          {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && moment.data && "Nothing has a value at this record."}
         </p>
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="button primary" disabled={"problem" in parsed || sending}>
+          <button type="submit" className="button primary" disabled={!read.set || sending}>
             {sending ? "Forking…" : "Fork"}
           </button>
         </div>
@@ -82,15 +74,67 @@ export function ForkDialog({ run, seq, values, onClose }: Props) {
   );
 }
 
-const short = (value: unknown) => (JSON.stringify(value) ?? "null").slice(0, 60);
-
-export function parseVariables(text: string): { set: Record<string, unknown> | null } | { problem: string } {
-  if (!text.trim()) return { set: null };
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { problem: "This has to be an object, such as { \"version\": \"1.2.0\" }." };
-    return { set: value as Record<string, unknown> };
-  } catch (error) {
-    return { problem: `This is not JSON yet: ${(error as Error).message}` };
-  }
+interface ChangesProps {
+  changes: Change[];
+  problems: Record<number, string>;
+  /** What has a value, and which. */
+  values: Record<string, unknown>;
+  onChange: (changes: Change[]) => void;
 }
+
+function Changes({ changes, problems, values, onChange }: ChangesProps) {
+  const id = useId();
+  const put = (at: number, change: Change) => onChange(changes.map((other, i) => (i === at ? change : other)));
+  const rename = (at: number, { name: before, text }: Change, name: string) => {
+    // What somebody has written stays; what only stood there as the value of another name does not.
+    const stood = text === "" || text === textOf(values[before]);
+    put(at, { name, text: stood && name in values ? textOf(values[name]) : stood ? "" : text });
+  };
+  return (
+    <fieldset className="changes">
+      <legend>Changed values</legend>
+      <datalist id={`${id}-names`}>
+        {Object.keys(values).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {changes.map((change, i) => (
+        <div key={i} className="change-row" role="group" aria-label={change.name || "A value to change"}>
+          <input
+            type="text"
+            className="mono"
+            list={`${id}-names`}
+            autoComplete="off"
+            spellCheck={false}
+            aria-label="Name of the node or variable"
+            placeholder={Object.keys(values)[0] ?? "name"}
+            value={change.name}
+            onChange={(event) => rename(i, change, event.target.value)}
+          />
+          <button type="button" className="icon-button" aria-label={`Leave ${change.name || "this"} as it is`} title="Leave it as it is" onClick={() => onChange(changes.filter((_, at) => at !== i))}>
+            <Icon name="close" />
+          </button>
+          <textarea
+            className="mono grows"
+            rows={2}
+            spellCheck={false}
+            aria-label={`Value of ${change.name || "it"}, as JSON`}
+            aria-invalid={problems[i] !== undefined && change.text !== ""}
+            aria-describedby={`${id}-${i}`}
+            value={change.text}
+            onChange={(event) => put(i, { ...change, text: event.target.value })}
+          />
+          <p id={`${id}-${i}`} className="field-problem" aria-live="polite">
+            {problems[i] ?? ""}
+          </p>
+        </div>
+      ))}
+      <button type="button" className="button small" onClick={() => onChange([...changes, { name: "", text: "" }])}>
+        <Icon name="plus" />
+        Change a value
+      </button>
+    </fieldset>
+  );
+}
+
+const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? "";

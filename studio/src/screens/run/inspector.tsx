@@ -1,7 +1,7 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
-import { By, StateChip, Value } from "../../parts/bits";
+import { By, CheckList, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
@@ -14,9 +14,13 @@ interface Props {
   chosen: boolean;
   about: Record<string, About>;
   overlay: Overlay | null;
+  /** Begins another run with the past up to a record. */
+  onAgain: ((seq: number) => void) | null;
+  /** What can be done at the step while the run is tried. */
+  children?: React.ReactNode;
 }
 
-export function Inspector({ run, seq, id, chosen, about, overlay }: Props) {
+export function Inspector({ run, seq, id, chosen, about, overlay, onAgain, children }: Props) {
   if (id === null) return <p className="hint">Select a step to see its visits: input, output, checks and messages.</p>;
   const entry = about[id];
   const over = overlay?.nodes[id];
@@ -25,7 +29,8 @@ export function Inspector({ run, seq, id, chosen, about, overlay }: Props) {
       {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
       {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
       <StateLine over={over} />
-      <Visits key={id} run={run} seq={seq} id={id} />
+      {children}
+      <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
       {entry && entry.facts.length > 0 && (
         <details className="definition-facts">
           <summary>In the definition</summary>
@@ -45,6 +50,7 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
           {plural(over.visits, "visit")}
           {over.failures > 0 && `, ${plural(over.failures, "failure")}`}
           {over.budget !== undefined && `, ${over.used} of ${over.budget} retries used`}
+          {over.altered && ", changed by hand"}
           {over.arrived && `, ${arrivedWords(over.arrived)}`}
         </span>
       )}
@@ -52,7 +58,7 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
   );
 }
 
-function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
+function Visits({ run, seq, id, onAgain }: { run: string; seq: number; id: string; onAgain: Props["onAgain"] }) {
   const { data, error, reload } = useResource<{ visits: Visit[] }>(
     `visits ${run} ${id} ${seq}`,
     (signal) => get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
@@ -76,7 +82,7 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
               </span>
               {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
-            <VisitBody visit={visit} />
+            <VisitBody visit={visit} onAgain={onAgain} />
           </details>
         </li>
       ))}
@@ -87,12 +93,18 @@ function Visits({ run, seq, id }: { run: string; seq: number; id: string }) {
 
 const took = ({ began, ended }: Visit) => (ended !== undefined && ended > began ? duration((ended - began) * 1_000) : "");
 
-function VisitBody({ visit }: { visit: Visit }) {
+function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"] }) {
   return (
     <div className="visit">
       <p className="dim">
         {momentOf(visit.began)} {visit.at && <code>{visit.at}</code>}
       </p>
+      {onAgain && (
+        <button type="button" className="button small" onClick={() => onAgain(visit.seq)}>
+          <Icon name="retry" />
+          Run again from here…
+        </button>
+      )}
       {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}
       {visit.error && (
         <p className="inline-failure">
@@ -110,9 +122,17 @@ function VisitBody({ visit }: { visit: Visit }) {
       {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}
       {visit.input !== undefined && <Part label="Input" value={visit.input} />}
       {visit.output !== undefined && <Part label="Output" value={visit.output} />}
-      {visit.checks && visit.checks.length > 0 && <Checks title="Checks" checks={visit.checks} />}
+      {visit.altered?.map(({ seq, by, value }) => (
+        <section key={seq}>
+          <h3>
+            Changed at record {seq} <By by={by} />
+          </h3>
+          <Value value={value} label={`Value since record ${seq}`} />
+        </section>
+      ))}
+      {visit.checks && visit.checks.length > 0 && <CheckList title="Checks" checks={visit.checks} />}
       {visit.attempts?.map((found, i) => (
-        <Checks key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
+        <CheckList key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
       ))}
       {visit.messages && visit.messages.length > 0 && (
         <section>
@@ -129,26 +149,6 @@ function VisitBody({ visit }: { visit: Visit }) {
         </section>
       )}
     </div>
-  );
-}
-
-function Checks({ title, checks }: { title: string; checks: NonNullable<Visit["checks"]> }) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      <ul className="check-list">
-        {checks.map((check, i) => (
-          <li key={i} className={`tint ${check.held ? "done" : "failed"}`}>
-            <Icon name={check.held ? "done" : "failed"} size={14} />
-            <div>
-              <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
-              {check.reason && <p>{check.reason}</p>}
-              {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 

@@ -40,5 +40,5 @@ export function RunScreen({ route, readOnly }: { route: RunRoute; readOnly: bool
 
   if (!loaded.data) return loaded.error ? <Failure alone error={loaded.error} retry={loaded.reload} /> : <Loading what="the run" />;
   const run = { ...loaded.data, head: Math.max(head, loaded.data.head) };
-  return <RunWorkbench route={route} run={run} records={records} readOnly={readOnly} />;
+  return <RunWorkbench route={route} run={run} records={records} readOnly={readOnly} reload={reload} />;
 }

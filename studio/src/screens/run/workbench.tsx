@@ -1,16 +1,20 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { post, segment } from "../../api/client";
+import { originOf, type Origin } from "../../api/origin";
 import { useResource } from "../../api/resource";
 import type { About, Drawing, Overlay, Run } from "../../api/types";
+import { DriveBar, StepStop } from "../../code/later";
 import { Outline } from "../../graph/outline";
+import { drawnAt, stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
 import { Status, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
-import { link, note } from "../../route";
+import { go, link, note } from "../../route";
 import { useFolds } from "../definition/folds";
+import { useDrive } from "./drive";
 import { ForkDialog } from "./fork";
 import { Inspector } from "./inspector";
 import { useMoment } from "./moment";
@@ -20,7 +24,7 @@ import { RecordPane, SituationPane, ValuesPane } from "./panes";
 import { Slider } from "./slider";
 import { Timeline } from "./timeline";
 
-export function RunWorkbench({ route, run, records, readOnly }: { route: RunRoute; run: Run; records: Records; readOnly: boolean }) {
+export function RunWorkbench({ route, run, records, readOnly, reload }: { route: RunRoute; run: Run; records: Records; readOnly: boolean; reload: () => void }) {
   const { folds, toggle } = useFolds();
   const drawn = useResource<{ drawing: Drawing; about: Record<string, About> }>(`drawing ${run.run} ${JSON.stringify(folds)}`, (signal) =>
     post(`/runs/${segment(run.run)}/drawing`, folds, signal),
@@ -35,9 +39,22 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
   const overlay = moment?.overlay ?? null;
   const selected = route.node;
 
+  const { definition } = run;
+  const isFunction = definition.led === false;
+  const drive = useDrive(run, readOnly, reload);
+  const origin = useResource<Origin | null>(`origin ${definition.id}`, (signal) => originOf(definition.id, !isFunction, signal)).data;
+  const before = drawnAt(drive.driven?.before ?? null, drawing, overlay);
+  const breakpoints = JSON.stringify(drive.breakpoints);
+  const stops = useMemo(() => stopsOf(drawing, drive.breakpoints, following ? before : null), [drawing, breakpoints, following, before]);
+  const stopAt = (id: string | null) => {
+    const node = drawing?.nodes.find((entry) => entry.id === id);
+    if (drawing && node && drive.allowed) drive.setBreakpoints(toggled(drive.breakpoints, node, drawing));
+  };
+  const again = origin && !readOnly ? link.try(origin.id, { root: origin.root, from: run.run }) : null;
+
   const [leftTab, setLeftTab] = useState("timeline");
   const [rightTab, setRightTab] = useState("step");
-  const [forking, setForking] = useState(false);
+  const [forking, setForking] = useState<number | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
   const right = useSplit("run-right", 340, 240, 620);
   const details = useRef<HTMLElement>(null);
@@ -58,6 +75,7 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
     if (event.key === "[") moveTo(seq - 1);
     else if (event.key === "]") moveTo(seq + 1);
     else if (event.key === "n") goTo(null);
+    else if (event.key === "t" && again) go(again);
   });
   useEffect(() => records.need(seq, seq), [records, seq]);
 
@@ -75,7 +93,7 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
         <span className="work-text">
           <code>{run.run}</code>
           {" · "}
-          <a href={link.definition(run.definition.id)}>its definition</a>
+          {origin ? <a href={link.definition(origin.id, { root: origin.root })}>its definition</a> : definition.name}
           {run.origin && (
             <>
               {" · forked from "}
@@ -96,8 +114,14 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
             <Icon name="compare" />
             Compare
           </a>
+          {again && (
+            <a className="button" href={again} title="Try again with this input (t)">
+              <Icon name="retry" />
+              Try again
+            </a>
+          )}
           {!readOnly && (
-            <button type="button" className="button" onClick={() => setForking(true)}>
+            <button type="button" className="button" onClick={() => setForking(seq)}>
               <Icon name="branch" />
               Fork from {following ? "now" : "here"}
             </button>
@@ -105,6 +129,19 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
         </div>
       </header>
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
+      {(drive.driven || (isFunction && !readOnly)) && (
+        <Suspense fallback={null}>
+          <DriveBar
+            run={run}
+            drive={drive}
+            moment={following ? moment : null}
+            before={drawing?.nodes.find((node) => node.id === before)?.name ?? drive.driven?.before ?? null}
+            readOnly={readOnly}
+            onShow={() => note(link.run(run.run, null, before))}
+            onBreakpoint={drive.allowed && selected !== null ? () => stopAt(selected) : null}
+          />
+        </Suspense>
+      )}
       {error && !moment ? <Failure error={error} /> : error && <InlineFailure error={error} />}
       <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
         <aside className="pane left" aria-label="Timeline and outline">
@@ -120,7 +157,7 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
           {leftTab === "timeline" ? (
             <Timeline records={records} head={run.head} seq={seq} onMove={moveTo} />
           ) : (
-            drawing && <Outline drawing={drawing} selected={selected} overlay={overlay} onSelect={select} onOpen={openDetails} onFold={toggle} />
+            drawing && <Outline drawing={drawing} selected={selected} overlay={overlay} stops={stops} onSelect={select} onOpen={openDetails} onFold={toggle} />
           )}
         </aside>
         <Splitter split={left} axis="x" grows={1} label="Width of the timeline" />
@@ -131,7 +168,9 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
               drawing={drawing}
               selected={selected}
               overlay={overlay}
-              follow={here}
+              follow={before ?? here}
+              stops={stops}
+              onStop={drive.allowed ? stopAt : null}
               onSelect={select}
               onOpen={openDetails}
               onFold={toggle}
@@ -156,14 +195,22 @@ export function RunWorkbench({ route, run, records, readOnly }: { route: RunRout
             onChange={setRightTab}
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
-            {rightTab === "step" && <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} />}
+            {rightTab === "step" && (
+              <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} onAgain={isFunction && !readOnly ? setForking : null}>
+                {drive.allowed && drawing && (selected ?? here) !== null && (
+                  <Suspense fallback={null}>
+                    <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />
+                  </Suspense>
+                )}
+              </Inspector>
+            )}
             {rightTab === "situation" && <SituationPane moment={moment} />}
             {rightTab === "values" && <ValuesPane moment={moment} />}
             {rightTab === "record" && <RecordPane run={run.run} seq={seq} line={records.at(seq)} />}
           </div>
         </aside>
       </div>
-      {forking && <ForkDialog run={run} seq={seq} values={moment?.values[0]?.value ?? null} onClose={() => setForking(false)} />}
+      {forking !== null && <ForkDialog run={run} seq={forking} onClose={() => setForking(null)} />}
     </div>
   );
 }

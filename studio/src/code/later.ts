@@ -1,0 +1,10 @@
+import { lazy } from "react";
+
+const later = () => import("./code");
+
+export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
+export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
+export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
+export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));
+export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));
+export const loadEditor = () => later().then((code) => code.createPane);

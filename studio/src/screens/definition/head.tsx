@@ -1,0 +1,83 @@
+import type { Definition } from "../../api/types";
+import { Icon } from "../../parts/icons";
+import { plural } from "../../parts/words";
+import { link, note } from "../../route";
+
+interface Props {
+  definition: Definition;
+  root: string | null;
+  /** Why it cannot be changed, or not in the graph. */
+  limits: string | null;
+  problems: number;
+  errors: number;
+  state: { canUndo: boolean; canRedo: boolean; unsaved: boolean };
+  /** The address at which it is tried out. */
+  tryIt: string;
+  /** Without it, nothing can be changed. */
+  onUndo: (() => void) | null;
+  onRedo: () => void;
+  onAdd: (() => void) | null;
+  onSave: () => void;
+  onProblems: () => void;
+}
+
+export function DefinitionHead({ definition, root, limits, problems, errors, state, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
+  return (
+    <header className="work-head">
+      <nav className="crumbs" aria-label="Place">
+        <a href={link.home()}>Definitions</a>
+        <Icon name="right" size={14} />
+        <h1>{definition.name}</h1>
+      </nav>
+      <span className="tag">{definition.dialect}</span>
+      {definition.roots.length > 1 && (
+        <label className="field inline">
+          <span>Root</span>
+          <select value={root ?? definition.roots[0]?.id} onChange={(event) => note(link.definition(definition.id, { root: event.target.value }))}>
+            {definition.roots.map((entry) => (
+              <option key={entry.id} value={entry.id}>
+                {entry.name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <p className="work-text" title={limits ?? definition.description}>
+        {limits ?? definition.description}
+      </p>
+      {problems > 0 && (
+        <button type="button" className={`chip tint ${errors > 0 ? "failed" : "waiting"}`} onClick={onProblems}>
+          <Icon name={errors > 0 ? "error" : "warning"} size={14} />
+          {plural(problems, "problem")}
+        </button>
+      )}
+      <div className="work-actions">
+        {onUndo && (
+          <>
+            <button type="button" className="icon-button" aria-label="Undo" title="Undo (Ctrl+Z)" disabled={!state.canUndo} onClick={onUndo}>
+              <Icon name="undo" />
+            </button>
+            <button type="button" className="icon-button" aria-label="Redo" title="Redo (Shift+Ctrl+Z)" disabled={!state.canRedo} onClick={onRedo}>
+              <Icon name="redo" />
+            </button>
+          </>
+        )}
+        {onAdd && (
+          <button type="button" className="button" title="Add a step (a)" onClick={onAdd}>
+            <Icon name="plus" />
+            Add
+          </button>
+        )}
+        <a className="button" href={tryIt} title="Try what is saved (t)">
+          <Icon name="play" />
+          Try it
+        </a>
+        {onUndo && (
+          <button type="button" className="button primary" title="Save (Ctrl+S)" disabled={!state.unsaved} onClick={onSave}>
+            {state.unsaved ? "Save…" : "Saved"}
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}

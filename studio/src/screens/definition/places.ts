@@ -1,0 +1,32 @@
+import type { Checked, Definition } from "../../api/types";
+import { asksOutcome, type Placement } from "./ask";
+
+/** Where a step can be added, the likeliest place first. */
+export function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {
+  const places: Placement[] = [];
+  const nameOf = (id: string) => shown.about[id]?.name ?? id;
+  const drawn = edge === null ? undefined : shown.drawing?.edges.find((entry) => entry.id === edge);
+  if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id } });
+  const about = selected === null ? undefined : shown.about[selected];
+  const node = selected === null ? undefined : shown.drawing?.nodes.find((entry) => entry.id === selected);
+  if (about?.editable && selected !== null && node?.kind !== "end") {
+    const used = new Set(shown.drawing?.edges.filter((entry) => entry.from === selected).map((entry) => entry.on));
+    const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
+    places.push({ label: `Behind “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
+  }
+  return [...places, { label: "Unconnected", place: {} }];
+}
+
+/** The innermost node whose place holds this offset. */
+export function nodeAt(about: Checked["about"], file: number, offset: number): string | null {
+  let found: string | null = null;
+  let size = Infinity;
+  for (const [id, { place }] of Object.entries(about)) {
+    if (!place || place.file !== file || offset < place.from || offset > place.to) continue;
+    if (place.to - place.from < size) {
+      size = place.to - place.from;
+      found = id;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,103 @@
+// The project and the inbox, with the real server.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { soundIn } from "./browser.mjs";
+import { inPage, picture, prepare, project, studio } from "./suite.mjs";
+
+const checked = (name) => ({
+  name,
+  nodes: { start: { type: "start" }, work: { type: "task", accept: [{ id: "tests", run: ["sh", "-c", "echo two tests fail; exit 1"] }], maxRetries: 1 }, done: { type: "end", result: "success" }, stuck: { type: "end", result: "blocked", escalation: "hitl", description: "The tests keep failing. What now?" } },
+  edges: [{ from: "start", to: "work" }, { from: "work", to: "done", on: "passed" }, { from: "work", to: "stuck", on: "failed" }, { from: "stuck", to: "work", on: "passed" }],
+});
+
+prepare((project) => {
+  for (const name of ["first", "second"]) project.write(`.flow/workflows/${name}.json`, JSON.stringify(checked(name), null, 2));
+});
+
+const trusted = async () => (await studio.ask("/project/trust")).trusted.map((entry) => entry.file);
+
+for (const colorScheme of ["light", "dark"]) {
+  inPage(
+    `what is trusted is told with its digest, and revoked by keyboard: ${colorScheme}`,
+    async (page, complaints) => {
+      project.says("trust", ".flow/workflows/first.json", ".flow/workflows/second.json");
+      assert.equal((await trusted()).length, 2);
+      await page.goto(studio.at("/project"));
+      await page.waitForSelector(".findings, .verdict >> nth=1");
+      const entry = page.locator(".trust-entry", { hasText: "first.json" });
+      const { trusted: entries } = await studio.ask("/project/trust");
+      assert.ok((await entry.textContent()).includes(entries.find(({ file }) => file.endsWith("first.json")).key));
+      assert.match(await entry.textContent(), /sh -c echo two tests fail/);
+      await soundIn(page, complaints, "project");
+      if (colorScheme === "light") await picture(page, "project");
+      const revoke = entry.getByRole("button", { name: /^Revoke/ });
+      await revoke.focus();
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("dialog[open]");
+      await soundIn(page, complaints, "revoking");
+      await page.keyboard.press("Escape");
+      assert.equal((await trusted()).length, 2, "it is asked first");
+      await revoke.focus();
+      await page.keyboard.press("Enter");
+      await page.locator("dialog .primary").focus();
+      await page.keyboard.press("Enter");
+      await entry.waitFor({ state: "detached" });
+      assert.deepEqual((await trusted()).map((file) => file.split("/").at(-1)), ["second.json"]);
+    },
+    { colorScheme, viewport: { width: 1440, height: 1180 } },
+  );
+}
+
+inPage("the chain of the event log is verified, and a line that was changed is told", async (page, complaints) => {
+  const agent = await project.agent().begin();
+  await agent.open("delivery", "the login fails");
+  agent.end();
+  await page.goto(studio.at("/project"));
+  await page.waitForSelector(".verdict :text('whole')");
+  const file = join(project.path, ".portolan/flow-events.jsonl");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace("delivery", "derivery"));
+  await page.click("text=Verify again");
+  await page.waitForSelector(".verdict :text('broken')");
+  await soundIn(page, complaints, "a broken chain");
+  writeFileSync(file, text);
+  await page.click("text=Verify again");
+  await page.waitForSelector(".verdict :text('whole')");
+});
+
+/** A run whose checks fail until a person is asked. */
+async function asking(...words) {
+  project.says("trust", ".flow/workflows/first.json");
+  const agent = await project.agent(...words).begin();
+  const run = await agent.open("first", "make it so");
+  for (let nth = 0; nth < 6 && agent.told.state !== "waiting"; nth += 1) await agent.next("passed").catch(() => agent.next("failed"));
+  agent.end();
+  assert.equal(agent.told.state, "waiting");
+  return run;
+}
+
+inPage("a question tells which checks did not hold, who asks, and since when", async (page, complaints) => {
+  const run = await asking();
+  const { questions } = await studio.ask("/inbox");
+  const asked = questions.find((question) => question.run === run);
+  await page.goto(studio.at("/inbox"));
+  const question = page.locator(".question", { hasText: run });
+  await question.waitFor();
+  const told = await question.textContent();
+  assert.match(told, /first asks/);
+  assert.ok(await question.locator("time").count());
+  for (const { check, output } of asked.failures) assert.ok(told.includes(check) && told.includes(output.trim()), told);
+  await soundIn(page, complaints, "inbox");
+});
+
+inPage("where only a person's own word counts, the page has the command for each answer, and no form", async (page, complaints) => {
+  const run = await asking("--human", "verified");
+  await page.goto(studio.at("/inbox"));
+  const question = page.locator(".question", { hasText: run });
+  await question.waitFor();
+  assert.match(await question.textContent(), /Only a person's own word counts/);
+  assert.deepEqual((await question.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} passed`, `portolan runs answer ${run} cancelled`]);
+  assert.equal(await question.locator("form").count(), 0);
+  await soundIn(page, complaints, "a person's question");
+});

@@ -1,0 +1,286 @@
+// Definitions are tried out from the page, with the real server: the form, breakpoints, steps, changed values, tests.
+import assert from "node:assert/strict";
+import { soundIn } from "./browser.mjs";
+import { inPage, picture, prepare, project, studio } from "./suite.mjs";
+
+const SUMS = `version: "1.0"
+server: {name: sums, version: "1"}
+tools:
+  - name: sum
+    description: Adds two numbers, and says how large their sum is
+    inputSchema:
+      type: object
+      properties:
+        a: {type: integer, description: The first number.}
+        b: {type: integer, default: 40, minimum: 0, description: The second number.}
+        unit: {enum: [mm, cm, m], description: What is counted.}
+        key: {type: string, writeOnly: true, description: For numbers of others.}
+      required: [a, b]
+    outputSchema: {type: object, required: [sum]}
+    nodes:
+      - {id: entry, type: entry, next: add}
+      - {id: add, type: mcp, server: echo, tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}, next: large}
+      - id: large
+        type: switch
+        conditions:
+          - {rule: {">": [{var: add.sum}, 10]}, next: big}
+        next: small
+      - {id: big, type: transform, transform: {expr: '{"sum": $.add.sum, "size": "big"}'}, next: exit}
+      - {id: small, type: transform, transform: {expr: '{"sum": $.add.sum, "size": "small"}'}, next: exit}
+      - {id: exit, type: exit}
+`;
+const REMOTE = `version: "1.0"
+server: {name: remote, version: "1"}
+mcpServers:
+  calc: {command: calc-server}
+tools:
+  - name: remote
+    description: Adds two numbers elsewhere
+    inputSchema: {type: object, properties: {a: {type: integer}}}
+    nodes:
+      - {id: entry, type: entry, next: add}
+      - {id: add, type: mcp, server: calc, tool: add, args: {a: {expr: $.entry.a}}, next: exit}
+      - {id: exit, type: exit}
+`;
+const SMALL = { name: "Small", nodes: { start: { type: "start" }, work: { type: "task" }, done: { type: "end", result: "success" } }, edges: [{ from: "start", to: "work" }, { from: "work", to: "done" }] };
+
+prepare((project) => {
+  project.write(".flow/workflows/sums.yaml", SUMS);
+  project.write(".flow/workflows/remote.yaml", REMOTE);
+  project.write(".flow/workflows/small.json", JSON.stringify(SMALL));
+});
+
+/** Whether the server knows of inputs and answers: an older one does not. */
+const knows = async () => (await studio.ask("/definitions/sums")).roots[0].asks !== undefined;
+
+const runIn = (page) => new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)?.[1];
+const said = (page, words) => page.waitForFunction((words) => document.querySelector(".drive-bar [role=status]")?.textContent.includes(words), words);
+const outputs = async (run) => {
+  const { head } = await studio.ask(`/runs/${run}`);
+  return (await studio.ask(`/runs/${run}/at/${head}`)).values[0].value;
+};
+
+/** Fills the form in: the numbers, and what `add` answers. */
+async function fill(page, { a = 2, b = 40, sum = 42 } = {}) {
+  await page.waitForSelector(".try-form");
+  await page.waitForSelector(".node");
+  const isNew = await knows();
+  if (isNew) {
+    await page.getByLabel(/^a/).fill(String(a));
+    await page.getByLabel("b", { exact: true }).fill(String(b));
+  } else await page.getByLabel("Input, as a JSON object").fill(JSON.stringify({ a, b }));
+  await page.getByText("Answers that are written here").click();
+  const answer = JSON.stringify({ sum });
+  if (isNew) await page.getByLabel("add", { exact: true }).fill(answer);
+  else await page.getByLabel("Answers by node, as a JSON object").fill(`{"add": ${answer}}`);
+}
+
+/** Begins a run that is paused before `large`. */
+async function begun(wanted = {}) {
+  const { run } = await studio.post("/definitions/sums/try", { input: { a: 2, b: 40 }, answers: { add: { sum: 42 } }, breakpoints: ["large"], ...wanted });
+  for (;;) {
+    const { driven } = await studio.ask(`/runs/${run}`);
+    if (driven.before !== null || driven.phase === "finished") return run;
+  }
+}
+
+inPage("a definition is tried by keyboard: the form, a breakpoint, steps, and on to its end", async (page, complaints) => {
+  await page.goto(studio.at("/definition/sums?node=large"));
+  await page.waitForSelector(".node.selected");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("t");
+  await fill(page);
+  // The breakpoint is set in the drawing, and stands in the form.
+  await page.locator(".node", { hasText: "large" }).click();
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("b");
+  await page.waitForSelector(".breakpoint >> text=large");
+  assert.equal(await page.locator(".node .stop-mark.set").textContent(), "break");
+  await soundIn(page, complaints, "the form");
+  await picture(page, "try");
+  await page.keyboard.press("Escape");
+  await page.getByText("Run it").focus();
+  await page.keyboard.press("Enter");
+  await said(page, "paused before large");
+  await page.waitForSelector(".node.paused .badge:has-text('paused before')");
+  await soundIn(page, complaints, "paused");
+  await picture(page, "paused");
+  await page.keyboard.press("s");
+  await said(page, "paused before big");
+  await page.keyboard.press("c");
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).big, { sum: 42, size: "big" });
+});
+
+inPage("what is wrong stands at its field, and what the server refuses beside the button", async (page, complaints) => {
+  await page.goto(studio.at("/try/remote"));
+  await page.waitForSelector(".node");
+  await page.getByText("Run it").click();
+  const alert = page.locator(".try-foot [role=alert]");
+  await alert.waitFor();
+  assert.match(await alert.textContent(), /nobody has trusted.*portolan trust/s);
+  await soundIn(page, complaints, "refused");
+  await page.getByText("Answers that are written here").click();
+  await page.getByText("Run it").click();
+  await page.waitForSelector("text=Write at least one answer down.");
+  if (!(await knows())) return;
+  await page.goto(studio.at("/try/sums"));
+  await page.waitForSelector(".node");
+  await page.getByText("Run it").click();
+  assert.equal(await page.evaluate(() => document.activeElement?.closest(".edit-field")?.querySelector(".bad")?.textContent), "This is required.");
+  await page.getByLabel(/^a/).fill("2.5");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("text=This has to be a whole number.");
+});
+
+inPage("a run that is paused is stopped: it ends as cancelled", async (page) => {
+  const run = await begun();
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before large");
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await said(page, "over");
+  await page.waitForSelector(".work-head :text('cancelled')");
+  await page.getByRole("button", { name: "Go on" }).waitFor({ state: "detached" });
+});
+
+inPage("breakpoints are set and removed while it is driven", async (page) => {
+  const run = await begun();
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before large");
+  // By keyboard in the outline, by pointer in the drawing.
+  await page.click("role=tab[name=Outline]");
+  await page.getByRole("treeitem", { name: /^big/ }).click();
+  await page.getByRole("tree").focus();
+  await page.keyboard.press("b");
+  await page.waitForSelector(".outline-row:has-text('big') .stop-mark");
+  await page.locator(".node", { hasText: "large" }).locator(".stop-mark").click();
+  await page.waitForFunction(() => document.querySelectorAll(".node .stop-mark.set").length === 1);
+  const { driven } = await studio.ask(`/runs/${run}`);
+  assert.deepEqual(driven.breakpoints.map((breakpoint) => breakpoint.node ?? breakpoint), ["big"]);
+  await page.keyboard.press("c");
+  await said(page, "paused before big");
+});
+
+inPage("an earlier run fills the form in, and what was hidden is not taken over", async (page) => {
+  const run = await begun({ input: { a: 2, b: 40, key: "sesame" }, breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  await page.getByRole("link", { name: "Try again" }).waitFor();
+  await page.keyboard.press("t");
+  await page.waitForSelector(".try-form");
+  assert.match(page.url(), new RegExp(`/try/sums\\?from=${run}`));
+  await page.waitForSelector(".node");
+  assert.ok(!(await page.locator(".try-form").innerHTML()).includes("redacted"));
+  if (!(await knows())) return;
+  assert.equal(await page.getByLabel(/^a/).inputValue(), "2");
+  assert.ok(await page.getByLabel("The answers of an earlier run").isChecked());
+  await page.getByText("Run it").click();
+  await page.waitForFunction((run) => /\/run\//.test(location.hash) && !location.hash.includes(run), run);
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).big, { sum: 42, size: "big" });
+});
+
+inPage("a value is changed while it is paused, and the run takes the other way", async (page, complaints, t) => {
+  if (!(await knows())) return t.skip("the server is older");
+  const run = await begun();
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before large");
+  await page.keyboard.press("v");
+  await page.getByLabel("Node or variable").selectOption("add");
+  await page.getByLabel("Its value from now on, as JSON").fill('{"sum": 3}');
+  await soundIn(page, complaints, "a value is changed");
+  await page.getByRole("button", { name: "Change it" }).click();
+  await page.waitForSelector("dialog", { state: "detached" });
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("c");
+  await said(page, "over");
+  assert.deepEqual((await outputs(run)).small, { sum: 3, size: "small" });
+});
+
+inPage("a condition holds a run only where it is true, and one that cannot be evaluated is told", async (page, complaints, t) => {
+  if (!(await knows())) return t.skip("the server is older");
+  const run = await begun({ breakpoints: ["add"] });
+  await page.goto(studio.at(`/run/${run}?node=large`));
+  await said(page, "paused before add");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("b");
+  await page.getByLabel("Only when").fill("$.add.sum > 100");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".node .stop-mark:has-text('break if')");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("c");
+  await said(page, "over");
+  const other = await begun({ breakpoints: ["add"] });
+  await page.goto(studio.at(`/run/${other}?node=large`));
+  await said(page, "paused before add");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("b");
+  // What cannot be read is refused; what cannot be evaluated has the run wait.
+  await page.getByLabel("Only when").fill("$.add.sum >");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be read')");
+  await page.getByLabel("Only when").fill('$number("x") > 1');
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => [...document.querySelectorAll(".node .stop-mark.set")].some((mark) => mark.textContent === "break if"));
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("c");
+  await said(page, "paused before large");
+  await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be evaluated')");
+  await soundIn(page, complaints, "a fault");
+});
+
+inPage("a run is run again from a node, with what came before it changed", async (page, complaints, t) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}?node=large`));
+  await said(page, "over");
+  await page.getByRole("button", { name: "Run again from here…" }).click();
+  await page.click("dialog >> text=Change a value");
+  await page.getByLabel("Name of the node or variable").fill("add");
+  await page.waitForFunction(() => document.querySelector("dialog textarea")?.value.includes("42"));
+  await page.locator("dialog textarea").fill('{"sum": 3}');
+  await soundIn(page, complaints, "the fork");
+  if (!(await knows())) return t.skip("the server is older");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("text=forked from");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+});
+
+inPage("a run is saved as a test that holds", async (page, complaints, t) => {
+  if (!(await knows())) return t.skip("the server is older");
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  await page.getByText("Save as a test…").click();
+  await page.getByLabel("What the test shows").fill("two numbers are added");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog pre");
+  assert.match(await page.locator("dialog pre").textContent(), /two numbers are added/);
+  await soundIn(page, complaints, "a test");
+  assert.match(project.says("test", ".flow/workflows"), /two numbers are added/);
+});
+
+inPage("a workflow that agents are led through begins with what is wanted", async (page, complaints) => {
+  await page.goto(studio.at("/try/small"));
+  await page.getByLabel(/^What is wanted/).fill("make it so");
+  await soundIn(page, complaints, "led");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".badge");
+  assert.equal((await studio.ask(`/runs/${runIn(page)}`)).situation.wanted, "make it so");
+  assert.equal(await page.locator(".drive-bar").count(), 0);
+});
+
+inPage(
+  "in the dark, in a small window, nothing is cut off and nothing is lost",
+  async (page, complaints) => {
+    const run = await begun();
+    for (const [route, ready] of [["/try/sums", ".node"], [`/run/${run}`, ".drive-bar [role=status]"]]) {
+      await page.goto(studio.at(route));
+      await page.waitForSelector(ready);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), route);
+      await soundIn(page, complaints, `${route}, dark and small`);
+    }
+  },
+  { colorScheme: "dark", viewport: { width: 720, height: 450 }, reducedMotion: "reduce" },
+);
