@@ -2,41 +2,26 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launch } from "./browser.mjs";
-import { Project } from "./project.mjs";
+import { browser, prepare, project, studio } from "./suite.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const binary = resolve(process.env.PORTOLAN ?? join(here, "../../target/debug/portolan"));
 const NAME = "harbour.example";
 
-let browser;
-let project;
-let studio;
+prepare((project) => project.example("examples/navigator/release/release.json", "release.json"), `--host-resolver-rules=MAP ${NAME} 127.0.0.1`);
+
 let run;
 let stranger;
 
 before(async () => {
-  project = new Project(binary);
-  project.example("examples/navigator/release/release.json", "release.json");
-  project.commit();
-  studio = await project.studio();
   const agent = await project.agent().begin();
   run = await agent.open("bug-fix", "the login fails");
   agent.end();
-  browser = await launch(`--host-resolver-rules=MAP ${NAME} 127.0.0.1`);
   stranger = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><title>stranger</title>"));
   await new Promise((done) => stranger.listen(0, "127.0.0.1", done));
 });
 
-after(async () => {
-  await browser?.close();
-  stranger?.close();
-  await studio?.kill();
-  project?.remove();
-});
+after(() => stranger?.close());
 
 /** What a page gets, by name: `nothing` where it is told nothing at all. */
 const attempts = ({ base, run }) => {
