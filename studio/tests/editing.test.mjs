@@ -1,35 +1,14 @@
 // Definitions of every format are edited in a real browser, by mouse and by keyboard, and exactly the lines of the edits change.
 import assert from "node:assert/strict";
-import { dirname, join, resolve } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launch, open } from "./browser.mjs";
-import { Project } from "./project.mjs";
+import { inPage, prepare, project, studio } from "./suite.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const binary = resolve(process.env.PORTOLAN ?? join(here, "../../target/debug/portolan"));
-
-let browser;
-let project;
-let studio;
-
-before(async () => {
-  project = new Project(binary);
+prepare((project) => {
   project.example("examples/navigator/release/release.json", "release.json");
   project.example("examples/activities/work-package", "work-package");
   project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
   project.example("examples/tool-graphs/inventory.yaml", "inventory.yaml");
   project.example("examples/agent-states/research", "research");
   project.example("crates/portolan-runtime/catalog/phases/delivery.yaml", "delivery.yaml");
-  project.commit();
-  studio = await project.studio();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await studio?.kill();
-  project?.remove();
 });
 
 /** What a person does on the screen of a definition. */
@@ -131,16 +110,10 @@ function changed() {
 
 /** Does something on a page of its own, and looks at what was written. */
 function edits(name, run, expected) {
-  test(name, async () => {
-    const { context, page, said } = await open(browser);
-    try {
-      await run(new Hands(page));
-      assert.deepEqual(changed(), expected);
-      assert.deepEqual(said, []);
-      project.commit();
-    } finally {
-      await context.close();
-    }
+  inPage(name, async (page) => {
+    await run(new Hands(page));
+    assert.deepEqual(changed(), expected);
+    project.commit();
   });
 }
 

@@ -16,15 +16,15 @@ export let browser;
 export let project;
 export let studio;
 
-/** Begins with a project that `fill` puts definitions into. */
-export function prepare(fill) {
+/** Begins with a project that `fill` puts definitions into; the browser is given `words` besides. */
+export function prepare(fill, ...words) {
   before(async () => {
     if (pictures) mkdirSync(pictures, { recursive: true });
     project = new Project(binary);
     fill(project);
     project.commit();
     studio = await project.studio();
-    browser = await launch();
+    browser = await launch(...words);
   });
   after(async () => {
     await browser?.close();

@@ -55,6 +55,7 @@ pub mod diagnostic;
 pub mod dialect;
 mod embed;
 pub mod engine;
+pub mod evaluation;
 pub mod expr;
 #[doc(hidden)]
 pub mod gates;

@@ -27,6 +27,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("reply", &["diagnostic"]),
     ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),
     ("shell", &[]),
+    ("evaluation", &["dialect", "engine", "expr", "graph", "present", "run", "source", "value"]),
     ("embed", &["diagnostic", "dialect", "engine", "graph", "run", "source", "validate", "value"]),
 ];
 

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
+use portolan_core::expr::Language;
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{Piece, Source};
 use portolan_core::validate;
+use portolan_core::value::WorkflowId;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
@@ -213,6 +215,14 @@ impl Definition {
     pub fn graphs(&self) -> BTreeMap<String, Graph> {
         let read = self.bundle.read().into_iter();
         read.map(|(id, parsed)| (id.to_owned(), parsed.graph)).collect()
+    }
+
+    /// What expressions are written in, in the text of one of its workflows.
+    pub fn language(&self, workflow: &WorkflowId) -> Language {
+        let text = self.bundle.workflows.get(workflow.as_str());
+        let dialect = text.and_then(|text| dialect::of(&Source::new(workflow.as_str(), text.as_str())));
+        // Of activities in files of their own, the first text alone need not tell.
+        dialect.map_or(Language::When, |dialect| dialect.language)
     }
 
     /// The folder of its file, from which the paths of its servers start.

@@ -16,14 +16,17 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod toolgraph;
+mod written;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::expr::Language;
 use crate::graph::Graph;
 use crate::source::fields::Faults;
 use crate::source::{self, Source, Tree};
 
 pub use activity::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 pub use servers::servers;
+pub use written::{Unread, expression};
 
 /// A format that definitions are written in.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,8 @@ pub struct Dialect {
     pub shape: &'static str,
     /// What its workflows are run as.
     pub run_as: RunAs,
+    /// What an expression is written in where its definitions take a text for one.
+    pub language: Language,
     /// Whether a text is written in it. The first row that says so reads the text.
     pub is_one: fn(&Source, &Tree) -> bool,
     /// Reads a text into an exact picture of the format, and lowers that to graphs: as many as can be drawn, with every

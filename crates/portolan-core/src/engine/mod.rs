@@ -17,7 +17,7 @@ mod shared;
 mod tests;
 mod weakened;
 
-pub use decide::{decide, open};
+pub use decide::{decide, look, open};
 pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 pub use fits::{Misfit, fits};
 pub use migrate::migrate;

@@ -7,6 +7,7 @@
 
 mod condition;
 mod jsonata;
+mod language;
 mod logic;
 mod outputs;
 mod python;
@@ -27,6 +28,8 @@ pub use jsonata::{
     Jsonata, Limits, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS,
     MAX_STRING_BYTES, TIME_LIMIT_MS,
 };
+pub(crate) use language::CHECK_NAMES;
+pub use language::Language;
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
 pub use python::{PYTHON_NAMES, Python};

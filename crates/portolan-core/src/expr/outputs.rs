@@ -94,6 +94,26 @@ impl Outputs {
         }
     }
 
+    /// Has another value stand in the place of a node's latest output. A node that came to none is left as it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use portolan_core::expr::Outputs;
+    /// use serde_json::json;
+    ///
+    /// let mut outputs = Outputs::new(true);
+    /// outputs.record(&"add".into(), Some(Arc::new(json!(1))));
+    /// outputs.alter(&"add".into(), Arc::new(json!(2)));
+    /// assert_eq!((outputs.count("add"), outputs.latest("add")), (1, Some(&Arc::new(json!(2)))));
+    /// ```
+    pub fn alter(&mut self, node: &NodeId, value: Arc<Value>) {
+        let Some((index, _, known)) = self.nodes.get_full_mut(node.as_str()) else { return };
+        known.value = Some(value.clone());
+        if let Some(history) = &mut self.history {
+            Arc::make_mut(history).alter(index, value);
+        }
+    }
+
     /// Records all that other nodes came to, after all that these did, in the order in which it came there.
     pub fn absorb(&mut self, others: &Outputs) {
         if let (Some(_), Some(history)) = (&self.history, &others.history) {
@@ -211,6 +231,14 @@ impl History {
         }
         self.of_node[record.node].push(self.records.len());
         self.records.push(record);
+    }
+
+    /// Has another value stand in the last record of a node.
+    fn alter(&mut self, node: usize, value: Arc<Value>) {
+        let last = self.of_node.get(node).and_then(|records| records.last());
+        if let Some(record) = last.and_then(|at| self.records.get_mut(*at)) {
+            record.value = Some(value);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A record of the journal as one line: who did what, and where that led.
 
+use serde_json::Value;
+
 use super::talk;
 use crate::diagnostic::{clip, list};
 use crate::run::{
@@ -10,7 +12,12 @@ use crate::run::{
 /// One line for an event and what it made true, without its time.
 pub fn history(event: &Event, changes: &[Change]) -> String {
     let effects: Vec<String> = changes.iter().filter_map(change).collect();
-    let what = format!("{} {}", actor(&event.by), what(&event.what));
+    let is_altered = changes.iter().any(|change| matches!(change, Change::Altered { .. }));
+    let what = match &event.what {
+        EventKind::Noted { values, .. } if is_altered => format!("changed {}", names(values)),
+        kind => what(kind),
+    };
+    let what = format!("{} {what}", actor(&event.by));
     if effects.is_empty() { what } else { format!("{what} → {}", effects.join(", ")) }
 }
 
@@ -43,10 +50,7 @@ fn what(event: &EventKind) -> String {
         }
         EventKind::Raised { frame, question, .. } => format!("asked{}: {}", at(frame), clip(&question.question)),
         EventKind::Resumed { frame, with, .. } => format!("{}{}", talk::resumed(with), at(frame)),
-        EventKind::Noted { values, .. } => {
-            let names: Vec<&str> = values.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-            format!("gave {}", list(&names))
-        }
+        EventKind::Noted { values, .. } => format!("gave {}", names(values)),
         EventKind::Bypassed { invariant, node, reason, .. } => {
             format!("got past `{invariant}` at `{node}`: {}", clip(reason))
         }
@@ -56,6 +60,11 @@ fn what(event: &EventKind) -> String {
             format!("cancelled the run{outcome}: {reason}")
         }
     }
+}
+
+fn names(values: &Value) -> String {
+    let names: Vec<&str> = values.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    list(&names)
 }
 
 fn settled(effect: &EffectId, result: &EffectResult) -> String {
@@ -109,6 +118,7 @@ fn change(change: &Change) -> Option<String> {
         }),
         Change::Executed { node, fault: None, .. } => Some(format!("executed `{node}`")),
         Change::Executed { node, fault: Some(fault), .. } => Some(format!("`{node}` failed: {}", clip(&fault.message))),
+        Change::Altered { frame, node, .. } => Some(format!("`{node}` has another output{}", at(frame))),
         Change::Raised { .. } => None,
         Change::Set { name, .. } => Some(format!("set `{name}`")),
         Change::Skipped { activities, .. } => {

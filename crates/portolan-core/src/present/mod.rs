@@ -42,7 +42,7 @@ pub use situation::{
 };
 pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
-pub use visits::{Reported, Spoken, Visit, visits};
+pub use visits::{Altered, Reported, Spoken, Visit, visits};
 pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
 
 use serde::Serialize;

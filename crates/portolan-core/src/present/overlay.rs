@@ -39,6 +39,9 @@ pub struct NodeMark {
     /// Its budget of retries, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
+    /// Whether somebody changed what it came to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub altered: bool,
     /// The pass that is under way, where it is a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassMark>,
@@ -113,11 +116,13 @@ struct Left {
     visits: u32,
     failures: u32,
     used: u32,
+    altered: bool,
 }
 
 impl Left {
     fn ends_as(&mut self, mark: Mark) {
         self.latest = Some(mark);
+        self.altered = false;
         self.worst = self.worst.max(Some(mark));
         self.failures += u32::from(mark == Mark::Failed);
     }
@@ -160,7 +165,7 @@ impl Trail {
         for change in changes {
             let (frame, node) = match change {
                 Change::Moved { frame, place, .. } => (frame, place.node()),
-                Change::Executed { frame, node, .. } => (frame, node),
+                Change::Executed { frame, node, .. } | Change::Altered { frame, node, .. } => (frame, node),
                 Change::Opened { place, .. } => (&FramePath::default(), place.node()),
                 Change::Settled { frame, .. } | Change::Talked { frame, .. } | Change::Raised { frame, .. } => {
                     match run.frame(frame) {
@@ -192,6 +197,10 @@ impl Trail {
                 let name = drawn_as(run, frame, node);
                 let mark = if fault.is_some() { Mark::Failed } else { Mark::Done };
                 self.left.entry(name).or_default().ends_as(mark);
+            }
+            Change::Altered { frame, node, .. } => {
+                let Some(run) = &self.run else { return };
+                self.left.entry(drawn_as(run, frame, node)).or_default().altered = true;
             }
             Change::Retried { frame, gate, used, .. } => self.spends(frame, gate, *used),
             Change::Refilled { frame, gate: Some(gate) } => self.spends(frame, gate, 0),
@@ -276,7 +285,8 @@ impl Trail {
             let state = left.latest.unwrap_or(Mark::Done);
             let worst = left.worst.filter(|worst| *worst > state);
             let (visits, failures, used) = (left.visits, left.failures, left.used);
-            NodeMark { state, worst, visits, failures, used, budget: None, pass: None, arrived: None }
+            let (budget, altered) = (None, left.altered);
+            NodeMark { state, worst, visits, failures, used, budget, altered, pass: None, arrived: None }
         };
         let marks = self.left.iter().filter(|(_, left)| left.visits > 0 || left.latest.is_some());
         let mut nodes: BTreeMap<String, NodeMark> = marks.map(|(name, left)| (name.clone(), mark(left))).collect();
@@ -324,6 +334,7 @@ fn stands(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, nodes
             failures: 0,
             used: 0,
             budget: None,
+            altered: false,
             pass: None,
             arrived: None,
         };

@@ -130,6 +130,7 @@ impl Redaction {
                 match change {
                     Change::Given { data, .. } => self.learn(&data.input),
                     Change::Moved { place: Place::Calling { arguments, .. }, .. } => self.learn(arguments),
+                    Change::Altered { output, .. } => self.learn(output),
                     Change::Executed { output: Some(output), .. } | Change::Finished { output: Some(output), .. } => {
                         self.learn(output);
                     }
@@ -200,6 +201,9 @@ impl Redaction {
                         // By name: a node may be called like any of those.
                         ("latest", Value::Object(nodes)) => {
                             nodes.iter().map(|(node, output)| (node.clone(), self.record(output))).collect()
+                        }
+                        ("values", Value::Object(given)) => {
+                            given.iter().map(|(name, value)| (name.clone(), self.value(value))).collect()
                         }
                         ("items" | "done", Value::Array(items)) => items.iter().map(|item| self.value(item)).collect(),
                         (_, inner) => self.record(inner),

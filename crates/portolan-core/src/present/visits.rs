@@ -39,6 +39,9 @@ pub struct Visit {
     /// What it came to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// What stands in the place of its output since, each with who changed it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub altered: Vec<Altered>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
@@ -76,6 +79,17 @@ pub struct Reported {
     pub values: Option<Value>,
 }
 
+/// An output that was changed by hand.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Altered {
+    /// The record that says so.
+    pub seq: u64,
+    /// By whose doing.
+    pub by: Actor,
+    /// What counts instead.
+    pub value: Value,
+}
+
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spoken {
@@ -100,6 +114,7 @@ pub fn visits<'r>(
         told.hears(event);
         for change in changes {
             told.takes(seq, event.at, change);
+            told.is_altered(seq, &event.by, change);
             match &mut told.run {
                 Some(run) => run.apply(change),
                 None => told.run = Run::fold(std::slice::from_ref(change)),
@@ -166,6 +181,21 @@ impl Told<'_> {
             }
             Change::Talked { frame, said } => self.talks(frame, said),
             _ => {}
+        }
+    }
+
+    /// What the last visit of the node came to is another value from here on.
+    fn is_altered(&mut self, seq: u64, by: &Actor, change: &Change) {
+        let (Change::Altered { frame, node, output }, Some(run)) = (change, &self.run) else { return };
+        if drawn_as(run, frame, node) != self.wanted {
+            return;
+        }
+        let at = way(frame, node);
+        let (by, value) = (by.clone(), self.hidden.value(output));
+        // In a pass of a loop it was visited further in than where its output lies.
+        let last = self.visits.iter().rposition(|visit| visit.at == at).or(self.visits.len().checked_sub(1));
+        if let Some(visit) = last.and_then(|last| self.visits.get_mut(last)) {
+            visit.altered.push(Altered { seq, by, value });
         }
     }
 

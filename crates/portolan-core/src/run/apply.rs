@@ -82,6 +82,9 @@ impl Run {
                     }
                 });
             }
+            Change::Altered { frame, node, output } => {
+                self.data(frame, |data| data.outputs.alter(node, output.clone()))
+            }
             Change::Set { frame, name, value } => self.flow_data(frame, |data| {
                 data.variables.insert(name.clone(), value.clone());
             }),

@@ -108,6 +108,15 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fault: Option<Fault>,
     },
+    /// What a node of a function came to is another value from here on.
+    Altered {
+        /// In which frame.
+        frame: FramePath,
+        /// The node.
+        node: NodeId,
+        /// What counts as its output.
+        output: Arc<Value>,
+    },
     /// An item of a `forEach` begins.
     ItemBegun {
         /// In which frame.

@@ -115,7 +115,7 @@ pub enum EventKind {
         /// What it asks.
         question: Raised,
     },
-    /// Variables are given values while work goes on.
+    /// Variables are given values while work goes on; in the run of a function, also what its nodes came to.
     Noted {
         /// At which position.
         frame: FramePath,

@@ -3,6 +3,7 @@
 //! Every story is told again with a restart from JSON after every event, and with every order in which its branches and
 //! answers can come that chance picks: all of them must end alike.
 
+mod altered;
 mod branches;
 mod calls;
 mod errors;

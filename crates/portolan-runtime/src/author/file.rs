@@ -58,7 +58,7 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
 }
 
 /// A file whose turn to be written it is. Dropping it gives the turn to the next.
-pub(super) struct Locked {
+pub(crate) struct Locked {
     file: PathBuf,
     target: PathBuf,
     folder: PathBuf,
@@ -68,7 +68,7 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    pub(super) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
+    pub(crate) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
         Locked::among(&[], file).await
     }
 
@@ -91,12 +91,12 @@ impl Locked {
         Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn: Arc::new(turn) })
     }
 
-    pub(super) fn read(&self) -> Result<Option<String>, ServiceError> {
+    pub(crate) fn read(&self) -> Result<Option<String>, ServiceError> {
         read(&self.target)
     }
 
     /// Replaces the file by `text`; false when it is no more what was read, so that it has to be read again.
-    pub(super) fn replace(&mut self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
+    pub(crate) fn replace(&mut self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
         if self.read()?.as_deref() != read {
             self.tries += 1;
             return match self.tries < TRIES {

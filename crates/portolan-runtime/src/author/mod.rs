@@ -27,6 +27,8 @@ use crate::servers::PoolOptions;
 use crate::service::Service;
 
 pub use change::{Change, Named, Present};
+pub(crate) use file::Locked;
+pub(crate) use save::MARK;
 pub use save::{OnDisk, Saved, save};
 pub use servers::Known;
 pub use template::template;

@@ -90,7 +90,7 @@ pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String])
 }
 
 /// What a text may begin with that no reader counts.
-const MARK: &str = "\u{feff}";
+pub(crate) const MARK: &str = "\u{feff}";
 
 fn marked(before: &str, text: &str) -> String {
     if before.starts_with(MARK) { [MARK, text].concat() } else { text.to_owned() }

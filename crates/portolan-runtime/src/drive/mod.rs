@@ -105,11 +105,12 @@ use tracing::Instrument as _;
 
 use crate::clock::Clock;
 use crate::conflict::Retries;
+use crate::control::{Next, Permit, Wanted};
 use crate::error::ServiceError;
 use crate::logging;
 
 pub use crate::conflict::CommitError;
-pub use crate::control::{Control, Phase};
+pub use crate::control::{Breakpoint, Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
 pub use keep::{Keep, Keeping, Stored};
 pub use pace::Pace;
@@ -251,9 +252,17 @@ impl<'d> Drive<'d> {
             }
             match &effect.what {
                 EffectKind::Advance => {
-                    if !self.may_go_on(&effect.id.frame).await {
-                        self.call_off("it was stopped").await?;
-                        return Ok(true);
+                    match self.permit(&effect.id.frame).await {
+                        Permit::Go => {}
+                        Permit::Stop => {
+                            self.call_off("it was stopped").await?;
+                            return Ok(true);
+                        }
+                        Permit::TakeUp(wanted) => {
+                            self.take_up(wanted).await;
+                            // What is pending may be something else by now.
+                            return Ok(true);
+                        }
                     }
                     self.spans.begin(&effect.id.frame);
                     let seed = self.chance();
@@ -274,10 +283,20 @@ impl<'d> Drive<'d> {
         Ok(went_on)
     }
 
-    async fn may_go_on(&self, frame: &FramePath) -> bool {
-        let Some(control) = &self.setup.control else { return true };
-        let Some(at) = self.run.frame(frame) else { return true };
-        control.permit(frame, at.place.node(), &self.run).await
+    async fn permit(&self, frame: &FramePath) -> Permit {
+        let Some(control) = &self.setup.control else { return Permit::Go };
+        let Some(at) = self.run.frame(frame) else { return Permit::Go };
+        let (run, workflow) = (&self.run, &*self.workflow);
+        control.permit(Next { path: frame, node: at.place.node(), run, workflow, at: self.setup.clock.now() }).await
+    }
+
+    /// Takes up what somebody wants to happen while the run waits. That it is refused stops nothing.
+    async fn take_up(&mut self, wanted: Box<Wanted>) {
+        let result = self.happened(wanted.by.clone(), wanted.what.clone()).await;
+        if let Some(control) = &self.setup.control {
+            control.moved(&self.run);
+        }
+        wanted.became(result);
     }
 
     /// Whether a check of what was claimed in a frame is under way.

@@ -6,6 +6,7 @@
 mod coverage;
 mod record;
 mod run;
+mod save;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ use crate::library::{FunctionFiles, Functions, Library, read_definition};
 pub use coverage::{Coverage, EdgeTaken};
 pub use record::{Recording, Rewritten};
 pub use run::{Came, CaseReport, Report, Tester};
+pub use save::{SavedTest, StoredRun};
 
 /// A file of tests and the functions that it tests.
 pub struct Suite {

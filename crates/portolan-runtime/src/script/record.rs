@@ -1,6 +1,7 @@
 //! A run is written down as a test. What must not be shown is masked before it reaches the file, and what the test
 //! expects is what the masked answers come to, so that it passes as it stands.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::run::{Came, Tester};
 use crate::definition::Definition;
 use crate::disk;
 use crate::error::ServiceError;
-use crate::tools::{Recorder, Written};
+use crate::tools::Written;
 
 /// What is written down of a run.
 pub struct Recording<'r> {
@@ -27,8 +28,8 @@ pub struct Recording<'r> {
     pub definition: &'r Arc<Definition>,
     /// What it was given.
     pub input: &'r Value,
-    /// What its calls were answered with.
-    pub recorder: &'r Recorder,
+    /// What its calls were answered with, by `function.node`.
+    pub answers: BTreeMap<String, Vec<Answer>>,
     /// What must not be shown.
     pub hidden: &'r Redaction,
 }
@@ -48,11 +49,19 @@ impl Recording<'_> {
     /// # Errors
     /// What was masked is no longer what the function takes, or the file would be too large to be read.
     pub async fn write(&self, path: &Path, tester: &Tester) -> Result<Rewritten, ServiceError> {
+        let (test, redacted) = self.test(tester).await?;
+        let text = text(path, &way(path, self.graph), &test, ("Recorded by `portolan run --record`", redacted));
+        fits(&text)?;
+        Ok(Rewritten { text, redacted })
+    }
+
+    /// The test, and whether something in it is masked.
+    pub(super) async fn test(&self, tester: &Tester) -> Result<(Map<String, Value>, bool), ServiceError> {
         let input = fitting(self.input, &self.hidden.value(self.input));
-        let given = self.recorder.answers();
+        let given = &self.answers;
         let answers: Vec<(String, Vec<Answer>)> =
             given.iter().map(|(name, answers)| (name.clone(), self.masked(answers))).collect();
-        let redacted = input != *self.input || !answers.iter().map(|(name, answers)| (name, answers)).eq(&given);
+        let redacted = input != *self.input || !answers.iter().map(|(name, answers)| (name, answers)).eq(given);
         let replay = Arc::new(Written::new(answers.clone()));
         let came = tester.come_to(self.definition, &input, replay, None).await?;
         if let Came::Failed(Fault { code, message, .. }) = &came
@@ -75,13 +84,7 @@ impl Recording<'_> {
                 test.insert("expectError".to_owned(), fault)
             }
         };
-        let text = text(path, &way(path, self.graph), &test, redacted);
-        if text.len() > MAX_SOURCE_BYTES {
-            let message =
-                format!("the recording has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", text.len());
-            return Err(ServiceError::refused("too_large", message, "record a smaller run"));
-        }
-        Ok(Rewritten { text, redacted })
+        Ok((test, redacted))
     }
 
     fn masked(&self, answers: &[Answer]) -> Vec<Answer> {
@@ -93,6 +96,15 @@ impl Recording<'_> {
         };
         answers.iter().map(masked).collect()
     }
+}
+
+/// Refuses a text that could not be read again.
+pub(super) fn fits(text: &str) -> Result<(), ServiceError> {
+    if text.len() <= MAX_SOURCE_BYTES {
+        return Ok(());
+    }
+    let message = format!("the recording has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", text.len());
+    Err(ServiceError::refused("too_large", message, "record a smaller run"))
 }
 
 /// The masked value with the types of the original, so that schemas and expressions still take it.
@@ -115,13 +127,13 @@ fn fitting(original: &Value, masked: &Value) -> Value {
 
 /// YAML with one line for each field, which is JSON after its name; JSON where the file is called so, and where YAML
 /// would not read the same.
-fn text(path: &Path, graph: &str, test: &Map<String, Value>, redacted: bool) -> String {
+pub(super) fn text(path: &Path, graph: &str, test: &Map<String, Value>, (from, redacted): (&str, bool)) -> String {
     let whole = json!({ "graph": graph, "tests": [test] });
     let plain = || format!("{}\n", serde_json::to_string_pretty(&whole).unwrap_or_default());
     if path.extension().is_some_and(|extension| extension == "json") {
         return plain();
     }
-    let mut text = String::from("# Recorded by `portolan run --record`; `portolan test` runs it.\n");
+    let mut text = format!("# {from}; `portolan test` runs it.\n");
     if redacted {
         text += "# What must not be shown is masked; what is expected follows from the masked values.\n";
     }
@@ -169,7 +181,7 @@ fn line(value: &Value) -> String {
 }
 
 /// The way from the folder of one file to another file.
-fn way(from: &Path, to: &Path) -> String {
+pub(super) fn way(from: &Path, to: &Path) -> String {
     let folder = disk::folder_of(from);
     let (Ok(folder), Ok(target)) = (folder.canonicalize(), to.canonicalize()) else { return to.display().to_string() };
     let (mut here, mut there) = (folder.components().peekable(), target.components().peekable());
@@ -198,7 +210,7 @@ mod tests {
         let test = test(
             json!({"name": "t: #", "tool": "t", "input": odd, "mock": {"t.n": odd, "t.o": {"each": [1, odd]}}, "expect": odd}),
         );
-        let text = text(Path::new("a.test.yaml"), "g.yaml", &test, false);
+        let text = text(Path::new("a.test.yaml"), "g.yaml", &test, ("Recorded", false));
         assert!(text.starts_with("# Recorded"), "it is YAML:\n{text}");
         let (script, faults) = script::script(&Source::new("a.test.yaml", &text));
         assert_eq!(faults, []);
@@ -212,7 +224,7 @@ mod tests {
         let long = "k".repeat(2_000);
         let test = test(json!({"name": "t", "tool": "t", "input": {long.as_str(): 1}, "mock": {}, "expect": {}}));
         for name in ["a.yaml", "a.json"] {
-            let text = text(Path::new(name), "g.yaml", &test, false);
+            let text = text(Path::new(name), "g.yaml", &test, ("Recorded", false));
             let (script, faults) = script::script(&Source::new(name, &text));
             assert_eq!(faults, [], "{name}");
             assert_eq!(script.expect("it is sound").cases[0].input, json!({long.as_str(): 1}), "{name}");

@@ -97,6 +97,14 @@ impl Tester {
         Ok(Tester(Service::new(Options { store, clock, seed, ..options.clone() })?))
     }
 
+    /// The same, for the functions of a service's project.
+    ///
+    /// # Errors
+    /// The project cannot be used.
+    pub fn beside(service: &Service) -> Result<Tester, ServiceError> {
+        Tester::new(service.options())
+    }
+
     /// Runs every test of a file, one after the other.
     ///
     /// # Errors

@@ -179,6 +179,11 @@ impl Service {
         Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace })
     }
 
+    /// What it was set up with.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// The definitions that can be run.
     pub fn library(&self) -> &Library {
         &self.library

@@ -164,7 +164,8 @@ impl Service {
     /// is not touched.
     ///
     /// What persons said up to there counts in the fork, too: so only a person may fork a run in which one has. `values` are
-    /// given to variables first, by the rules of the step that the run is at.
+    /// given to variables first, by the rules of the step that the run is at; in the run of a function also to nodes, which
+    /// then count as having come to them.
     ///
     /// # Errors
     /// There is no such record; a person is needed; the run was over by then, or was or had a branch that is a task of its

@@ -1,6 +1,7 @@
 //! Who answers the tool calls of a function: servers, or answers that were written down.
 
 mod held;
+mod journal;
 mod recorder;
 mod written;
 
@@ -17,6 +18,7 @@ use crate::clock::Clock;
 use crate::servers::{self, CallError, Servers};
 
 pub use held::Held;
+pub use journal::{Recorded, recorded};
 pub use recorder::Recorder;
 pub use written::{Answer, Written};
 

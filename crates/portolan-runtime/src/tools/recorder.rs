@@ -20,10 +20,6 @@ impl Recorder {
     /// What was answered so far, by `function.node`. A call that nobody waited for any more stands in its turn as a
     /// failure: without one, the calls after it would get each other's answers.
     pub fn answers(&self) -> BTreeMap<String, Vec<Answer>> {
-        let dropped = || Answer::Failure {
-            message: "the call was cancelled before it was answered".to_owned(),
-            code: Some("cancelled".to_owned()),
-        };
         let nodes = self.places().clone().into_iter();
         let answers = |places: Vec<Option<Answer>>| places.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
         nodes.map(|(name, places)| (name, answers(places))).collect()
@@ -41,15 +37,25 @@ impl Recorder {
     }
 
     pub(super) fn record(&self, effect: &Effect, place: usize, reply: &Reply) {
-        let answer = match reply {
-            Reply::Output(output) => Answer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
-            Reply::Failed(fault) => {
-                let code = Some(fault.code.clone()).filter(|code| code != TOOL_ERROR);
-                Answer::Failure { message: fault.message.clone(), code }
-            }
-        };
         if let Some(slot) = self.places().get_mut(&name(effect)).and_then(|node| node.get_mut(place)) {
-            *slot = Some(answer);
+            *slot = Some(answered(reply));
         }
     }
+}
+
+/// An answer as it is written down.
+pub(super) fn answered(reply: &Reply) -> Answer {
+    match reply {
+        Reply::Output(output) => Answer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
+        Reply::Failed(fault) => {
+            let code = Some(fault.code.clone()).filter(|code| code != TOOL_ERROR);
+            Answer::Failure { message: fault.message.clone(), code }
+        }
+    }
+}
+
+/// What stands for the answer of a call that nobody waited for.
+pub(super) fn dropped() -> Answer {
+    let message = "the call was cancelled before it was answered".to_owned();
+    Answer::Failure { message, code: Some("cancelled".to_owned()) }
 }

@@ -110,7 +110,7 @@ enum Verb {
         /// The last record that both have: `runs events` numbers them.
         #[arg(long, value_name = "RECORD", value_parser = clap::value_parser!(u64).range(1..))]
         at: u64,
-        /// A variable and the value that it has in the new run: JSON, or else text.
+        /// A variable, or a node of a function, and the value or the output that it has in the new run: JSON, or else text.
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, Value)>,
     },

@@ -1,6 +1,6 @@
 //! Definitions: which there are, what each says, and how a text that is being written would read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use portolan_core::dialect::RunAs;
 use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
+use portolan_core::graph::{Graph, Kind};
 use portolan_core::present::Drawing;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
@@ -134,6 +135,38 @@ struct Whole<'s> {
 struct Root<'s> {
     id: &'s str,
     name: &'s str,
+    /// The JSON Schema of what a run of it is given.
+    input: Option<&'s Value>,
+    /// The nodes whose answers can be written down, as `answers` names them.
+    asks: Vec<String>,
+}
+
+impl<'s> Root<'s> {
+    fn of(sketch: &'s Sketch, id: &'s str) -> Option<Root<'s>> {
+        let graph = sketch.graphs.get(id)?;
+        let input = graph.interface.as_deref().and_then(|interface| interface.input.as_ref());
+        let input = input.map(|schema| schema.value.value());
+        Some(Root { id, name: &graph.name, input, asks: asks(&sketch.graphs, id) })
+    }
+}
+
+/// The calls of a graph and of those that it runs: by their nodes, and where several are called so, with their graphs.
+fn asks(graphs: &BTreeMap<String, Graph>, root: &str) -> Vec<String> {
+    let (mut waiting, mut known, mut calls) = (vec![root], BTreeSet::from([root]), Vec::new());
+    while let Some(graph) = waiting.pop().and_then(|id| graphs.get(id)) {
+        for node in &graph.nodes {
+            if matches!(node.kind, Kind::Call(_)) {
+                calls.push((&*graph.id.value, node.id.as_str()));
+            }
+            waiting.extend(node.kind.workflows().map(|(id, _)| id).filter(|id| known.insert(id)));
+        }
+    }
+    let is_single = |name: &str| calls.iter().filter(|(_, node)| *node == name).count() == 1;
+    let names = calls.iter().map(|(graph, node)| match is_single(node) {
+        true => (*node).to_owned(),
+        false => format!("{graph}.{node}"),
+    });
+    names.collect()
 }
 
 /// A text as it reads.
@@ -176,7 +209,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     };
     let checked = checked(&sketch, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
-    let roots = sketch.roots.iter().filter_map(|id| Some(Root { id, name: &sketch.graphs.get(id)?.name }));
+    let roots = sketch.roots.iter().filter_map(|id| Root::of(&sketch, id));
     let editing = sketch.dialect.and_then(|dialect| dialect.editing);
     let told = Whole {
         id,
@@ -210,7 +243,7 @@ fn told_files(library: &Library, files: Vec<(String, String)>) -> Vec<FileText> 
 }
 
 /// The name of a file, from the project's folder on where it lies in it.
-fn shown_name(library: &Library, name: &str) -> String {
+pub(super) fn shown_name(library: &Library, name: &str) -> String {
     let path = Path::new(name);
     path.strip_prefix(library.project()).unwrap_or(path).to_string_lossy().into_owned()
 }
@@ -233,10 +266,10 @@ pub(super) struct Wanted {
 /// The text of a file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
     #[serde(rename = "name")]
     _name: String,
-    text: String,
+    pub(super) text: String,
     /// Files may be given back as they came.
     #[serde(rename = "language")]
     _language: Option<String>,

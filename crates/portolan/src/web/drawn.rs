@@ -74,8 +74,27 @@ struct Form {
 pub(super) struct Places<'s> {
     source: &'s Source,
     names: Vec<&'s str>,
-    /// How many units of UTF-16 lie before every so many bytes, so that finding one does not read the whole text.
-    units: Vec<usize>,
+    /// Where each line begins but the first.
+    lines: Vec<usize>,
+    /// What lies before every so many bytes, so that finding a place does not read the whole text.
+    counts: Vec<Count>,
+}
+
+/// How much of a text there is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Units of UTF-16.
+    units: usize,
+    characters: usize,
+}
+
+impl Count {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.units += units(*byte);
+            self.characters += usize::from(!matches!(byte, 0x80..=0xbf));
+        }
+    }
 }
 
 /// How many bytes lie between two counts.
@@ -84,35 +103,45 @@ const APART: usize = 4 << 10;
 impl<'s> Places<'s> {
     pub(super) fn of(source: &'s Source) -> Places<'s> {
         let text = source.text.as_bytes();
-        let mut before = 0;
-        let units = text.chunks(APART).map(|chunk| {
+        let mut before = Count::default();
+        let counts = text.chunks(APART).map(|chunk| {
             let here = before;
-            before += chunk.iter().map(|byte| units(*byte)).sum::<usize>();
+            before.add(chunk);
             here
         });
-        Places { source, names: source.names().collect(), units: units.collect() }
+        let counts = counts.collect();
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Places { source, names: source.names().collect(), lines: ends.map(|(at, _)| at + 1).collect(), counts }
     }
 
-    /// How many units of UTF-16 lie before an offset in the whole text.
-    fn before(&self, offset: usize) -> usize {
+    /// What lies before an offset in the whole text.
+    fn before(&self, offset: usize) -> Count {
         let text = self.source.text.as_bytes();
         let offset = offset.min(text.len());
-        let chunk = (offset / APART).min(self.units.len().saturating_sub(1));
-        let counted = self.units.get(chunk).copied().unwrap_or(0);
-        counted + text[chunk * APART..offset].iter().map(|byte| units(*byte)).sum::<usize>()
+        let chunk = (offset / APART).min(self.counts.len().saturating_sub(1));
+        let mut count = self.counts.get(chunk).copied().unwrap_or_default();
+        count.add(&text[chunk * APART..offset]);
+        count
+    }
+
+    /// How many lines begin up to an offset, the first left out.
+    fn line(&self, offset: usize) -> usize {
+        self.lines.partition_point(|line| *line <= offset)
     }
 
     pub(super) fn place(&self, span: Span) -> Place {
         let (name, file_span) = self.source.file_at(span.start);
-        let start = self.before(file_span.start);
-        let at = self.source.location(span.start);
-        let end = span.end.clamp(span.start, file_span.end.max(span.start));
+        let at = span.start.min(file_span.end.max(file_span.start));
+        let (start, here) = (self.before(file_span.start), self.before(at));
+        let (first, line) = (self.line(file_span.start), self.line(at));
+        let begin = line.checked_sub(1).and_then(|line| self.lines.get(line)).map_or(0, |begin| *begin);
+        let end = span.end.clamp(at, file_span.end.max(at));
         Place {
             file: self.names.iter().position(|known| *known == name).unwrap_or(0),
-            from: self.before(span.start) - start,
-            to: self.before(end) - start,
-            line: at.line,
-            column: at.column,
+            from: here.units - start.units,
+            to: self.before(end).units - start.units,
+            line: line - first + 1,
+            column: here.characters - self.before(begin.max(file_span.start)).characters + 1,
         }
     }
 
@@ -207,4 +236,35 @@ fn outcomes(node: &Node) -> Vec<String> {
     };
     let usual = || vec![PASSED.to_owned(), FAILED.to_owned()];
     if named.is_empty() { usual() } else { named }
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_core::source::{Location, Piece, Source, Span};
+
+    use super::Places;
+
+    /// Every place of a text, and of one in several files, is where the source itself says that it is, and where a page
+    /// that counts in units of UTF-16 finds it.
+    #[test]
+    fn places_are_those_of_the_source() {
+        let text = |nth: usize| format!("a: ä\n{}\n𝄞: \"\u{301}\"\r\n\n", "long 𝄞 ".repeat(nth * 400));
+        let piece = |nth| Piece { name: format!("{nth}.yaml"), text: Ok(text(nth)) };
+        let alone = Source::new("alone.yaml", text(2));
+        let joined = Source::new("workflow.yaml", text(0)).joined(vec![piece(1), piece(2), piece(0)], Vec::new());
+        for source in [alone, joined] {
+            let places = Places::of(&source);
+            for (at, _) in source.text.char_indices() {
+                let place = places.place(Span { start: at, end: at + 1 });
+                let Location { line, column } = source.location(at);
+                let (name, file) = source.file_at(at);
+                // Between two files is nothing.
+                if at > file.end {
+                    continue;
+                }
+                assert_eq!((place.line, place.column), (line, column), "{name} {at}");
+                assert_eq!(place.from, source.text[file.start..at].encode_utf16().count(), "{name} {at}");
+            }
+        }
+    }
 }

@@ -5,8 +5,10 @@
 //! person may say is not said here, and a studio that an agent's host has started changes nothing.
 
 mod answer;
+mod breakpoints;
 mod definitions;
 mod drawn;
+mod evaluate;
 mod events;
 mod facts;
 mod guard;
@@ -14,8 +16,10 @@ mod inbox;
 mod listen;
 mod page;
 mod project;
+mod replies;
 mod routes;
 mod runs;
+mod saving;
 #[cfg(test)]
 mod tests;
 mod tries;

@@ -9,7 +9,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
-use super::{Studio, definitions, events, guard, inbox, page, project, runs, tries};
+use super::{Studio, definitions, evaluate, events, guard, inbox, page, project, runs, saving, tries};
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
 const MOST_BYTES: usize = 16 << 20;
@@ -30,6 +30,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/definitions/{id}/check", post(definitions::check)),
         ("/definitions/{id}/edit", post(definitions::edit)),
         ("/definitions/{id}/source", put(definitions::write)),
+        ("/definitions/{id}/evaluate", post(evaluate::field)),
         ("/definitions/{id}/try", post(tries::begin)),
         ("/runs", get(runs::list)),
         ("/runs/{run}", get(runs::one)),
@@ -40,6 +41,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/nodes/{node}", get(runs::node)),
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
+        ("/runs/{run}/test", post(saving::save)),
         ("/runs/{run}/answer", post(runs::answer)),
         ("/inbox", get(inbox::list)),
         ("/events", get(events::stream)),

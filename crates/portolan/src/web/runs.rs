@@ -105,7 +105,7 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
-            driven,
+            driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))
     }
@@ -198,11 +198,17 @@ pub(super) async fn record(
 /// A visit, with who reported what in the form that records have it.
 fn visit(visit: &Visit) -> Value {
     let mut told = serde_json::to_value(visit).unwrap_or_default();
-    let reports = told.get_mut("reports").and_then(Value::as_array_mut).into_iter().flatten();
-    for (told, report) in reports.zip(&visit.reports) {
+    for (told, report) in listed(&mut told, "reports").zip(&visit.reports) {
         told["by"] = by(&report.by);
     }
+    for (told, altered) in listed(&mut told, "altered").zip(&visit.altered) {
+        told["by"] = by(&altered.by);
+    }
     told
+}
+
+fn listed<'t>(told: &'t mut Value, name: &str) -> impl Iterator<Item = &'t mut Value> {
+    told.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 /// Who did something.
@@ -301,7 +307,9 @@ pub(super) async fn fork(
 ) -> Answer<Value> {
     let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let view = studio.service.fork(&address(&run)?, wanted.seq, values, &studio.person).await?;
-    Ok(Json(json!({ "run": view.address.to_string() })))
+    let fork = view.address.to_string();
+    studio.also_try(&run, &fork).await?;
+    Ok(Json(json!({ "run": fork })))
 }
 
 #[derive(Debug, Deserialize)]

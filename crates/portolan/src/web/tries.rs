@@ -8,13 +8,11 @@ use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::source::Source;
+use portolan_core::present::Redaction;
+use portolan_core::run::FramePath;
 use portolan_core::value::NodeId;
-use portolan_runtime::definition::{Definition, DefinitionError};
 use portolan_runtime::drive::{Control, Phase};
-use portolan_runtime::library::{FunctionFiles, Functions};
-use portolan_runtime::script;
-use portolan_runtime::servers::{PoolOptions, Servers};
+use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Open, RunCarrier, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
@@ -23,6 +21,8 @@ use serde_json::{Map, Value, json};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
+use super::breakpoints::{Asked, Broken, breakpoints, broken};
+use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
 
 /// How a definition is to be tried.
@@ -39,9 +39,11 @@ pub(super) struct Wanted {
     paused: bool,
     /// The nodes before which it waits.
     #[serde(default)]
-    breakpoints: Vec<String>,
+    breakpoints: Vec<Asked>,
     /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
     answers: Option<Map<String, Value>>,
+    /// An earlier run of it, whose calls' answers are given again.
+    recorded: Option<String>,
     /// The model that works on states where the definition names none.
     model: Option<String>,
 }
@@ -51,6 +53,8 @@ pub(super) struct Wanted {
 pub(super) struct Trying {
     control: Control,
     how: How,
+    /// What answers its calls, where that is written down.
+    answers: Option<Arc<Answers>>,
     /// Why it is not driven any more, where that is no end of the run.
     failed: Option<Arc<ServiceError>>,
 }
@@ -65,9 +69,11 @@ pub(super) struct Driven {
     phase: &'static str,
     /// The node before which it waits.
     before: Option<String>,
-    breakpoints: Vec<String>,
+    breakpoints: Vec<Broken>,
     /// Why it is not driven any more.
     failed: Option<String>,
+    /// Why it could not be found out whether it is to wait before that node: so it does.
+    fault: Option<String>,
 }
 
 /// How many runs are tried at once. Each holds its servers.
@@ -95,56 +101,24 @@ pub(super) async fn begin(
     let files = [path];
     let functions = library.functions(FunctionFiles::served(&files, None)).map_err(faulty)?;
     let definition = functions.called(wanted.root.as_deref())?.clone();
-    let tools = tools(&studio, &functions, &definition, wanted.answers)?;
+    let recorded = match &wanted.recorded {
+        Some(run) => Some(answers_of(&studio, run, &definition).await?),
+        None => None,
+    };
+    let answers = written(&functions, wanted.answers, recorded)?.map(Arc::new);
+    let tools = tools(&studio, &functions, &definition, answers.as_deref())?;
     let folder = definition.folder().to_owned();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
-    let control = Control::new(wanted.paused, nodes(&definition, &wanted.breakpoints)?);
+    let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
     let input = Some(Arc::new(Value::Object(wanted.input.unwrap_or_default())));
     let function = Function { definition, remembered: None, folder: Some(folder) };
     let open = Open { carrier: RunCarrier::Store, function: Some(function), input, ..Open::default() };
     let view = service.open(&open, &studio.person).await?;
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-    studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+    studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
     studio.drive(&run, Interrupted::Ask)?;
     Ok(Json(json!({ "run": run })))
-}
-
-fn faulty(refused: DefinitionError) -> Refusal {
-    let told = refused.to_string();
-    let ServiceError { code, help, .. } = *refused.error;
-    Refusal::from(ServiceError::refused(code, told, help))
-}
-
-/// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
-fn tools(
-    studio: &Studio,
-    functions: &Functions,
-    definition: &Definition,
-    answers: Option<Map<String, Value>>,
-) -> Result<Arc<Tools>, Refusal> {
-    if let Some(answers) = answers {
-        let text = json!({ "mock": answers }).to_string();
-        let answers = script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?;
-        return Ok(Arc::new(Tools::written(Arc::new(Written::of(&answers)))));
-    }
-    studio.service.may_start_servers(definition)?;
-    Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
-}
-
-/// The nodes to wait before: each is one of the definition.
-fn nodes(definition: &Definition, names: &[String]) -> Result<Vec<NodeId>, ServiceError> {
-    let known = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
-    let node = |name: &String| {
-        // The drawing names the nodes of workflows that are run inside with the way to them.
-        let bare = name.rsplit('/').next().unwrap_or(name);
-        let found = known().find(|node| node.as_str() == bare).cloned();
-        found.ok_or_else(|| {
-            let message = format!("there is no node `{name}` to wait before");
-            ServiceError::refused("unknown_step", message, "choose one of the drawing")
-        })
-    };
-    names.iter().map(node).collect()
 }
 
 /// What is to become of a run that is tried.
@@ -154,9 +128,20 @@ pub(super) struct Command {
     #[serde(rename = "do")]
     what: Option<What>,
     /// The nodes before which it waits from now on.
-    breakpoints: Option<Vec<String>>,
+    breakpoints: Option<Vec<Asked>>,
+    /// What nodes came to, and variables, that are given other values while it waits.
+    set: Option<Values>,
     /// What becomes of a call that was interrupted.
     interrupted: Option<CallAgain>,
+}
+
+/// Values of one frame.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Values {
+    /// The frame, `a/b`; nothing is the one that the run waits in.
+    frame: Option<String>,
+    values: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -165,6 +150,8 @@ enum What {
     Pause,
     Resume,
     Step,
+    /// By a node with all that happens inside of it.
+    Over,
     Stop,
 }
 
@@ -183,10 +170,14 @@ pub(super) async fn control(
 ) -> Answer<Driven> {
     let _known = address(&run)?;
     let trying = studio.tries().get(&run).cloned().ok_or_else(|| not_tried(&run))?;
-    if let Some(names) = &command.breakpoints {
+    if let Some(asked) = &command.breakpoints {
         let past = studio.past(&run).await?;
         let definition = past.lock().await.definition().clone();
-        trying.control.set_breakpoints(nodes(&definition, names)?);
+        trying.control.set_breakpoints(breakpoints(&definition, asked)?);
+    }
+    if let Some(Values { frame, values }) = command.set {
+        let frame = frame.map(|frame| frame_path(&frame));
+        trying.control.set(studio.person.by.clone(), frame, Arc::new(Value::Object(values))).await?;
     }
     let is_driven = matches!(trying.control.phase(), Phase::Running | Phase::Paused);
     match command.what {
@@ -194,16 +185,18 @@ pub(super) async fn control(
         Some(What::Pause) => trying.control.pause()?,
         Some(What::Stop) => trying.control.stop()?,
         Some(What::Resume) if is_driven => trying.control.resume()?,
+        Some(What::Over) if is_driven => trying.control.step_over()?,
         Some(What::Step) if is_driven => {
             trying.control.step()?;
             // It has when it is told.
             trying.control.paused().await;
         }
-        Some(what @ (What::Resume | What::Step)) => {
-            let breakpoints = trying.control.breakpoints();
-            let control = Control::new(what == What::Step, breakpoints);
+        Some(what @ (What::Resume | What::Step | What::Over)) => {
+            let breakpoints = trying.control.breakpoints().to_vec();
+            let control = Control::new(what != What::Resume, breakpoints);
             let how = How { control: Some(control.clone()), ..trying.how };
-            studio.tries().insert(run.clone(), Trying { control, how, failed: None });
+            let answers = trying.answers;
+            studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
             let interrupted = match command.interrupted {
                 None => Interrupted::Ask,
                 Some(CallAgain::Repeat) => Interrupted::Repeat,
@@ -212,7 +205,21 @@ pub(super) async fn control(
             studio.drive(&run, interrupted)?;
         }
     }
-    studio.driven(&run).map(Json).ok_or_else(|| not_tried(&run))
+    let hidden = studio.past(&run).await?.lock().await.hidden().clone();
+    let driven = studio.driven(&run).ok_or_else(|| not_tried(&run))?;
+    Ok(Json(driven.masked(&hidden)))
+}
+
+impl Driven {
+    /// The same, as it may be shown.
+    pub(super) fn masked(self, hidden: &Redaction) -> Driven {
+        let fault = self.fault.map(|fault| hidden.text(&fault));
+        Driven { fault, ..self }
+    }
+}
+
+fn frame_path(text: &str) -> FramePath {
+    FramePath(text.split('/').filter(|name| !name.is_empty()).map(NodeId::from).collect())
 }
 
 fn not_tried(run: &str) -> Refusal {
@@ -240,14 +247,36 @@ impl Studio {
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
+    /// A fork of a run that is tried may be tried like it: it goes on when it is told to, with the answers that are left
+    /// after its past.
+    pub(super) async fn also_try(&self, run: &str, fork: &str) -> Result<(), Refusal> {
+        let Some(trying) = self.tries().get(run).cloned() else { return Ok(()) };
+        if self.has_room().is_err() {
+            return Ok(());
+        }
+        let control = Control::new(true, trying.control.breakpoints().to_vec());
+        // Nobody drives it yet.
+        let _ = control.stop();
+        let mut how = How { control: Some(control.clone()), ..trying.how };
+        if let Some(answers) = &trying.answers {
+            let definition = self.past(fork).await?.lock().await.definition().clone();
+            let records = self.service.page(&address(fork)?, 0, usize::MAX).await?;
+            let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
+            how.tools = Arc::new(Tools::written(Arc::new(Written::new(left(answers, &given)))));
+        }
+        self.tries().insert(fork.to_owned(), Trying { control, how, answers: trying.answers, failed: None });
+        Ok(())
+    }
+
     /// How a run is driven that is tried here; nothing for others.
     pub(super) fn driven(&self, run: &str) -> Option<Driven> {
         let trying = self.tries().get(run).cloned()?;
         Some(Driven {
             phase: trying.control.phase().word(),
             before: trying.control.waits_before(),
-            breakpoints: trying.control.breakpoints().iter().map(ToString::to_string).collect(),
+            breakpoints: trying.control.breakpoints().iter().map(broken).collect(),
             failed: trying.failed.map(|error| error.to_string()),
+            fault: trying.control.fault(),
         })
     }
 

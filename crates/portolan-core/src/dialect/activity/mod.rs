@@ -31,6 +31,7 @@ mod syntax;
 mod tests;
 
 use crate::dialect::{Dialect, RunAs};
+use crate::expr::Language;
 use crate::source::{Source, Tree};
 
 pub use folder::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
@@ -40,6 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     field: "activities",
     shape: "a workflow of activities has `activities`, a list, each with its `steps`",
     run_as: RunAs::Activities,
+    language: Language::When,
     is_one,
     read: lower::lower,
     codes: codes::CODES,

@@ -8,12 +8,14 @@ mod lower;
 mod syntax;
 
 use crate::dialect::{Dialect, RunAs};
+use crate::expr::Language;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "navigator",
     field: "nodes",
     shape: "a workflow for agents has `nodes`, an object from node id to node, and `edges`",
     run_as: RunAs::Steps,
+    language: Language::When,
     is_one: |_, tree| tree.get("nodes").or(tree.get("edges")).is_some(),
     read: lower::lower,
     codes: &[],

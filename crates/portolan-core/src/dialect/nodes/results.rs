@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 use super::{computed, is_id};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
-use crate::expr::{Expr, Python};
+use crate::expr::{CHECK_NAMES, Expr, Python};
 use crate::graph::{Finding, KeyResult, MAX_TIMEOUT_SECONDS};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Source, Span, Tree, TreeKind, offset_in};
 
 /// The most key results of a state.
 const MAX_RESULTS: usize = 100;
-/// The names that a check may read.
-const NAMES: [&str; 7] = ["output", "input", "shared", "attempt", "calls", "feedback", "history"];
 
 pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults: &mut Faults) -> Vec<KeyResult> {
     let Some(tree) = fields.optional("key_results") else { return Vec::new() };
@@ -82,7 +80,7 @@ fn finding(source: &Source, tree: &Tree, fields: &mut Fields<'_>, what: &str, fa
 /// A text is Python, as the original has it; an object is JSONata or JSON Logic.
 fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
     let Some(text) = tree.as_str() else { return computed(source, tree, what, faults) };
-    match Python::parse_with(text, &NAMES) {
+    match Python::parse_with(text, &CHECK_NAMES) {
         Ok(python) => Some(Expr::Python(python)),
         Err(fault) => {
             let span = fault.offset.map_or(tree.span, |offset| {

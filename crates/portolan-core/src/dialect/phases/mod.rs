@@ -22,12 +22,14 @@ mod order;
 mod syntax;
 
 use crate::dialect::{Dialect, RunAs};
+use crate::expr::Language;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "phases",
     field: "phases",
     shape: "a workflow of phases has `phases`, a list in their order",
     run_as: RunAs::Steps,
+    language: Language::When,
     is_one: |_, tree| tree.get("phases").is_some(),
     read: lower::lower,
     codes: codes::CODES,

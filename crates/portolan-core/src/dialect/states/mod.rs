@@ -30,6 +30,7 @@ mod tests;
 mod ways;
 
 use crate::dialect::{Dialect, File, Original, RunAs, Strictness};
+use crate::expr::Language;
 use crate::source::fields::Faults;
 use crate::source::{Source, Tree};
 
@@ -38,6 +39,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     field: "states",
     shape: "a workflow of agents' states has `states`, an object from name to state",
     run_as: RunAs::Calls,
+    language: Language::Python,
     is_one: |_, tree| tree.get("states").is_some(),
     read,
     codes: codes::CODES,

@@ -17,6 +17,7 @@ mod nodes;
 mod syntax;
 
 use crate::dialect::{Dialect, File, RunAs, Strictness};
+use crate::expr::Language;
 use crate::source::fields::Faults;
 use crate::source::{Source, Tree, TreeKind};
 
@@ -25,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     field: "tools",
     shape: "a graph of tool calls has `tools`, a list of tools with their `nodes`",
     run_as: RunAs::Calls,
+    language: Language::Jsonata,
     is_one,
     read,
     codes: codes::CODES,

@@ -12,6 +12,7 @@ mod each;
 mod effects;
 mod gather;
 mod inner;
+mod look;
 mod note;
 mod open;
 mod raise;
@@ -25,6 +26,7 @@ use super::rejection::{Rejection, Remedy, Why};
 use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
+pub use look::look;
 pub use open::open;
 pub(super) use states::{asked_for, outside, text_of};
 
@@ -56,7 +58,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
         EventKind::Gathered { branches } => gather::decide(&mut draft, branches)?,
         EventKind::Resumed { frame, revision, with, .. } => states::resume(&mut draft, frame, *revision, with)?,
         EventKind::Raised { frame, revision, question } => raise::decide(&mut draft, frame, *revision, question)?,
-        EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values)?,
+        EventKind::Noted { frame, values } => note::decide(&mut draft, frame, values, &event.by)?,
         EventKind::Bypassed { .. } => bypass::decide(&mut draft, &event.what)?,
         EventKind::Used { bypass } => bypass::used(&mut draft, bypass),
         EventKind::Cancelled { .. } => cancel::decide(&mut draft)?,

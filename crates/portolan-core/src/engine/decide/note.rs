@@ -1,15 +1,21 @@
-//! Variables are given values while work goes on: claims that are not checked before the work is reported done.
+//! Values are given while work goes on. To variables: claims that are not checked before the work is reported done. In
+//! the run of a function also to nodes: whoever tries it out has it go on as if they had come to something else.
 
-use serde_json::Value;
+use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
+use super::activities::misfits;
 use super::walk::Draft;
 use super::{Rejection, Why, addressed, report};
-use crate::run::{FramePath, Place};
+use crate::diagnostic::clip;
+use crate::run::{Actor, Change, Frame, FramePath, Place};
+use crate::value::NodeId;
 
-pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value) -> Result<(), Rejection> {
+pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) -> Result<(), Rejection> {
     let frame = addressed(draft.before, path)?;
+    let is_function = draft.workflow.root().interface.is_some();
     match &frame.place {
-        Place::Ready { .. } => report::take_values(draft, path, values),
         Place::Checking { node, .. } => Err(Rejection::new(
             Why::Checking,
             format!("the checks of `{node}` are being performed, with the values as they are"),
@@ -20,10 +26,94 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value) ->
             format!("the run is over: it ended at `{node}`"),
             "nothing more is to be said of it; begin a new run for new work",
         )),
+        Place::Ready { .. } if !is_function || names_variables(draft, frame, values) => {
+            report::take_values(draft, path, values)
+        }
+        _ if is_function => alter(draft, path, values, by),
         place => Err(Rejection::new(
             Why::OutOfPlace,
             format!("`{}` is no work that gives values", place.node()),
             "give them at a step of yours",
         )),
     }
+}
+
+/// Whether all that is given a value are variables of the flow.
+fn names_variables(draft: &Draft<'_>, frame: &Frame, values: &Value) -> bool {
+    let flow = draft.workflow.flow(&frame.flow);
+    values.as_object().is_none_or(|values| values.keys().all(|name| flow.variable(name).is_some()))
+}
+
+/// Changes what nodes came to and what variables hold: all of it, or nothing.
+fn alter(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) -> Result<(), Rejection> {
+    if matches!(by, Actor::Agent(_)) {
+        let message = "only a person may change what the nodes of a run came to";
+        return Err(Rejection::new(Why::NeedsPerson, message, "a person changes it in the studio, or forks the run"));
+    }
+    let Some(values) = values.as_object() else {
+        let message = "the values are no object of nodes or variables and their values";
+        return Err(Rejection::new(Why::BadOutputs, message, "write them like `{\"add\": {\"sum\": 3}}`"));
+    };
+    for (name, value) in values {
+        let change = change(draft, path, name, value)?;
+        draft.emit(change);
+    }
+    Ok(())
+}
+
+/// What gives one name another value: a variable that is seen at `path`, else the output that is.
+fn change(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Result<Change, Rejection> {
+    if let Some(frame) = holder(draft, path, name, value)? {
+        return Ok(Change::Set { frame, name: name.to_owned(), value: value.clone() });
+    }
+    let node = NodeId::from(name);
+    match inside_out(path).find(|path| has_come_to(draft, path, name)) {
+        Some(frame) => Ok(Change::Altered { frame, node, output: Arc::new(value.clone()) }),
+        None => Err(unknown(draft, path, &node)),
+    }
+}
+
+/// The frame that holds a variable, where the value is one that it takes.
+fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Result<Option<FramePath>, Rejection> {
+    let owner = draft.before.owner(path);
+    let Some(frame) = draft.before.frame(&owner) else { return Ok(None) };
+    let flow = draft.workflow.flow(&frame.flow);
+    let holds = |path: &FramePath| {
+        let data = draft.before.frame(path).and_then(|frame| frame.data.as_deref());
+        data.is_some_and(|data| data.variables.contains_key(name))
+    };
+    // The item of a pass lies in the frame of the pass, and is declared nowhere.
+    let inner = inside_out(path).take_while(|path| path.0.len() >= owner.0.len()).find(holds);
+    if flow.variable(name).is_none() || inner.as_ref().is_some_and(|inner| *inner != owner) {
+        return Ok(inner);
+    }
+    let given = Map::from_iter([(name.to_owned(), value.clone())]);
+    match misfits(flow, &given).as_slice() {
+        [] => Ok(Some(owner)),
+        faults => {
+            let message = format!("that is no value of the variable: {}", faults.join("; "));
+            Err(Rejection::new(Why::BadOutputs, message, "give one as its type says"))
+        }
+    }
+}
+
+/// The frames around a position, from itself out to the root.
+fn inside_out(path: &FramePath) -> impl Iterator<Item = FramePath> {
+    (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()))
+}
+
+fn has_come_to(draft: &Draft<'_>, path: &FramePath, node: &str) -> bool {
+    let data = draft.before.frame(path).and_then(|frame| frame.data.as_deref());
+    data.is_some_and(|data| data.outputs.count(node) > 0)
+}
+
+fn unknown(draft: &Draft<'_>, path: &FramePath, node: &NodeId) -> Rejection {
+    let mut flows = inside_out(path).filter_map(|path| draft.before.frame(&path)).map(|frame| &frame.flow);
+    let name = clip(node.as_str());
+    if flows.any(|flow| draft.workflow.flow(flow).steps.contains_key(node)) {
+        let message = format!("`{name}` has come to nothing yet that could be changed");
+        return Rejection::new(Why::BadOutputs, message, "let the run go on past it first");
+    }
+    let message = format!("there is no node and no variable `{name}`");
+    Rejection::new(Why::BadOutputs, message, "name a node that was executed, or a variable")
 }

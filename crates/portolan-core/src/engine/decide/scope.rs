@@ -80,7 +80,7 @@ pub(super) fn fault(node: &NodeId, code: &str, message: impl Into<String>, detai
 
 /// Evaluates over what is seen at a position: what the nodes came to, the variables by their names and those that states
 /// have set under `shared`, and under `input` what the flow was given where it names that.
-fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
+pub(super) fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
     let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref()).filter(|_| flow.records);
     let shared = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
     let shared = shared.map(|variables| Value::Object(variables.clone()));

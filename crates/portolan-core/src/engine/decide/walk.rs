@@ -235,7 +235,7 @@ impl<'w> Draft<'w> {
 fn moves(change: &Change, path: &FramePath) -> bool {
     match change {
         Change::Executed { .. } | Change::Finished { .. } | Change::Set { .. } | Change::Talked { .. } => false,
-        Change::Visited { .. } | Change::ItemBegun { .. } | Change::ItemDone { .. } => false,
+        Change::Altered { .. } | Change::Visited { .. } | Change::ItemBegun { .. } | Change::ItemDone { .. } => false,
         Change::Moved { frame, .. } => frame.0.len() <= path.0.len(),
         _ => true,
     }

@@ -9,9 +9,8 @@ use std::time::Duration;
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, way};
 use portolan_core::run::Remembered;
-use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Control, Outcome, Watch};
+use portolan_runtime::drive::{Breakpoint, Control, Outcome, Watch};
 use portolan_runtime::gates::Ground;
 use portolan_runtime::graphs::Loaded;
 use portolan_runtime::script::{Recording, Tester};
@@ -46,7 +45,7 @@ pub(super) struct Driven<'d> {
     pub(super) input: Value,
     pub(super) remembered: Option<Remembered>,
     pub(super) written: Option<Arc<Written>>,
-    pub(super) breaks: Vec<NodeId>,
+    pub(super) breaks: Vec<Breakpoint>,
     /// Who works on states.
     pub(super) cast: Cast,
     /// Whether it is kept.
@@ -253,7 +252,7 @@ fn record(
         graph: Path::new(graph),
         definition: driven.definition,
         input: &driven.input,
-        recorder,
+        answers: recorder.answers(),
         hidden,
     };
     let rewritten = block_on(recording.write(path, &tester))??;

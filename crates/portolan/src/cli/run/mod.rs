@@ -18,6 +18,7 @@ use portolan_core::graph::Kind;
 use portolan_core::value::NodeId;
 use portolan_runtime::catalog;
 use portolan_runtime::definition::{Definition, DefinitionError};
+use portolan_runtime::drive::Breakpoint;
 use portolan_runtime::graphs::Loaded;
 use portolan_runtime::library::{FunctionFiles, is_plain};
 use portolan_runtime::ooda;
@@ -205,7 +206,7 @@ fn has_states(definition: &Definition) -> bool {
 }
 
 /// The nodes to wait before.
-fn breaks(args: &Run, definition: &Definition) -> Result<Vec<NodeId>, ServiceError> {
+fn breaks(args: &Run, definition: &Definition) -> Result<Vec<Breakpoint>, ServiceError> {
     let nodes = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
     if (args.step || !args.breaks.is_empty()) && args.input.as_deref() == Some("-") {
         return Err(ServiceError::refused(
@@ -227,7 +228,7 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<NodeId>, ServiceErr
             ));
         }
     }
-    Ok(args.breaks.iter().map(|name| NodeId::from(name.as_str())).collect())
+    Ok(args.breaks.iter().map(|name| name.as_str().into()).collect())
 }
 
 /// The models that work on states: the one that is named is opened before anything is begun.

@@ -3,7 +3,9 @@
 
 mod api;
 mod editing;
+mod evaluating;
 mod events;
+mod saving;
 mod security;
 mod tries;
 

@@ -161,6 +161,8 @@ fn a_studio_that_an_agents_host_has_started_only_shows() {
     assert_eq!(told(&refused), "403 needs_person");
     let answered = studio.post(&format!("/runs/{run}/answer"), &json!({ "revision": 1, "outcome": "passed" }));
     assert_eq!(told(&answered), "403 needs_person");
+    let changed = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "fix": 1 } } }));
+    assert_eq!(told(&changed), "403 needs_person");
     assert_eq!(told(&studio.get(&format!("/runs/{run}"))), "200");
     assert_eq!(told(&studio.post("/definitions/small/check", &json!({}))), "200");
 }
@@ -171,6 +173,10 @@ fn a_studio_that_is_read_only_changes_nothing() {
     let run = project.run("small", "passed");
     let studio = Studio::of(&project, &["--read-only"]);
     assert_eq!(told(&studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }))), "403 read_only");
+    for path in [format!("/runs/{run}/control"), format!("/runs/{run}/test"), "/definitions/small/try".to_owned()] {
+        assert_eq!(told(&studio.post(&path, &json!({}))), "403 read_only", "{path}");
+    }
+    assert_eq!(told(&studio.post("/definitions/small/evaluate", &json!({}))), "403 read_only");
     assert_eq!(told(&studio.get("/runs")), "200");
     assert_eq!(told(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
 }

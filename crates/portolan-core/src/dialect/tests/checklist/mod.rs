@@ -16,6 +16,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     field: "checklist",
     shape: "a list of things to do has `checklist`, their names in order",
     run_as: RunAs::Steps,
+    language: crate::expr::Language::When,
     is_one: |_, tree| tree.get("checklist").is_some(),
     read,
     codes: &[Code {

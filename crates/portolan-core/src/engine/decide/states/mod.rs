@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use super::scope::{self, At, Now, fault};
 use super::walk::Draft;
 use crate::expr::{Expr, Outputs, Scope};
-use crate::graph::{Kind, State, Step, Worker};
+use crate::graph::{Flow, Kind, State, Step, Worker};
 use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Run, Said, Spend, Talk};
 use crate::value::{NodeId, Timestamp};
 
@@ -85,10 +85,29 @@ const MAX_HISTORY: usize = 1_000;
 
 /// What a state works on: what came before it, in its branch or else before the fork, and at the beginning what the run
 /// was given. A fork itself comes to nothing.
-fn input(run: &Run, path: &FramePath) -> Arc<Value> {
+pub(super) fn input(run: &Run, path: &FramePath) -> Arc<Value> {
     let newest = scope::outputs(run, path).into_iter().find_map(Outputs::newest).cloned();
     let given = || run.frame(&run.owner(path)).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
     newest.or_else(given).unwrap_or_default()
+}
+
+/// What came before, of a branch also before its fork, the oldest first.
+pub(super) fn history(flow: &Flow, outputs: &[&Outputs]) -> Value {
+    let mut entries: Vec<Value> = Vec::new();
+    for outputs in outputs {
+        let most = MAX_HISTORY - entries.len();
+        let mut earlier = outputs.history(most, |node| is_named(flow, node));
+        earlier.append(&mut entries);
+        entries = earlier;
+    }
+    Value::Array(entries)
+}
+
+/// Whether the definition has a node that comes to something, and no reader of it has put it in.
+fn is_named(flow: &Flow, node: &NodeId) -> bool {
+    flow.steps.get(node).is_some_and(|step| {
+        !matches!(step.node.kind, Kind::Start | Kind::Fork { .. }) && !State::is_chooser(&step.node)
+    })
 }
 
 fn entered(now: Now, input: Arc<Value>) -> Talk {
@@ -171,30 +190,10 @@ impl<'d, 'w> Working<'d, 'w> {
         ];
         names.extend(output.map(|output| ("output", output)));
         let outputs = scope::outputs(self.draft.before, &self.path);
-        let history = self.state.sees_history().then(|| self.history(&outputs));
+        let history = self.state.sees_history().then(|| history(self.draft.workflow.flow(&self.frame.flow), &outputs));
         names.extend(history.as_ref().map(|history| ("history", history)));
         let bindings = names.clone();
         evaluate(&Scope { outputs, root: None, names, bindings, at: self.now.at, seed: self.now.seed })
-    }
-
-    /// What came before, of a branch also before its fork, the oldest first.
-    fn history(&self, outputs: &[&Outputs]) -> Value {
-        let mut entries: Vec<Value> = Vec::new();
-        for outputs in outputs {
-            let most = MAX_HISTORY - entries.len();
-            let mut earlier = outputs.history(most, |node| self.is_named(node));
-            earlier.append(&mut entries);
-            entries = earlier;
-        }
-        Value::Array(entries)
-    }
-
-    /// Whether the definition has a node that comes to something, and no reader of it has put it in.
-    fn is_named(&self, node: &NodeId) -> bool {
-        let step = self.draft.workflow.flow(&self.frame.flow).steps.get(node);
-        step.is_some_and(|step| {
-            !matches!(step.node.kind, Kind::Start | Kind::Fork { .. }) && !State::is_chooser(&step.node)
-        })
     }
 
     fn eval(&self, expr: &Expr, output: Option<&Value>) -> Result<Option<Value>, Fault> {

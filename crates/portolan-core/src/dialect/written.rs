@@ -1,0 +1,149 @@
+//! Expressions as fields of definitions have them, while they are being written: a text by itself, of which the format
+//! says what it is written in; or JSON, where the format takes an object.
+
+use super::Dialect;
+use super::nodes::{Dollar, computed, template};
+use crate::diagnostic::Diagnostic;
+use crate::expr::{Expr, Language, ParseFault};
+use crate::source::fields::Faults;
+use crate::source::{Source, Span, Tree, TreeKind, parse_json};
+
+/// Why a text is no expression of its field, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// One lower-case sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where, in bytes of the text.
+    pub span: Span,
+}
+
+/// What stands in a field.
+enum Form {
+    /// A text in a language.
+    Text(Language),
+    /// A rule of JSON Logic.
+    Rule,
+    /// A value in which `{expr: …}` stands for what it comes to.
+    Template,
+    /// `{expr: …}`, or a rule.
+    Computed,
+}
+
+/// Reads the text of a field: the path is that of a form, such as `transform.expr`.
+///
+/// # Errors
+/// The text is no expression there.
+///
+/// ```
+/// use portolan_core::dialect::{expression, named};
+/// let graphs = named("toolgraph").expect("there is such a format");
+/// assert!(expression(graphs, "transform.expr", "{\"n\": $.add.sum}").is_ok());
+/// assert_eq!(expression(graphs, "transform.expr", "$.add.").expect_err("it ends too early").span.end, 6);
+/// ```
+pub fn expression(dialect: &Dialect, field: &str, text: &str) -> Result<Expr, Unread> {
+    match form(dialect, field, text) {
+        Form::Text(language) => language.read(text).map_err(|fault| unread(text, fault)),
+        Form::Rule => Language::Logic.read(text).map_err(|fault| unread(text, fault)),
+        Form::Template => {
+            read_json(text, |source, tree, faults| template(source, Dollar::Text, tree, "the field", faults))
+        }
+        Form::Computed => read_json(text, |source, tree, faults| computed(source, tree, "the field", faults)),
+    }
+}
+
+fn form(dialect: &Dialect, field: &str, text: &str) -> Form {
+    let names: Vec<&str> = field.split('.').filter(|name| name.parse::<usize>().is_err()).collect();
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    match names.last().copied().unwrap_or_default() {
+        "expr" => Form::Text(Language::Jsonata),
+        "rule" => Form::Rule,
+        "args" | "set" | "input" => Form::Template,
+        _ if names.contains(&"args") => Form::Template,
+        // What a check is written in; what else such a format evaluates is JSONata.
+        "check" if !is_json => Form::Text(dialect.language),
+        _ if is_json => Form::Computed,
+        _ if dialect.language == Language::Python => Form::Text(Language::Jsonata),
+        _ => Form::Text(dialect.language),
+    }
+}
+
+fn read_json(text: &str, read: impl FnOnce(&Source, &Tree, &mut Faults) -> Option<Expr>) -> Result<Expr, Unread> {
+    let source = Source::new("field.json", text);
+    let (tree, found) = match parse_json(&source) {
+        Ok(tree) => (Some(tree), Vec::new()),
+        Err(fault) => (None, vec![fault]),
+    };
+    let mut faults = Faults(found);
+    // What is no JSON is a text, as it would be in YAML.
+    let plain = Tree { kind: TreeKind::String(text.to_owned()), span: Span { start: 0, end: text.len() } };
+    let is_json = text.trim_start().starts_with(['{', '[', '"']);
+    let tree = if is_json { tree } else { Some(plain) };
+    let expr = tree.and_then(|tree| read(&source, &tree, &mut faults));
+    let mut faults = if is_json { faults.0 } else { Vec::new() };
+    faults.retain(Diagnostic::is_error);
+    match (expr, faults.into_iter().next()) {
+        (Some(expr), None) => Ok(expr),
+        (_, fault) => {
+            let whole = Span { start: 0, end: text.len() };
+            let (span, help) = fault.as_ref().map_or((None, None), |fault| (fault.span, fault.help.clone()));
+            let message = fault.map_or_else(|| "it cannot be read".to_owned(), |fault| fault.message);
+            Err(Unread { message, help, span: span.unwrap_or(whole) })
+        }
+    }
+}
+
+fn unread(text: &str, fault: ParseFault) -> Unread {
+    let span = match fault.offset {
+        None => Span { start: 0, end: text.len() },
+        // What is missing at the end is told of what stands there last.
+        Some(offset) => {
+            let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
+            let start = text.floor_char_boundary(offset.min(last));
+            Span { start, end: start + text[start..].chars().next().map_or(0, char::len_utf8) }
+        }
+    };
+    Unread { message: fault.message, help: fault.help, span }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::dialect::named;
+    use crate::expr::Scope;
+
+    fn value(dialect: &str, field: &str, text: &str) -> Result<Option<Value>, Unread> {
+        let data = json!({"add": {"sum": 3}, "output": "abc", "state": "done"});
+        let dialect = named(dialect).expect("there is such a format");
+        let expr = expression(dialect, field, text)?;
+        Ok(expr.eval(&Scope::of(&data)).expect("it has a value"))
+    }
+
+    #[test]
+    fn each_field_is_read_as_its_format_reads_it() {
+        let of = |dialect, field, text| value(dialect, field, text).expect("it is read");
+        assert_eq!(of("toolgraph", "transform.expr", "{\"n\": add.sum}"), Some(json!({"n": 3})));
+        assert_eq!(of("toolgraph", "conditions.0.rule", r#"{">": [{"var": "add.sum"}, 1]}"#), Some(json!(true)));
+        assert_eq!(of("toolgraph", "args", r#"{"a": {"expr": "add.sum"}, "b": 1}"#), Some(json!({"a": 3, "b": 1})));
+        assert_eq!(of("states", "key_results.0.check", "len(output) == 3"), Some(json!(true)));
+        assert_eq!(of("states", "check", r#"{"expr": "add.sum"}"#), Some(json!(3)));
+        assert_eq!(of("states", "transform", r#"{"+": [1, 2]}"#), Some(json!(3)));
+        assert_eq!(of("states", "call.postTransform.expr", "add.sum + 1"), Some(json!(4)));
+        assert_eq!(of("activity", "when", "state == done"), Some(json!(true)));
+        assert_eq!(of("navigator", "when", "state == open"), Some(json!(false)));
+    }
+
+    #[test]
+    fn a_fault_has_its_place_also_inside_of_json() {
+        let place = |field, text: &'static str| {
+            let span = value("toolgraph", field, text).expect_err("it is none").span;
+            &text[span.start..span.end]
+        };
+        assert_eq!(place("transform.expr", "add.sum )"), ")");
+        assert_eq!(place("args", r#"{"ä": {"expr": "add.sum )"}}"#), ")");
+        assert!(!place("args", r#"{"a": 1"#).is_empty());
+    }
+}

@@ -1,0 +1,246 @@
+//! An expression that is being written is evaluated, over what a run has come to or over values of one's own: what names
+//! it sees, what it comes to, or what is wrong with it and where.
+//!
+//! Nothing happens by it. It is bounded as every expression is; what a run hides is hidden before it is seen.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::{self, Dialect, Unread};
+use crate::engine;
+use crate::expr::{EvalFault, Expr, Outputs, Scope};
+use crate::graph::Workflow;
+use crate::graph::{Graph, Kind, Node};
+use crate::present::{Redaction, drawn_as};
+use crate::run::{FramePath, Run};
+use crate::source::Span;
+use crate::value::{NodeId, Timestamp};
+
+/// The largest value that is told, in bytes of its JSON.
+const MAX_TOLD: usize = 256 << 10;
+
+/// A field of a definition, and the text that stands in it.
+#[derive(Clone, Copy)]
+pub struct Field<'f> {
+    /// The format of the definition.
+    pub dialect: &'f Dialect,
+    /// The workflow.
+    pub graph: &'f Graph,
+    /// The node; nothing is the workflow itself.
+    pub node: Option<&'f NodeId>,
+    /// The path of the field, as forms have it.
+    pub path: &'f str,
+    /// The text.
+    pub text: &'f str,
+}
+
+/// What it is evaluated over.
+pub enum Data<'d> {
+    /// What a run has come to.
+    Run(Moment<'d>),
+    /// Values of one's own.
+    Given(Given),
+}
+
+/// A frame of a run at one moment.
+#[derive(Clone, Copy)]
+pub struct Moment<'d> {
+    /// The workflow that the run is held to.
+    pub workflow: &'d Workflow,
+    /// The run.
+    pub run: &'d Run,
+    /// The frame: see [`frame_of`].
+    pub frame: &'d FramePath,
+    /// What time it is.
+    pub at: Timestamp,
+    /// What is not shown.
+    pub hidden: &'d Redaction,
+}
+
+/// Values of one's own.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// What the workflow is given.
+    pub input: Option<Value>,
+    /// What nodes have come to.
+    pub outputs: Map<String, Value>,
+    /// Variables.
+    pub variables: Map<String, Value>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// The names that it may ask for: those that have a value first. Of variables of JSONata with their `$`.
+    pub names: Vec<String>,
+    /// What it comes to; nothing where that is undefined, or too large to be told.
+    pub value: Option<Value>,
+    /// The type of that; nothing where it comes to nothing.
+    pub kind: Option<&'static str>,
+    /// What is wrong with it.
+    pub fault: Option<Unread>,
+}
+
+/// The frame of a run in which the node stands that a drawing calls so: the one that is at it, or else the outermost.
+pub fn frame_of(run: &Run, drawn: &str) -> Option<FramePath> {
+    let node = NodeId::from(drawn.rsplit('/').next().unwrap_or(drawn));
+    let mut frames = run.frames(&|_| true);
+    frames.retain(|(path, _)| drawn_as(run, path, &node) == drawn);
+    let here = frames.iter().position(|(_, frame)| *frame.place.node() == node);
+    let outermost = || frames.iter().enumerate().min_by_key(|(_, (path, _))| path.0.len()).map(|(at, _)| at);
+    here.or_else(outermost).map(|at| frames.swap_remove(at).0)
+}
+
+/// Evaluates what stands in a field.
+pub fn evaluate(field: &Field<'_>, data: &Data<'_>) -> Evaluation {
+    match data {
+        Data::Run(moment) => over_run(field, moment),
+        Data::Given(given) => over_given(field, given),
+    }
+}
+
+fn over_run(field: &Field<'_>, moment: &Moment<'_>) -> Evaluation {
+    let Moment { workflow, run, frame, at, hidden } = *moment;
+    let root = NodeId::from("");
+    let node = (frame, field.node.unwrap_or(&root));
+    let seen = engine::look(workflow, run, node, at, |scope| {
+        if hidden.is_empty() {
+            return over(field, scope);
+        }
+        // An expression could make something else of what must not be shown.
+        let entries = scope.entries().into_iter();
+        let shown = Value::Object(entries.map(|(name, value)| (name.to_owned(), hidden.value(value))).collect());
+        over(field, &Scope { root: Some(&shown), at: scope.at, ..Scope::default() })
+    });
+    seen.unwrap_or_else(|| over(field, &Scope::default()))
+}
+
+fn over_given(field: &Field<'_>, given: &Given) -> Evaluation {
+    let mut outputs = Outputs::new(false);
+    let start = field.graph.nodes.iter().find(|node| node.kind == Kind::Start);
+    if let (Some(start), Some(input)) = (start.filter(|_| field.graph.interface.is_some()), &given.input) {
+        outputs.record(&start.id, Some(Arc::new(input.clone())));
+    }
+    for (node, value) in &given.outputs {
+        outputs.record(&NodeId::from(node.as_str()), Some(Arc::new(value.clone())));
+    }
+    let shared = Value::Object(given.variables.clone());
+    let mut names: Vec<(&str, &Value)> = given.variables.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    names.extend(given.input.as_ref().map(|input| ("input", input)));
+    names.push(("shared", &shared));
+    over(field, &Scope { names, ..Scope::over([&outputs]) })
+}
+
+fn over(field: &Field<'_>, scope: &Scope<'_>) -> Evaluation {
+    let more = bound(field, scope);
+    let mut scope = scope.clone();
+    let is_state = field.node().is_some_and(|node| matches!(node.kind, Kind::State(_)));
+    let mut root = scope.root.cloned();
+    if let (true, Some(Value::Object(root))) = (is_state, &mut root) {
+        for (name, value) in &more {
+            root.entry(*name).or_insert_with(|| value.clone());
+        }
+    }
+    scope.root = root.as_ref();
+    for (name, value) in &more {
+        if is_state {
+            scope.names.push((name, value));
+        }
+        scope.bindings.retain(|(known, _)| known != name);
+        scope.bindings.push((name, value));
+    }
+    let names = names(field, &scope);
+    let came = dialect::expression(field.dialect, field.path, field.text)
+        .and_then(|expr| value(&expr, &scope).map_err(|fault| unvalued(field, fault)));
+    match came {
+        Ok(value) => told(names, value),
+        Err(fault) => Evaluation { names, fault: Some(fault), ..Evaluation::default() },
+    }
+}
+
+/// A condition comes to whether it holds; everything else to its value.
+fn value(expr: &Expr, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
+    match expr {
+        Expr::When(_) | Expr::Condition(_) => expr.holds(scope).map(|holds| Some(Value::Bool(holds))),
+        expr => expr.eval(scope),
+    }
+}
+
+fn told(names: Vec<String>, value: Option<Value>) -> Evaluation {
+    let kind = Some(type_of(value.as_ref()));
+    let is_told = |value: &Value| serde_json::to_string(value).is_ok_and(|text| text.len() <= MAX_TOLD);
+    Evaluation { names, value: value.filter(is_told), kind, fault: None }
+}
+
+/// The word for the type of a value.
+fn type_of(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "undefined",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "boolean",
+        Some(Value::Number(_)) => "number",
+        Some(Value::String(_)) => "string",
+        Some(Value::Array(_)) => "array",
+        Some(Value::Object(_)) => "object",
+    }
+}
+
+fn unvalued(field: &Field<'_>, fault: EvalFault) -> Unread {
+    // In arguments, it is one of several expressions that has no value.
+    let within = field.text.find(&fault.expression).filter(|_| !fault.expression.is_empty());
+    let span = within
+        .map_or(Span { start: 0, end: field.text.len() }, |start| Span { start, end: start + fault.expression.len() });
+    Unread { message: fault.message, help: None, span }
+}
+
+/// What is bound at a field besides: the item of a `forEach`, the output of a call that is made into something else.
+fn bound(field: &Field<'_>, scope: &Scope<'_>) -> Vec<(&'static str, Value)> {
+    let Some(node) = field.node() else { return Vec::new() };
+    let output = || scope.name(node.id.as_str()).cloned();
+    match &node.kind {
+        Kind::Each(each) if field.path.contains("args") => {
+            let items = each.items.eval(scope).ok().flatten();
+            let first = match items {
+                Some(Value::Array(items)) => items.into_iter().next(),
+                other => other,
+            };
+            first.map_or_else(Vec::new, |item| vec![("item", item), ("index", json!(0))])
+        }
+        Kind::Call(_) if field.path.starts_with("post") || field.path.contains("postTransform") => {
+            output().map_or_else(Vec::new, |output| vec![("output", output)])
+        }
+        Kind::State(_) => {
+            let known = |name: &str| scope.name(name).is_some();
+            let blank =
+                [("attempt", json!(1)), ("calls", json!([])), ("feedback", Value::Null), ("history", json!([]))];
+            let mut names: Vec<(&'static str, Value)> = blank.into_iter().filter(|(name, _)| !known(name)).collect();
+            names.extend(output().map(|output| ("output", output)));
+            names
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn names(field: &Field<'_>, scope: &Scope<'_>) -> Vec<String> {
+    let mut names: Vec<String> = scope.entries().into_iter().map(|(name, _)| name.to_owned()).collect();
+    names.extend(scope.bindings.iter().map(|(name, _)| format!("${name}")));
+    let nodes = field.graph.nodes.iter().filter(|node| Some(&node.id) != field.node && comes_to_something(node));
+    names.extend(nodes.map(|node| node.id.to_string()));
+    names.extend(field.graph.variables.iter().map(|variable| variable.name.value.clone()));
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+/// Whether something may see what a node comes to.
+fn comes_to_something(node: &Node) -> bool {
+    node.span != Span::default() && !matches!(node.kind, Kind::End { .. } | Kind::Fork { .. })
+}
+
+impl Field<'_> {
+    fn node(&self) -> Option<&Node> {
+        self.graph.nodes.iter().find(|node| Some(&node.id) == self.node)
+    }
+}

@@ -1,0 +1,163 @@
+//! A run of the store is saved as a test beside its definition: in a new file, or as one more test of the one that is
+//! there, of which nothing else changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use portolan_core::dialect::script;
+use portolan_core::graph::{Kind, Worker, Workflow};
+use portolan_core::present::Redaction;
+use portolan_core::run::{Place, Run};
+use portolan_core::source::{Edit, Source, edited};
+use serde_json::{Map, Value, json};
+
+use super::record::{fits, text, way};
+use super::{Recording, Tester};
+use crate::author::{Locked, MARK};
+use crate::definition::Definition;
+use crate::error::ServiceError;
+use crate::store::Record;
+use crate::tools::{Recorded, recorded};
+
+/// How the files of tests of `count.yaml` may be called.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+/// The longest name of a test.
+const MAX_NAME: usize = 200;
+
+/// A run that was saved as a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedTest {
+    /// The file.
+    pub file: PathBuf,
+    /// All of its text.
+    pub text: String,
+    /// Whether it was made for this test.
+    pub created: bool,
+    /// Whether something in the test is masked.
+    pub redacted: bool,
+}
+
+/// A run that is to be saved as a test.
+pub struct StoredRun<'r> {
+    /// The file of functions.
+    pub graph: &'r Path,
+    /// The function, as it is in that file and as the run is held to it.
+    pub definition: &'r Arc<Definition>,
+    /// The run.
+    pub run: &'r Run,
+    /// All of its journal.
+    pub records: &'r [Record],
+    /// What must not be shown.
+    pub hidden: &'r Redaction,
+}
+
+impl StoredRun<'_> {
+    /// Saves it under a name that no test of the file has.
+    ///
+    /// # Errors
+    /// The run is not at its end, or came there by what no test can say; the name is taken; or the file has faults, is one
+    /// of other functions, or cannot be written. Nothing is written then.
+    pub async fn save(&self, name: &str, tester: &Tester) -> Result<SavedTest, ServiceError> {
+        let name = name.trim();
+        if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(char::is_control) {
+            let message = format!("a test has a name of one line and at most {MAX_NAME} characters");
+            return Err(ServiceError::refused("bad_name", message, "say in it what the test shows"));
+        }
+        let Recorded { answers, by_hand } = recorded(&self.definition.workflow, self.records);
+        may_be_saved(&self.definition.workflow, self.run, &by_hand)?;
+        let input = self.run.opening.input.as_deref().cloned().unwrap_or_else(|| json!({}));
+        let (graph, definition, hidden) = (self.graph, self.definition, self.hidden);
+        let recording = Recording { name: name.to_owned(), graph, definition, input: &input, answers, hidden };
+        let (test, redacted) = recording.test(tester).await?;
+        let file = test_file(self.graph);
+        let mut locked = Locked::wait(&file).await?;
+        loop {
+            let before = locked.read()?;
+            let text = match &before {
+                None => text(&file, &way(&file, self.graph), &test, ("Tests that were saved from runs", redacted)),
+                Some(before) => with_test(&file, before, self.graph, &test)?,
+            };
+            fits(&text)?;
+            if locked.replace(before.as_deref(), &text)? {
+                return Ok(SavedTest { file, text, created: before.is_none(), redacted });
+            }
+        }
+    }
+}
+
+/// Refuses what would be a test of something else.
+fn may_be_saved(workflow: &Workflow, run: &Run, by_hand: &[String]) -> Result<(), ServiceError> {
+    let refused = |message: String, help: &str| Err(ServiceError::refused("not_recorded", message, help));
+    let is_cancelled = matches!(run.root.place, Place::Ended { result, .. } if result.word() == "cancelled");
+    if !run.is_over() || is_cancelled {
+        return refused("the run did not come to its end".to_owned(), "let it go on to its end first");
+    }
+    let works = |kind: &Kind| matches!(kind, Kind::State(state) if !matches!(state.work, Worker::Nobody));
+    let mut steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    if let Some(step) = steps.find(|step| works(&step.node.kind)) {
+        let message = format!("a model works on `{}`, and a test has none", step.node.id);
+        return refused(message, "test such a definition with `portolan run --model scripted:FILE`");
+    }
+    if let Some(name) = by_hand.first() {
+        let message = format!("`{name}` was changed by hand in this run, and a test can only say what calls answer");
+        return refused(message, "try it again without that change");
+    }
+    Ok(())
+}
+
+/// The file of tests beside a file of functions: the one that is there, or else one that is spelt like it.
+fn test_file(graph: &Path) -> PathBuf {
+    let stem = graph.file_stem().unwrap_or_default().to_string_lossy();
+    let called = |ending: &str| graph.with_file_name(format!("{stem}.test.{ending}"));
+    let own = graph.extension().and_then(|ending| ending.to_str()).filter(|ending| ENDINGS.contains(ending));
+    ENDINGS.map(called).into_iter().find(|file| file.is_file()).unwrap_or_else(|| called(own.unwrap_or("yaml")))
+}
+
+/// The text of a file of tests with one more at its end.
+fn with_test(file: &Path, before: &str, graph: &Path, test: &Map<String, Value>) -> Result<String, ServiceError> {
+    let shown = file.display();
+    let (mark, plain) = before.strip_prefix(MARK).map_or(("", before), |plain| (MARK, plain));
+    let source = Source::new(file.to_string_lossy().into_owned(), plain);
+    let (read, faults) = script::script(&source);
+    let Some(read) = read else {
+        let first = faults.iter().find(|fault| fault.is_error()).map_or("", |fault| fault.message.as_str());
+        let message = format!("`{shown}` has faults: {first}");
+        return Err(ServiceError::refused("faulty_tests", message, "mend them first: `portolan test` lists them all"));
+    };
+    if let Some(other) = read.graph.as_ref().filter(|named| !is_same(&file.with_file_name(&named.value), graph)) {
+        let message = format!("`{shown}` tests `{}`, and not this definition", other.value);
+        return Err(ServiceError::refused(
+            "other_graph",
+            message,
+            "rename it: its name is that of this definition's tests",
+        ));
+    }
+    let name = test.get("name").and_then(Value::as_str).unwrap_or_default();
+    if read.cases.iter().any(|case| case.name.value == name) {
+        let message = format!("`{shown}` has a test `{name}` already, and it is not overwritten");
+        return Err(ServiceError::refused("taken", message, "choose another name"));
+    }
+    let count = read.cases.len();
+    let edit = match count {
+        0 => Edit::Set { at: vec!["tests".into()], value: json!([test]) },
+        count => Edit::Insert { at: vec!["tests".into(), count.into()], before: None, value: json!(test) },
+    };
+    let text = edited(&source, &[edit]).map_err(|unfit| unchangeable(file, &unfit.0))?;
+    let (after, _) = script::script(&Source::new("tests.yaml", &*text));
+    match after.filter(|after| after.cases.len() == count + 1) {
+        Some(_) => Ok([mark, &text].concat()),
+        None => Err(unchangeable(file, "the text would not read as it is meant")),
+    }
+}
+
+fn unchangeable(file: &Path, why: &str) -> ServiceError {
+    let message = format!("no test can be put into `{}`: {why}", file.display());
+    ServiceError::refused("unchangeable", message, "write its `tests` as a list, one below the other")
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}

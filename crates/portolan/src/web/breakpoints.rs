@@ -1,0 +1,74 @@
+//! Breakpoints as the page has them: before which nodes of the drawing, and under which conditions.
+
+use portolan_core::expr::{Language, ParseFault};
+use portolan_core::value::NodeId;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::drive::Breakpoint;
+use portolan_runtime::service::ServiceError;
+use serde::{Deserialize, Serialize};
+
+/// A node before which a run is to wait, as the drawing names it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Asked {
+    Always(String),
+    If(Conditional),
+}
+
+/// The same, where something holds of what the node would see.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Conditional {
+    node: String,
+    when: Option<String>,
+}
+
+/// A breakpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Broken {
+    node: String,
+    when: Option<String>,
+}
+
+/// Where to wait: each node is one of the definition, each condition can be read.
+pub(super) fn breakpoints(definition: &Definition, asked: &[Asked]) -> Result<Vec<Breakpoint>, ServiceError> {
+    let breakpoint = |asked: &Asked| match asked {
+        Asked::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
+        Asked::If(Conditional { node, when }) => {
+            let (breakpoint, language) = before(definition, node)?;
+            let when = when.as_deref().map(str::trim).filter(|when| !when.is_empty());
+            let Some(when) = when else { return Ok(breakpoint) };
+            breakpoint.when(language, when).map_err(|fault| no_condition(node, when, &fault))
+        }
+    };
+    asked.iter().map(breakpoint).collect()
+}
+
+/// A breakpoint before a node of the drawing, and what conditions are written in there.
+fn before(definition: &Definition, name: &str) -> Result<(Breakpoint, Language), ServiceError> {
+    // The drawing names the nodes of workflows that are run inside with the way to them.
+    let bare = NodeId::from(name.rsplit('/').next().unwrap_or(name));
+    let (root, workflow) = (definition.workflow.id(), &definition.workflow);
+    let mut flows = workflow.flows().filter(|(_, flow)| flow.steps.contains_key(&bare)).map(|(id, _)| id);
+    let Some(flow) = flows.next() else {
+        let message = format!("there is no node `{name}` to wait before");
+        return Err(ServiceError::refused("unknown_step", message, "choose one of the drawing"));
+    };
+    let in_root = workflow.root().steps.contains_key(&bare);
+    let flow = if in_root && !name.contains('/') { root } else { flow };
+    let breakpoint = if in_root || name.contains('/') { Breakpoint::drawn(name) } else { bare.into() };
+    Ok((breakpoint, definition.language(flow)))
+}
+
+fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
+    let at = fault.offset.and_then(|offset| when.get(..offset)).map(|before| before.chars().count() + 1);
+    let at = at.map_or_else(String::new, |at| format!(", at character {at}"));
+    let message = format!("the condition of the breakpoint at `{node}` cannot be read{at}: {}", fault.message);
+    let help = fault.help.clone().unwrap_or_else(|| "write it as conditions are written in the definition".to_owned());
+    ServiceError::refused("bad_expression", message, help)
+}
+
+/// A breakpoint as it is told.
+pub(super) fn broken(breakpoint: &Breakpoint) -> Broken {
+    Broken { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
+}

@@ -1,0 +1,188 @@
+//! Expressions are evaluated while they are being written: over what a run has come to, or over values of one's own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use portolan_core::dialect::Unread;
+use portolan_core::evaluation::{Data, Evaluation, Field, Given, Moment, evaluate, frame_of};
+use portolan_core::graph::{Graph, Workflow};
+use portolan_core::present::Redaction;
+use portolan_core::run::{FramePath, Run};
+use portolan_core::value::{NodeId, Timestamp};
+use portolan_runtime::definition::Definition;
+use portolan_runtime::store::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Studio;
+use super::answer::{Answer, Body, InPath, Refusal};
+use super::definitions::{Written, broken};
+use super::runs::address;
+
+/// The text of a field, and what it is to be evaluated over.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    files: Option<Vec<Written>>,
+    root: Option<String>,
+    /// The node, as the drawing names it.
+    node: Option<String>,
+    field: String,
+    text: String,
+    #[serde(default)]
+    with: With,
+}
+
+/// What it is evaluated over: of a run, or what stands here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct With {
+    run: Option<String>,
+    seq: Option<u64>,
+    input: Option<Value>,
+    outputs: Map<String, Value>,
+    variables: Map<String, Value>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    names: Vec<String>,
+    /// Of what is undefined, or too large to be shown, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Wrong>,
+}
+
+/// What is wrong with it, and where: in units of UTF-16, as the page's strings count.
+#[derive(Debug, Serialize)]
+struct Wrong {
+    message: String,
+    help: Option<String>,
+    from: usize,
+    to: usize,
+}
+
+/// Evaluates what stands in a field. Nothing happens by it.
+pub(super) async fn field(
+    State(studio): State<Arc<Studio>>,
+    InPath(id): InPath<String>,
+    Body(wanted): Body<Wanted>,
+) -> Answer<Told> {
+    let past = match &wanted.with.run {
+        Some(run) => Some(Recorded::of(&studio, run, wanted.with.seq).await?),
+        None => None,
+    };
+    let told = tokio::task::spawn_blocking(move || {
+        let texts = wanted.files.as_ref().map(|files| files.iter().map(|file| file.text.clone()).collect());
+        let sketch = studio.service.library().sketch(&id, texts)?;
+        let dialect = sketch.dialect.ok_or_else(|| unknown("the text is of no format that is known"))?;
+        let root = wanted.root.as_ref().or(sketch.roots.first());
+        let root = root.and_then(|root| sketch.graphs.get(root)).ok_or_else(|| unknown("there is no such workflow"))?;
+        let node = wanted.node.as_deref().unwrap_or_default();
+        let graph = graph_of(&sketch.graphs, root, node).ok_or_else(|| unknown("there is no such node"))?;
+        let bare = wanted.node.as_ref().map(|_| NodeId::from(node.rsplit('/').next().unwrap_or(node)));
+        let field = Field { dialect, graph, node: bare.as_ref(), path: &wanted.field, text: &wanted.text };
+        let evaluation = match &past {
+            Some(past) => past.evaluate(&field, node),
+            None => {
+                let With { input, outputs, variables, .. } = wanted.with;
+                evaluate(&field, &Data::Given(Given { input, outputs, variables }))
+            }
+        };
+        Ok::<_, Refusal>(tell(&wanted.text, evaluation))
+    });
+    Ok(Json(told.await.map_err(broken)??))
+}
+
+fn unknown(message: &str) -> Refusal {
+    let help = "load the definition again";
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_step", message, help)
+}
+
+/// The graph in which the node stands that a drawing calls so.
+fn graph_of<'g>(graphs: &'g BTreeMap<String, Graph>, root: &'g Graph, drawn: &str) -> Option<&'g Graph> {
+    let (around, _) = drawn.rsplit_once('/').unwrap_or_default();
+    around.split('/').filter(|name| !name.is_empty()).try_fold(root, |graph, name| {
+        let node = graph.nodes.iter().find(|node| node.id.as_str() == name)?;
+        node.kind.workflows().find_map(|(id, _)| graphs.get(id))
+    })
+}
+
+/// A run up to one of its records.
+struct Recorded {
+    definition: Arc<Definition>,
+    hidden: Redaction,
+    records: Vec<Record>,
+}
+
+impl Recorded {
+    async fn of(studio: &Studio, run: &str, seq: Option<u64>) -> Result<Recorded, Refusal> {
+        let past = studio.past(run).await?;
+        let (definition, hidden, head) = {
+            let past = past.lock().await;
+            (past.definition().clone(), past.hidden().clone(), past.head())
+        };
+        let last = usize::try_from(seq.unwrap_or(head).min(head)).unwrap_or(usize::MAX);
+        let records = studio.service.page(&address(run)?, 0, last).await?;
+        Ok(Recorded { definition, hidden, records })
+    }
+
+    /// Evaluates at the last moment at which the workflow of the node was under way.
+    fn evaluate(&self, field: &Field<'_>, node: &str) -> Evaluation {
+        let workflow: &Workflow = &self.definition.workflow;
+        let found = fold(&self.records, self.records.len())
+            .and_then(|run| frame_of(&run, node).map(|frame| (run, frame)))
+            .or_else(|| self.earlier(node));
+        let at = self.records.last().map_or(Timestamp(0), |record| record.event.at);
+        match &found {
+            Some((run, frame)) => {
+                let moment = Moment { workflow, run, frame, at, hidden: &self.hidden };
+                evaluate(field, &Data::Run(moment))
+            }
+            None => evaluate(field, &Data::Given(Given::default())),
+        }
+    }
+
+    fn earlier(&self, node: &str) -> Option<(Run, FramePath)> {
+        let mut run: Option<Run> = None;
+        let mut last = None;
+        for (at, record) in self.records.iter().enumerate() {
+            take(&mut run, record);
+            if run.as_ref().is_some_and(|run| frame_of(run, node).is_some()) {
+                last = Some(at + 1);
+            }
+        }
+        let run = fold(&self.records, last?)?;
+        let frame = frame_of(&run, node)?;
+        Some((run, frame))
+    }
+}
+
+fn fold(records: &[Record], count: usize) -> Option<Run> {
+    let mut run = None;
+    records.iter().take(count).for_each(|record| take(&mut run, record));
+    run
+}
+
+fn take(run: &mut Option<Run>, record: &Record) {
+    match run {
+        Some(run) => record.changes.iter().for_each(|change| run.apply(change)),
+        None => *run = Run::fold(&record.changes),
+    }
+}
+
+fn tell(text: &str, evaluation: Evaluation) -> Told {
+    let Evaluation { names, value, kind, fault } = evaluation;
+    let error = fault.map(|Unread { message, help, span }| {
+        let units = |byte: usize| text.get(..byte).unwrap_or(text).encode_utf16().count();
+        Wrong { message, help, from: units(span.start), to: units(span.end) }
+    });
+    Told { names, value, kind, error }
+}

@@ -1,0 +1,86 @@
+//! What answers the calls of a run that is tried: servers, answers that are written down, those of an earlier run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portolan_core::source::Source;
+use portolan_runtime::definition::{Definition, DefinitionError};
+use portolan_runtime::library::Functions;
+use portolan_runtime::script;
+use portolan_runtime::servers::{PoolOptions, Servers};
+use portolan_runtime::service::ServiceError;
+use portolan_runtime::tools::{Answer, Tools, Written, recorded};
+use serde_json::{Map, Value, json};
+
+use super::Studio;
+use super::answer::Refusal;
+use super::runs::address;
+
+/// Answers by the calls that they are of.
+pub(super) type Answers = BTreeMap<String, Vec<Answer>>;
+
+/// What the calls of an earlier run came to.
+pub(super) async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
+    let past = studio.past(run).await?;
+    let past = past.lock().await;
+    let (earlier, wanted) = (past.definition().workflow.id(), definition.workflow.id());
+    if earlier != wanted {
+        let message = format!("`{run}` is a run of `{earlier}`, and not of `{wanted}`");
+        return Err(Refusal::from(ServiceError::refused("other_workflow", message, "choose a run of this definition")));
+    }
+    let records = studio.service.page(&address(run)?, 0, usize::MAX).await?;
+    Ok(recorded(&past.definition().workflow, &records).answers)
+}
+
+/// The answers that are given: what is written goes before what was recorded.
+pub(super) fn written(
+    functions: &Functions,
+    answers: Option<Map<String, Value>>,
+    recorded: Option<Answers>,
+) -> Result<Option<Answers>, Refusal> {
+    let own = match answers {
+        // Beside recorded ones, none need be written.
+        Some(answers) if !answers.is_empty() || recorded.is_none() => {
+            let text = json!({ "mock": answers }).to_string();
+            script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?
+        }
+        _ if recorded.is_none() => return Ok(None),
+        _ => Default::default(),
+    };
+    let is_own = |name: &str| own.keys().any(|mine| mine == name || name.rsplit('.').next() == Some(mine.as_str()));
+    let mut all = recorded.unwrap_or_default();
+    all.retain(|name, _| !is_own(name));
+    all.extend(own.iter().map(|(name, answers)| (name.clone(), answers.value.clone())));
+    Ok(Some(all))
+}
+
+/// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
+pub(super) fn tools(
+    studio: &Studio,
+    functions: &Functions,
+    definition: &Definition,
+    answers: Option<&Answers>,
+) -> Result<Arc<Tools>, Refusal> {
+    if let Some(answers) = answers {
+        return Ok(Arc::new(Tools::written(Arc::new(Written::new(answers.clone())))));
+    }
+    studio.service.may_start_servers(definition)?;
+    Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
+}
+
+/// What is left of answers after so many calls of each node; of several, the last serves all that follow.
+pub(super) fn left(answers: &Answers, given: &Answers) -> Answers {
+    let bare = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let left = |(name, all): (&String, &Vec<Answer>)| {
+        let is_of = |call: &str| call == name || (bare(call) == *name && !answers.contains_key(call));
+        let calls: usize = given.iter().filter(|(call, _)| is_of(call)).map(|(_, given)| given.len()).sum();
+        (name.clone(), all[calls.min(all.len().saturating_sub(1))..].to_vec())
+    };
+    answers.iter().map(left).collect()
+}
+
+pub(super) fn faulty(refused: DefinitionError) -> Refusal {
+    let told = refused.to_string();
+    let ServiceError { code, help, .. } = *refused.error;
+    Refusal::from(ServiceError::refused(code, told, help))
+}

@@ -1,0 +1,83 @@
+//! Runs of functions are saved as tests, beside their definitions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use portolan_core::dialect::RunAs;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::library::{FunctionFiles, Library, run_as};
+use portolan_runtime::script::{StoredRun, Tester};
+use portolan_runtime::service::ServiceError;
+use serde::{Deserialize, Serialize};
+
+use super::Studio;
+use super::answer::{Answer, Body, InPath, Refusal};
+use super::definitions::{broken, shown_name};
+use super::runs::address;
+
+/// What a test is to be called.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    name: String,
+}
+
+/// A test that was written.
+#[derive(Serialize)]
+pub(super) struct Saved {
+    /// The file, from the project's folder on where it lies in it.
+    file: String,
+    /// All of its text.
+    text: String,
+    created: bool,
+    /// Whether something in it is masked, since it must not be shown.
+    redacted: bool,
+}
+
+/// Saves a run as a test.
+pub(super) async fn save(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    Body(wanted): Body<Wanted>,
+) -> Answer<Saved> {
+    let past = studio.past(&run).await?;
+    let (pinned, hidden, trail) = {
+        let past = past.lock().await;
+        (past.definition().clone(), past.hidden().clone(), past.trail().clone())
+    };
+    let held = trail.run().ok_or_else(|| broken("the run has no record"))?;
+    let (own, beside) = (pinned.clone(), Arc::clone(&studio));
+    let found = tokio::task::spawn_blocking(move || file_of(beside.service.library(), &own));
+    let (graph, definition) = found.await.map_err(broken)??;
+    let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
+    let stored = StoredRun { graph: &graph, definition: &definition, run: held, records: &records, hidden: &hidden };
+    let saved = stored.save(&wanted.name, &Tester::beside(&studio.service)?).await?;
+    let file = shown_name(studio.service.library(), &saved.file.to_string_lossy());
+    Ok(Json(Saved { file, text: saved.text, created: saved.created, redacted: saved.redacted }))
+}
+
+/// The file that a run's definition stands in, word for word.
+fn file_of(library: &Library, pinned: &Definition) -> Result<(PathBuf, Arc<Definition>), Refusal> {
+    let name = pinned.workflow.id().as_str();
+    let mut another = false;
+    for path in library.ids().iter().filter_map(|(id, _)| library.path(id)) {
+        if run_as(&path).ok().flatten() != Some(RunAs::Calls) {
+            continue;
+        }
+        let Ok(functions) = library.functions(FunctionFiles::unserved(std::slice::from_ref(&path))) else { continue };
+        match functions.definitions.get(name) {
+            Some(definition) if definition.digest == pinned.digest => return Ok((path, definition.clone())),
+            Some(_) => another = true,
+            None => {}
+        }
+    }
+    let (message, help) = match another {
+        true => {
+            (format!("`{name}` is another one by now than this run is of"), "try it again as it is, and save that run")
+        }
+        false => (format!("no file of the project has `{name}`"), "a test stands beside the file of its definition"),
+    };
+    Err(Refusal::from(ServiceError::refused("no_definition", message, help)))
+}
