@@ -50,9 +50,6 @@ prepare((project) => {
   project.write(".flow/workflows/small.json", JSON.stringify(SMALL));
 });
 
-/** Whether the server knows of inputs and answers: an older one does not. */
-const knows = async () => (await studio.ask("/definitions/sums")).roots[0].asks !== undefined;
-
 const runIn = (page) => new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)?.[1];
 const said = (page, words) => page.waitForFunction((words) => document.querySelector(".drive-bar [role=status]")?.textContent.includes(words), words);
 const outputs = async (run) => {
@@ -64,15 +61,10 @@ const outputs = async (run) => {
 async function fill(page, { a = 2, b = 40, sum = 42 } = {}) {
   await page.waitForSelector(".try-form");
   await page.waitForSelector(".node");
-  const isNew = await knows();
-  if (isNew) {
-    await page.getByLabel(/^a/).fill(String(a));
-    await page.getByLabel("b", { exact: true }).fill(String(b));
-  } else await page.getByLabel("Input, as a JSON object").fill(JSON.stringify({ a, b }));
+  await page.getByLabel(/^a/).fill(String(a));
+  await page.getByLabel("b", { exact: true }).fill(String(b));
   await page.getByText("Answers that are written here").click();
-  const answer = JSON.stringify({ sum });
-  if (isNew) await page.getByLabel("add", { exact: true }).fill(answer);
-  else await page.getByLabel("Answers by node, as a JSON object").fill(`{"add": ${answer}}`);
+  await page.getByLabel("add", { exact: true }).fill(JSON.stringify({ sum }));
 }
 
 /** Begins a run that is paused before `large`. */
@@ -124,7 +116,6 @@ inPage("what is wrong stands at its field, and what the server refuses beside th
   await page.getByText("Answers that are written here").click();
   await page.getByText("Run it").click();
   await page.waitForSelector("text=Write at least one answer down.");
-  if (!(await knows())) return;
   await page.goto(studio.at("/try/sums"));
   await page.waitForSelector(".node");
   await page.getByText("Run it").click();
@@ -172,7 +163,6 @@ inPage("an earlier run fills the form in, and what was hidden is not taken over"
   assert.match(page.url(), new RegExp(`/try/sums\\?from=${run}`));
   await page.waitForSelector(".node");
   assert.ok(!(await page.locator(".try-form").innerHTML()).includes("redacted"));
-  if (!(await knows())) return;
   assert.equal(await page.getByLabel(/^a/).inputValue(), "2");
   assert.ok(await page.getByLabel("The answers of an earlier run").isChecked());
   await page.getByText("Run it").click();
@@ -181,8 +171,7 @@ inPage("an earlier run fills the form in, and what was hidden is not taken over"
   assert.deepEqual((await outputs(runIn(page))).big, { sum: 42, size: "big" });
 });
 
-inPage("a value is changed while it is paused, and the run takes the other way", async (page, complaints, t) => {
-  if (!(await knows())) return t.skip("the server is older");
+inPage("a value is changed while it is paused, and the run takes the other way", async (page, complaints) => {
   const run = await begun();
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "paused before large");
@@ -198,8 +187,7 @@ inPage("a value is changed while it is paused, and the run takes the other way",
   assert.deepEqual((await outputs(run)).small, { sum: 3, size: "small" });
 });
 
-inPage("a condition holds a run only where it is true, and one that cannot be evaluated is told", async (page, complaints, t) => {
-  if (!(await knows())) return t.skip("the server is older");
+inPage("a condition holds a run only where it is true, and one that cannot be evaluated is told", async (page, complaints) => {
   const run = await begun({ breakpoints: ["add"] });
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "paused before add");
@@ -230,7 +218,7 @@ inPage("a condition holds a run only where it is true, and one that cannot be ev
   await soundIn(page, complaints, "a fault");
 });
 
-inPage("a run is run again from a node, with what came before it changed", async (page, complaints, t) => {
+inPage("a run is run again from a node, with what came before it changed", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "over");
@@ -240,7 +228,6 @@ inPage("a run is run again from a node, with what came before it changed", async
   await page.waitForFunction(() => document.querySelector("dialog textarea")?.value.includes("42"));
   await page.locator("dialog textarea").fill('{"sum": 3}');
   await soundIn(page, complaints, "the fork");
-  if (!(await knows())) return t.skip("the server is older");
   await page.click("dialog button[type=submit]");
   await page.waitForSelector("text=forked from");
   await page.getByRole("button", { name: "Go on" }).click();
@@ -248,8 +235,7 @@ inPage("a run is run again from a node, with what came before it changed", async
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
 });
 
-inPage("a run is saved as a test that holds", async (page, complaints, t) => {
-  if (!(await knows())) return t.skip("the server is older");
+inPage("a run is saved as a test that holds", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "over");
