@@ -1,9 +1,27 @@
 // A run of each kind is watched to its end in a real browser, and each of its moments is what the server says.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after } from "node:test";
 import { soundIn } from "./browser.mjs";
 import { inPage, picture, prepare, project, studio } from "./suite.mjs";
 
+/** A model that says half of its answer, and the rest when `goOn` is called. */
+let goOn;
+const model = createServer((_, response) => {
+  const say = (content, more = {}) => response.write(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] })}\n\n`);
+  response.setHeader("content-type", "text/event-stream");
+  say("Portolan charts show ");
+  goOn = () => {
+    say("coasts.", { finish_reason: "stop" });
+    response.end("data: [DONE]\n\n");
+  };
+});
+await new Promise((listening) => model.listen(0, "127.0.0.1", listening));
+after(() => model.close());
+
 prepare((project) => {
+  project.env.OPENAI_API_KEY = "none";
+  project.write(".flow/workflows/tell.yaml", "name: tell\nstates:\n  tell: { objective: Say what portolan charts show }\n");
   project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
   project.example("examples/agent-states/research", "research");
   project.write(".flow/workflows/ship.yaml", "id: ship\ntitle: Ship\nphases:\n  - { id: plan, prompt: Say what is wanted. }\n  - { id: build, prompt: Build it. }\n  - { id: test, prompt: Test it., back: build }\n");
@@ -70,4 +88,18 @@ inPage("states that a model works on", async (page, said) => {
   await picture(page, "model");
   await soundIn(page, said, "states");
   assert.equal(await followed(page, begun.run), "success");
+});
+
+inPage("a model is heard while it speaks", async (page, said) => {
+  const begun = await studio.post("/definitions/tell/try", { input: {}, model: `openai:m@http://127.0.0.1:${model.address().port}/v1`, paused: true });
+  assert.ok(begun.run, JSON.stringify(begun));
+  await page.goto(studio.at(`/run/${begun.run}?node=tell`));
+  await page.waitForSelector(".badge");
+  await studio.post(`/runs/${begun.run}/control`, { do: "resume" });
+  await page.waitForSelector(".saying :text('Portolan charts show')");
+  await soundIn(page, said, "a model that speaks");
+  goOn();
+  await page.waitForSelector(".work-head :text('success')");
+  await page.waitForSelector(".messages :text('Portolan charts show coasts.')");
+  await page.waitForSelector(".saying", { state: "detached" });
 });

@@ -267,6 +267,13 @@ export interface RunEvent extends RecordLine {
   nodes: string[];
 }
 
+/** A piece of what a model says, in a run that is tried. */
+export interface Said {
+  run: string;
+  node: string;
+  text: string;
+}
+
 export interface NodeOverlay {
   state: NodeState;
   worst?: NodeState;

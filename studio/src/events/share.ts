@@ -1,9 +1,9 @@
 import { connection, noteVersion, setConnection } from "../api/connection";
-import type { RunEvent } from "../api/types";
+import type { RunEvent, Said } from "../api/types";
 import type { ServerEvent } from "./parse";
 import { readEvents } from "./stream";
 
-export type LiveEvent = { is: "record"; record: RunEvent } | { is: "definitions" };
+export type LiveEvent = { is: "record"; record: RunEvent } | { is: "said"; said: Said } | { is: "definitions" };
 
 type Listener = (events: LiveEvent[]) => void;
 type State = "live" | "offline" | "refused";
@@ -77,6 +77,7 @@ function dispatch(events: ServerEvent[]): void {
   const live: LiveEvent[] = [];
   for (const { event, data } of events) {
     if (event === "record") live.push({ is: "record", record: JSON.parse(data) as RunEvent });
+    else if (event === "said") live.push({ is: "said", said: JSON.parse(data) as Said });
     else if (event === "definitions") live.push({ is: "definitions" });
     else if (event === "here") {
       version = (JSON.parse(data) as { version: string }).version;

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `here` | the version of the program | at the beginning |
 //! | `record` | a record of a run, in short | it was kept, by whichever process |
+//! | `said` | a run, a state of it, a piece of text | a model says it, in a run that is tried here |
 //! | `definitions` | nothing | a definition on disk may be another one |
 //! | `bye` | nothing | the server ends |
 //!
@@ -24,9 +25,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::Studio;
 use super::answer::{InQuery, Refusal};
 use super::runs::{address, by as by_whom};
+use super::{Said, Studio};
 
 /// How often it is looked whether something has happened. Nothing is read where nothing has.
 const LOOK: Duration = Duration::from_millis(50);
@@ -54,7 +55,7 @@ pub(super) async fn stream(
         None => Feed::from_now(studio.service.now(), only),
     };
     let (to, from) = mpsc::channel(MOST_WAITING);
-    tokio::spawn(tell(studio, feed, to));
+    tokio::spawn(tell(studio, feed, wanted.run, to));
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
     Ok(Sse::new(Events(from)).keep_alive(alive))
 }
@@ -73,8 +74,8 @@ impl Stream for Events {
 }
 
 /// Looks, and tells, until the reader or the server is gone.
-async fn tell(studio: Arc<Studio>, mut feed: Feed, to: mpsc::Sender<Event>) {
-    let mut ending = studio.ending.subscribe();
+async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mpsc::Sender<Event>) {
+    let (mut ending, mut said) = (studio.ending.subscribe(), studio.said.subscribe());
     let told = async {
         // Whoever has heard that it begins is told of every change after that.
         let mut marks = studio.service.library().marks();
@@ -92,7 +93,15 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, to: mpsc::Sender<Event>) {
                     marks = now;
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            let next = tokio::time::Instant::now() + LOOK;
+            // What was missed because it came too fast is read whole afterwards.
+            while let Ok(heard) = tokio::time::timeout_at(next, said.recv()).await {
+                if let Ok(Said { run, node, text }) = heard
+                    && only.as_ref().is_none_or(|only| *only == run)
+                {
+                    to.send(event("said", &json!({ "run": run, "node": node, "text": text }))).await.ok()?;
+                }
+            }
         }
         Some(())
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use portolan_core::run::{Actor, Channel};
 use portolan_runtime::service::{Caller, Service, ServiceError};
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, broadcast, watch};
 
 use super::{Pasts, Studio, routes};
 
@@ -51,6 +51,8 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
         told_by,
         tries: super::tries::Tries::default(),
         pasts: Mutex::new(Pasts::default()),
+        // Whoever is slower than that misses some of it, and reads it whole afterwards.
+        said: broadcast::Sender::new(1_024),
         ending: watch::Sender::new(false),
     };
     Ok(Listening { studio: Arc::new(studio), listeners: std::iter::once(first).chain(second).collect(), port })

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_runtime::service::{Caller, Past, Service};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, broadcast, watch};
 
 pub(crate) use listen::{Listening, Opening, listen};
 
@@ -48,8 +48,19 @@ pub(crate) struct Studio {
     tries: tries::Tries,
     /// The pasts of the runs that were looked at last.
     pasts: Mutex<Pasts>,
+    /// What models say in runs that are tried, while they say it.
+    said: broadcast::Sender<Said>,
     /// Becomes true when the server ends.
     ending: watch::Sender<bool>,
+}
+
+/// A piece of what a model says. It is in no journal: there it stands once it is whole.
+#[derive(Clone, Debug)]
+struct Said {
+    run: String,
+    /// The state that the model works on.
+    node: String,
+    text: String,
 }
 
 /// Pasts that were read: the fold of a long journal takes a while.

@@ -12,18 +12,20 @@ use portolan_core::present::Redaction;
 use portolan_core::run::FramePath;
 use portolan_core::value::NodeId;
 use portolan_runtime::drive::{Control, Phase};
+use portolan_runtime::graphs::redaction;
 use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Open, RunCarrier, ServiceError};
+use portolan_runtime::states::Heard;
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
 use super::breakpoints::{Asked, Broken, breakpoints, broken};
 use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
+use super::{Said, Studio};
 
 /// How a definition is to be tried.
 #[derive(Debug, Deserialize)]
@@ -55,6 +57,9 @@ pub(super) struct Trying {
     how: How,
     /// What answers its calls, where that is written down.
     answers: Option<Arc<Answers>>,
+    /// Whether anything of its runs is hidden. Then what models say is not told before it is whole: a piece of a secret is
+    /// not known to be one.
+    hides: bool,
     /// Why it is not driven any more, where that is no end of the run.
     failed: Option<Arc<ServiceError>>,
 }
@@ -108,6 +113,7 @@ pub(super) async fn begin(
     let answers = written(&functions, wanted.answers, recorded)?.map(Arc::new);
     let tools = tools(&studio, &functions, &definition, answers.as_deref())?;
     let folder = definition.folder().to_owned();
+    let hides = !redaction(&definition, &functions.servers).is_empty();
     let workers = service.workers(wanted.model.as_deref(), folder.clone())?;
     let control = Control::new(wanted.paused, breakpoints(&definition, &wanted.breakpoints)?);
     let input = Some(Arc::new(Value::Object(wanted.input.unwrap_or_default())));
@@ -116,7 +122,7 @@ pub(super) async fn begin(
     let view = service.open(&open, &studio.person).await?;
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-    studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
+    studio.tries().insert(run.clone(), Trying { control, how, answers, hides, failed: None });
     studio.drive(&run, Interrupted::Ask)?;
     Ok(Json(json!({ "run": run })))
 }
@@ -194,9 +200,8 @@ pub(super) async fn control(
         Some(what @ (What::Resume | What::Step | What::Over)) => {
             let breakpoints = trying.control.breakpoints().to_vec();
             let control = Control::new(what != What::Resume, breakpoints);
-            let how = How { control: Some(control.clone()), ..trying.how };
-            let answers = trying.answers;
-            studio.tries().insert(run.clone(), Trying { control, how, answers, failed: None });
+            let how = How { control: Some(control.clone()), ..trying.how.clone() };
+            studio.tries().insert(run.clone(), Trying { control, how, failed: None, ..trying });
             let interrupted = match command.interrupted {
                 None => Interrupted::Ask,
                 Some(CallAgain::Repeat) => Interrupted::Repeat,
@@ -257,14 +262,14 @@ impl Studio {
         let control = Control::new(true, trying.control.breakpoints().to_vec());
         // Nobody drives it yet.
         let _ = control.stop();
-        let mut how = How { control: Some(control.clone()), ..trying.how };
+        let mut how = How { control: Some(control.clone()), ..trying.how.clone() };
         if let Some(answers) = &trying.answers {
             let definition = self.past(fork).await?.lock().await.definition().clone();
             let records = self.service.page(&address(fork)?, 0, usize::MAX).await?;
             let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
             how.tools = Arc::new(Tools::written(Arc::new(Written::new(left(answers, &given)))));
         }
-        self.tries().insert(fork.to_owned(), Trying { control, how, answers: trying.answers, failed: None });
+        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None, ..trying });
         Ok(())
     }
 
@@ -282,8 +287,11 @@ impl Studio {
 
     /// Drives a run until it is over, or waits for somebody.
     fn drive(self: &Arc<Studio>, run: &str, interrupted: Interrupted) -> Result<(), Refusal> {
-        let Some(how) = self.tries().get(run).map(|trying| trying.how.clone()) else { return Err(not_tried(run)) };
+        let Some(Trying { mut how, hides, .. }) = self.tries().get(run).cloned() else { return Err(not_tried(run)) };
         let Some(id) = RunId::parse(run) else { return Err(not_tried(run)) };
+        if !hides {
+            how.workers.cast = how.workers.cast.heard_by(self.hearing(run));
+        }
         let (studio, run) = (Arc::clone(self), run.to_owned());
         tokio::spawn(async move {
             let wanted = FunctionRun::Kept { run: id, interrupted, resumed: None };
@@ -294,5 +302,13 @@ impl Studio {
             }
         });
         Ok(())
+    }
+    /// Tells what models say in a run while they say it.
+    fn hearing(self: &Arc<Studio>, run: &str) -> Heard {
+        let (said, run) = (self.said.clone(), run.to_owned());
+        Arc::new(move |node, text| {
+            // Nobody may be listening.
+            let _ = said.send(Said { run: run.clone(), node: node.to_owned(), text: text.to_owned() });
+        })
     }
 }

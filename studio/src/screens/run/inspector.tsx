@@ -6,6 +6,7 @@ import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
 import { AboutHead, FactList } from "../definition/facts";
+import { Saying } from "./saying";
 
 interface Props {
   run: string;
@@ -30,6 +31,7 @@ export function Inspector({ run, seq, id, chosen, about, overlay, onAgain, child
       {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
       <StateLine over={over} />
       {children}
+      <Saying run={run} id={id} />
       <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
       {entry && entry.facts.length > 0 && (
         <details className="definition-facts">
