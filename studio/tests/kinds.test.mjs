@@ -95,6 +95,8 @@ inPage("a model is heard while it speaks", async (page, said) => {
   assert.ok(begun.run, JSON.stringify(begun));
   await page.goto(studio.at(`/run/${begun.run}?node=tell`));
   await page.waitForSelector(".badge");
+  // What is said before anybody listens is heard by nobody.
+  await page.waitForSelector(".top-bar :text('Live')");
   await studio.post(`/runs/${begun.run}/control`, { do: "resume" });
   await page.waitForSelector(".saying :text('Portolan charts show')");
   await soundIn(page, said, "a model that speaks");

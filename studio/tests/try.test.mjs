@@ -175,6 +175,7 @@ inPage("a value is changed while it is paused, and the run takes the other way",
   const run = await begun();
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "paused before large");
+  await page.locator("button:enabled", { hasText: "Change a value" }).waitFor();
   await page.keyboard.press("v");
   await page.getByLabel("Node or variable").selectOption("add");
   await page.getByLabel("Its value from now on, as JSON").fill('{"sum": 3}');

@@ -272,6 +272,7 @@ export interface Said {
   run: string;
   node: string;
   text: string;
+  at: number;
 }
 
 export interface NodeOverlay {
@@ -333,7 +334,10 @@ export interface Question {
   workflow: string;
   step: string;
   stepName: string;
+  /** What the run is for, as whoever began it said. */
+  wanted: string | null;
   words: string;
+  failures: { check: string; reason: string; output: string }[];
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
   /** The command with which a person answers in the terminal. */

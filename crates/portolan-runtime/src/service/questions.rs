@@ -1,5 +1,7 @@
 //! What waits for a person, in all runs of the project.
 
+use std::sync::Arc;
+
 use portolan_core::run::{Place, Run};
 use portolan_core::value::Timestamp;
 
@@ -7,6 +9,7 @@ use super::Service;
 use super::hold::Held;
 use super::request::Grip;
 use crate::carrier::Address;
+use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::service::Caller;
 use crate::store::Record;
@@ -18,6 +21,8 @@ pub struct Waiting {
     pub view: View,
     /// Since when it does.
     pub since: Timestamp,
+    /// What the run runs.
+    pub definition: Arc<Definition>,
 }
 
 /// How many open runs are looked at.
@@ -47,7 +52,8 @@ impl Service {
         let grip = Grip::of(held, None);
         let waiting = |(path, revision)| {
             let view = self.present(&grip, Some(path), caller)?;
-            Ok(Waiting { view, since: reached(records, revision, &grip.held.run) })
+            let since = reached(records, revision, &grip.held.run);
+            Ok(Waiting { view, since, definition: Arc::clone(&grip.held.definition) })
         };
         positions.into_iter().map(waiting).collect()
     }

@@ -167,8 +167,15 @@ fn units(byte: u8) -> usize {
     }
 }
 
-/// The drawn node whose identifier stands last before a place: what is said of a node stands behind its name.
+/// The drawn node that a place belongs to: that from which the edge leads that is written there, or else the one whose
+/// identifier stands last before it, for what is said of a node stands behind its name.
 fn holder(span: Span, drawing: &Drawing) -> Option<String> {
+    let holds = |edge: Span| edge.start <= span.start && span.end <= edge.end;
+    let edges = drawing.edges.iter().filter(|edge| !edge.from.contains('/'));
+    let written = edges.filter_map(|edge| Some((edge.span.filter(|edge| holds(*edge))?, &edge.from)));
+    if let Some((_, from)) = written.min_by_key(|(edge, _)| edge.end - edge.start) {
+        return Some(from.clone());
+    }
     let named = drawing.nodes.iter().filter(|node| !node.id.contains('/'));
     let before = named.filter_map(|node| Some((node.span?.start, &node.id))).filter(|(at, _)| *at <= span.start);
     before.max_by_key(|(at, _)| *at).map(|(_, id)| id.clone())

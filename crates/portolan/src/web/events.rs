@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `here` | the version of the program | at the beginning |
 //! | `record` | a record of a run, in short | it was kept, by whichever process |
-//! | `said` | a run, a state of it, a piece of text | a model says it, in a run that is tried here |
+//! | `said` | a run, a state of it, a piece of text, and when | a model says it, in a run that is tried here |
 //! | `definitions` | nothing | a definition on disk may be another one |
 //! | `bye` | nothing | the server ends |
 //!
@@ -96,10 +96,12 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
             let next = tokio::time::Instant::now() + LOOK;
             // What was missed because it came too fast is read whole afterwards.
             while let Ok(heard) = tokio::time::timeout_at(next, said.recv()).await {
-                if let Ok(Said { run, node, text }) = heard
+                if let Ok(Said { run, node, text, at }) = heard
                     && only.as_ref().is_none_or(|only| *only == run)
                 {
-                    to.send(event("said", &json!({ "run": run, "node": node, "text": text }))).await.ok()?;
+                    to.send(event("said", &json!({ "run": run, "node": node, "text": text, "at": at.0 })))
+                        .await
+                        .ok()?;
                 }
             }
         }

@@ -1,10 +1,13 @@
 //! What waits for a person.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use portolan_core::graph::{EndResult, Graph, Kind};
 use portolan_core::present::{Act, Meaning, Offer, Situation};
+use portolan_core::value::NodeId;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{View, Waiting, shell_word};
 use serde::Serialize;
@@ -22,6 +25,8 @@ struct Asked {
     workflow: String,
     step: String,
     step_name: String,
+    /// What the run is for, as whoever began it said.
+    wanted: Option<String>,
     /// What is asked, as a person reads it.
     words: String,
     /// What did not hold before, where that is why.
@@ -73,17 +78,20 @@ pub(super) fn command(view: &View) -> String {
     }
 }
 
-fn asked(Waiting { view, since }: Waiting) -> Asked {
+fn asked(Waiting { view, since, definition }: Waiting) -> Asked {
     let position = &view.situation.position;
+    let graphs = definition.graphs();
+    let ways = Ways { graphs: &graphs, from: &position.step };
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
     Asked {
         run: view.address.to_string(),
         workflow: view.workflow.clone(),
         step: position.step.clone(),
         step_name: position.step_name.clone(),
+        wanted: view.situation.wanted.clone(),
         words: words::headline(&view.situation),
         failures: failures(&view.situation),
-        options: answers.map(choice).collect(),
+        options: answers.map(|offer| ways.choice(offer)).collect(),
         person: view.asks_person,
         command: command(&view),
         since: rfc3339(since),
@@ -92,17 +100,45 @@ fn asked(Waiting { view, since }: Waiting) -> Asked {
     }
 }
 
-fn choice(offer: &Offer) -> Choice {
-    let outcome = offer.outcome().map(ToString::to_string).unwrap_or_default();
-    let title = match &offer.act {
-        Act::Answer { means: Meaning::Option(label), .. } => label.clone(),
-        Act::Answer { means: Meaning::CallOff, .. } => "Call the run off".to_owned(),
-        Act::Answer { means: Meaning::GiveUp, .. } => "Give the step up".to_owned(),
-        Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle is gone".to_owned(),
-        _ => outcome.clone(),
-    };
-    let meaning = offer.leads_to.as_ref().map(|to| format!("The run goes on at `{to}`."));
-    Choice { outcome, title, meaning }
+/// The ways on from a step, as its definition words them.
+struct Ways<'w> {
+    graphs: &'w BTreeMap<String, Graph>,
+    from: &'w str,
+}
+
+impl Ways<'_> {
+    fn choice(&self, offer: &Offer) -> Choice {
+        let outcome = offer.outcome().map(ToString::to_string).unwrap_or_default();
+        let label = self.label(&outcome, offer.leads_to.as_deref());
+        let title = match &offer.act {
+            Act::Answer { means: Meaning::Option(label), .. } => label.clone(),
+            _ if label.is_some() => label.unwrap_or_default().to_owned(),
+            Act::Answer { means: Meaning::CallOff, .. } => "Call the run off".to_owned(),
+            Act::Answer { means: Meaning::GiveUp, .. } => "Give the step up".to_owned(),
+            Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle is gone".to_owned(),
+            _ => outcome.clone(),
+        };
+        Choice { outcome, title, meaning: offer.leads_to.as_deref().map(|to| self.meaning(to)) }
+    }
+
+    /// What stands on the edge of an answer.
+    fn label(&self, outcome: &str, to: Option<&str>) -> Option<&str> {
+        let edges = self.graphs.values().flat_map(|graph| &graph.edges);
+        let mut taken = edges.filter(|edge| {
+            let on = edge.on.outcome().is_some_and(|on| on.as_str() == outcome);
+            on && edge.from.value.as_str() == self.from && to.is_none_or(|to| edge.to.value.as_str() == to)
+        });
+        taken.next()?.label.as_deref()
+    }
+
+    fn meaning(&self, to: &str) -> String {
+        let node = self.graphs.values().find_map(|graph| graph.node(&NodeId::from(to)));
+        let name = node.map(|node| node.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(to);
+        match node.map(|node| &node.kind) {
+            Some(Kind::End { result, .. }) if *result != EndResult::Blocked => format!("The run ends there: {name}."),
+            _ => format!("The run goes on at {name}."),
+        }
+    }
 }
 
 fn failures(situation: &Situation) -> Vec<Failure> {

@@ -27,6 +27,7 @@ mod tries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use portolan_core::value::Timestamp;
 use portolan_runtime::service::{Caller, Past, Service};
 use tokio::sync::{Mutex, broadcast, watch};
 
@@ -61,6 +62,8 @@ struct Said {
     /// The state that the model works on.
     node: String,
     text: String,
+    /// When: a record that is told later may be of before.
+    at: Timestamp,
 }
 
 /// Pasts that were read: the fold of a long journal takes a while.

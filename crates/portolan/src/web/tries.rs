@@ -305,10 +305,11 @@ impl Studio {
     }
     /// Tells what models say in a run while they say it.
     fn hearing(self: &Arc<Studio>, run: &str) -> Heard {
-        let (said, run) = (self.said.clone(), run.to_owned());
+        let (studio, run) = (Arc::clone(self), run.to_owned());
         Arc::new(move |node, text| {
             // Nobody may be listening.
-            let _ = said.send(Said { run: run.clone(), node: node.to_owned(), text: text.to_owned() });
+            let at = studio.service.now();
+            let _ = studio.said.send(Said { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at });
         })
     }
 }

@@ -28,9 +28,11 @@ interface Props {
   placements: Placement[];
   run: (operation: Operation) => Promise<ApiError | null>;
   onAsk: (ask: Ask | null) => void;
+  /** A step was added. */
+  onAdded: () => void;
 }
 
-export function AskDialog({ ask, definition, shown, placements, run, onAsk }: Props) {
+export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAdded }: Props) {
   const [placement, setPlacement] = useState(0);
   const close = () => onAsk(null);
   const send = async (operation: Operation) => {
@@ -48,7 +50,11 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk }: Pr
         <Chooser
           title="Add a step"
           choices={definition.palette.filter((kind) => kind.addable).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
-          onChoose={(kind) => send({ is: "add", kind, ...placements[placement]?.place })}
+          onChoose={async (kind) => {
+            const refused = await send({ is: "add", kind, ...placements[placement]?.place });
+            if (!refused) onAdded();
+            return refused;
+          }}
           onClose={close}
         >
           {placements.length > 1 && (

@@ -101,6 +101,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     },
     [select],
   );
+  /** What was just added is filled in next. */
+  const fillIn = () => setTimeout(() => facts.current?.querySelector<HTMLElement>("[data-form] :is(input, select, textarea)")?.focus());
   useEffect(() => {
     const place = route.node === null ? null : (about[route.node]?.place ?? null);
     if (place) setJump({ ...place });
@@ -145,6 +147,11 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   const placements = useMemo(() => placementsOf(definition, shown, selected, edge?.id ?? null), [definition, shown, selected, edge]);
   const canChange = editable && selected !== null && about[selected]?.editable === true;
+  const save = () =>
+    void session.wire.settled().then(() => {
+      if (document.state.get().unsaved) setDialog(theirs ? "conflict" : "save");
+      else facts.current?.querySelector<HTMLElement>("[data-form] [aria-invalid=true]")?.focus();
+    });
   const duplicate = () => selected !== null && canChange && runHere({ is: "duplicate", node: selected });
   const removeEdge = () => edge && runHere({ is: "disconnect", edge: edge.id });
   const nextEdge = () => {
@@ -171,7 +178,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   });
 
   useCommands({
-    save: writable ? () => void session.wire.settled().then(() => document.state.get().unsaved && setDialog(theirs ? "conflict" : "save")) : null,
+    save: writable ? save : null,
     undo: writable ? () => time(document.undo()) : null,
     redo: () => time(document.redo()),
     duplicate: editable ? () => void duplicate() : null,
@@ -217,7 +224,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         onUndo={writable ? () => time(document.undo()) : null}
         onRedo={() => time(document.redo())}
         onAdd={editable ? () => setAsk({ is: "add" }) : null}
-        onSave={() => setDialog(theirs ? "conflict" : "save")}
+        onSave={save}
         onProblems={() => (setTab("problems"), setBottomOpen(true))}
       />
       {kept && <KeptBanner onTake={session.takeKept} onDrop={session.dropKept} />}
@@ -347,7 +354,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           </>
         )}
       </section>
-      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} run={run} onAsk={setAsk} />}
+      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} run={run} onAsk={setAsk} onAdded={fillIn} />}
       {dialog === "save" && (
         <SaveDialog
           document={document}

@@ -4,6 +4,7 @@ import type { Field } from "../../api/types";
 import { ExpressionAid } from "../../code/later";
 import { InlineFailure } from "../../parts/notice";
 import type { Evaluation } from "../expression/over";
+import { useDraft } from "./drafts";
 
 interface Props {
   field: Field;
@@ -24,6 +25,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   const latest = useRef(draft);
   const area = useRef<HTMLTextAreaElement>(null);
   latest.current = draft;
+  useDraft(id, field.label, draft !== written, problem);
 
   useEffect(() => {
     // A value that changes under an untouched draft is shown; what somebody is typing stays.

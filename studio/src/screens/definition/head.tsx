@@ -1,7 +1,9 @@
 import type { Definition } from "../../api/types";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
+import { useStore } from "../../parts/store";
 import { link, note } from "../../route";
+import { drafts } from "./drafts";
 
 interface Props {
   definition: Definition;
@@ -22,6 +24,8 @@ interface Props {
 }
 
 export function DefinitionHead({ definition, root, limits, problems, errors, state, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
+  // What stands in a field is a part of what is saved.
+  const unsaved = useStore(drafts).size > 0 || state.unsaved;
   return (
     <header className="work-head">
       <nav className="crumbs" aria-label="Place">
@@ -73,8 +77,8 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
           Try it
         </a>
         {onUndo && (
-          <button type="button" className="button primary" title="Save (Ctrl+S)" disabled={!state.unsaved} onClick={onSave}>
-            {state.unsaved ? "Save…" : "Saved"}
+          <button type="button" className="button primary" title="Save (Ctrl+S)" disabled={!unsaved} onClick={onSave}>
+            {unsaved ? "Save…" : "Saved"}
           </button>
         )}
       </div>

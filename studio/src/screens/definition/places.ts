@@ -10,7 +10,13 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   const about = selected === null ? undefined : shown.about[selected];
   const node = selected === null ? undefined : shown.drawing?.nodes.find((entry) => entry.id === selected);
   if (about?.editable && selected !== null && node?.kind !== "end") {
-    const used = new Set(shown.drawing?.edges.filter((entry) => entry.from === selected).map((entry) => entry.on));
+    const leaves = shown.drawing?.edges.filter((entry) => entry.from === selected) ?? [];
+    const out = leaves.toSorted((a, b) => Number(a.kind === "failed") - Number(b.kind === "failed"));
+    // A step that leads on is followed by what is put between it and where it leads: a second way on the same outcome is never taken.
+    for (const entry of out.filter((entry) => entry.id !== edge && !entry.back && shown.edges[entry.id])) {
+      places.push({ label: `Between “${about.name}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } });
+    }
+    const used = new Set(out.map((entry) => entry.on));
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
     places.push({ label: `Behind “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
   }

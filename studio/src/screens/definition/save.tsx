@@ -6,6 +6,7 @@ import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { plural } from "../../parts/words";
 import { countChanges, hunksOf } from "../../text/hunks";
+import { drafts } from "./drafts";
 
 interface Props {
   document: Document;
@@ -19,6 +20,8 @@ export function SaveDialog({ document, errors, onSave, onClose }: Props) {
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const { texts, base } = document.state.get();
+  const left = [...drafts.get().values()];
+  const doubtful = errors > 0 || left.length > 0;
   const save = async () => {
     if (saving) return;
     setSaving(true);
@@ -39,12 +42,20 @@ export function SaveDialog({ document, errors, onSave, onClose }: Props) {
           <span>It has {plural(errors, "error")}: saved like this, it cannot be run.</span>
         </p>
       )}
+      {left.map(({ label, problem }) => (
+        <p key={label} className="inline-failure">
+          <Icon name="error" />
+          <span>
+            What stands in “{label}” is not saved. {problem}
+          </span>
+        </p>
+      ))}
       {error && <InlineFailure error={error} />}
       <div className="actions end">
-        <button type="button" className="button" onClick={onClose}>
+        <button type="button" className="button" autoFocus={doubtful} onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="button primary" autoFocus disabled={saving} onClick={() => void save()}>
+        <button type="button" className="button primary" autoFocus={!doubtful} disabled={saving} onClick={() => void save()}>
           {saving ? "Saving…" : errors > 0 ? "Save with errors" : "Save"}
         </button>
       </div>

@@ -1,7 +1,7 @@
 import { useId, useRef, useState } from "react";
 import { ApiError, post, segment } from "../../api/client";
 import type { Question } from "../../api/types";
-import { Age } from "../../parts/bits";
+import { Age, CheckList } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
@@ -69,7 +69,9 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
           </p>
         </div>
       </header>
+      {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
+      {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
       {personOnly && (
         <div className="callout">
           <Icon name="person" />

@@ -5,6 +5,7 @@ import { By, CheckList, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
+import { link } from "../../route";
 import { AboutHead, FactList } from "../definition/facts";
 import { Saying } from "./saying";
 
@@ -53,6 +54,11 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
           {over.failures > 0 && `, ${plural(over.failures, "failure")}`}
           {over.budget !== undefined && `, ${over.used} of ${over.budget} retries used`}
           {over.altered && ", changed by hand"}
+          {over.state === "waiting" && (
+            <>
+              , asks in the <a href={link.inbox()}>inbox</a>
+            </>
+          )}
           {over.arrived && `, ${arrivedWords(over.arrived)}`}
         </span>
       )}

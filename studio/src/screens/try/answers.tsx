@@ -14,7 +14,7 @@ interface Props {
   onChange: (change: Partial<Draft>) => void;
 }
 
-const FORMS = "The output of the node, or {\"error\": \"why\"}, or {\"each\": [one answer a call]}.";
+const FORMS = "What the tool answers, before the node makes anything of it; or {\"error\": \"why\"}, or {\"each\": [one answer a call]}.";
 
 /** Who answers what tools and models are asked. */
 export function AnswerFields({ draft, asks, runs, problems, onChange }: Props) {
