@@ -37,6 +37,7 @@ pub use list::{Listed, Overview, catalogue, shown};
 use seen::Lookup;
 pub(crate) use seen::Seen;
 pub use servers::{Setup, servers_of};
+pub(crate) use sketch::rewritten;
 pub use sketch::{Marks, Sketch};
 use sources::Sources;
 

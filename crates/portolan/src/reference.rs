@@ -56,7 +56,8 @@ fn the_page_of_the_tools_is_current() {
     tools(&mut page, &mcp::tools());
     page.push_str(
         "\n## The `author` toolset\n\nAn error has `isError` and `error`, with a stable `code`, a `message`, a `help`, and for \
-         faults of a definition `diagnostics`, each with its place. [Writing graphs](authoring.md) tells how they go together.\n",
+         faults of a definition `diagnostics`, each with its place. `getDefinition` and `editDefinition` are there for files of every \
+         format, the others for files of graphs of tool calls. [Writing definitions](authoring.md) tells how they go together.\n",
     );
     tools(&mut page, &mcp::author_tools());
     expect_file!["../../../docs/mcp-tools.md"].assert_eq(&page);

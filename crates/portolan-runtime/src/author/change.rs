@@ -12,7 +12,7 @@ use crate::definition::DefinitionError;
 use crate::digest::Digest;
 
 /// The dialect whose files are changed here.
-const GRAPHS: &str = "toolgraph";
+pub(super) const GRAPHS: &str = "toolgraph";
 
 /// What is to be done to a file.
 #[derive(Clone, Debug)]
@@ -196,10 +196,14 @@ impl Present {
         })?;
         let (tree, _) = source::parse(&Source::new(&*self.source.name, &text));
         let after = Present { source: Source::new(&*self.source.name, &text), mark: self.mark, exists: true, tree };
-        let item = after.tool(&name).ok().map(|tool| after.items()[tool.at].span);
-        // Nodes beside the tools are the changed tool's own.
-        let span = after.beside().and(after.tree.as_ref()).map(|tree| tree.span).or(item);
+        let span = after.span_of(&name);
         Ok(Planned { text, name, span })
+    }
+
+    /// Where what belongs to a tool stands: all of the file, where nodes beside the tools are its own.
+    pub(super) fn span_of(&self, name: &str) -> Option<Span> {
+        let item = self.tool(name).ok().map(|tool| self.items()[tool.at].span);
+        self.beside().and(self.tree.as_ref()).map(|tree| tree.span).or(item)
     }
 
     /// The text of the file with another value.

@@ -36,19 +36,7 @@ impl Author {
         let source = Source::new(&*present.source.name, &planned.text);
         let (findings, sound) = self.found(library, &source)?;
         let before = if present.exists() { self.found(library, &present.source)?.0 } else { Vec::new() };
-        let new = brought(&before, &findings);
-        let errors: Findings = new.iter().filter(|(_, fault)| fault.is_error()).cloned().collect();
-        if !errors.is_empty() {
-            return Err(faulty(
-                "the change was not written: the file would have faults that it does not have now",
-                errors,
-            ));
-        }
-        if let Some(other) = new.into_iter().find(|(_, fault)| reads_otherwise(fault, planned.span)) {
-            let message = "the change was not written: texts with `$` in other tools would be read otherwise than now";
-            let help = "write the expressions in their `args` as `{ expr: \"…\" }` first, with updateGraphTool";
-            return Err(DefinitionError { findings: vec![other], ..refused("changes_others", message, help) });
-        }
+        accept(&before, &findings, planned.span)?;
         Ok(Checked { findings, sound })
     }
 
@@ -59,6 +47,20 @@ impl Author {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Refuses a change that brings errors, or that turns texts outside of what is `changed`.
+pub(super) fn accept(before: &Findings, after: &Findings, changed: Option<Span>) -> Result<(), DefinitionError> {
+    let new = brought(before, after);
+    if new.iter().any(|(_, fault)| fault.is_error()) {
+        return Err(faulty("the change was not written: the file would have faults that it does not have now", new));
+    }
+    if let Some(other) = new.into_iter().find(|(_, fault)| reads_otherwise(fault, changed)) {
+        let message = "the change was not written: texts with `$` in other tools would be read otherwise than now";
+        let help = "write the expressions in their `args` as `{ expr: \"…\" }` first, with updateGraphTool";
+        return Err(DefinitionError { findings: vec![other], ..refused("changes_others", message, help) });
+    }
+    Ok(())
 }
 
 /// Whether the rest of the file changes its meaning: whether `$…` is an expression depends on all tools of the file.

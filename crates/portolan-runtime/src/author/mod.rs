@@ -1,4 +1,5 @@
-//! A file of graphs is written by somebody who cannot see it: an agent, one tool at a time.
+//! A definition is written by somebody who cannot see it: an agent, one tool of a file of graphs at a time, or one piece
+//! of a file of any format.
 //!
 //! Every change is checked before it is written, as `portolan check` does; the file is replaced as a whole, and keeps
 //! whatever the change does not concern. What is tried out is never written. Knows files and graphs, and no protocol.
@@ -6,12 +7,15 @@
 mod change;
 mod checks;
 mod draft;
+mod edit;
 mod file;
+mod operations;
 mod save;
 mod servers;
 mod template;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -27,13 +31,16 @@ use crate::servers::PoolOptions;
 use crate::service::Service;
 
 pub use change::{Change, Named, Present};
+pub use edit::{Edit, Edited};
 pub(crate) use file::Locked;
+pub use operations::MAX_OPERATIONS;
 pub(crate) use save::MARK;
 pub use save::{OnDisk, Saved, save};
 pub use servers::Known;
 pub use template::template;
+pub use whole::{Whole, edge_names};
 
-/// One file of graphs, and who may be called to try things out.
+/// One definition, and who may be called to try things out.
 pub struct Author {
     file: PathBuf,
     mcp: Option<PathBuf>,
@@ -60,11 +67,13 @@ pub struct Written {
 }
 
 impl Author {
-    /// The author of a file, which need not exist yet. `mcp` is the user's own file of servers.
+    /// The author of a file, which need not exist yet, or of the one definition of a folder. `mcp` is the user's own file
+    /// of servers.
     ///
     /// # Errors
-    /// What stands there is no file, or its folder does not exist.
+    /// What stands there is no file, its folder does not exist, or there is not one definition in the folder.
     pub fn new(file: PathBuf, mcp: Option<PathBuf>, options: PoolOptions) -> Result<Author, ServiceError> {
+        let file = if file.is_dir() { whole::file_in(&file)? } else { file };
         file::place(&file)?;
         Ok(Author { file, mcp, options, pool: Mutex::default() })
     }

@@ -1,6 +1,6 @@
 //! The files of a definition are written as a person wants them, and never over what somebody else has written meanwhile.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use portolan_core::source::{MAX_SOURCE_BYTES, Source};
 
@@ -39,8 +39,12 @@ impl OnDisk {
             let help = format!("copy it into the project first: `portolan catalog copy {id}`");
             return Err(ServiceError::refused("not_yours", message, help));
         }
-        // What is remembered of it may be older than what stands there.
-        Ok(OnDisk::read(&read_definition(Path::new(&*known.name))?))
+        OnDisk::at(Path::new(&*known.name))
+    }
+
+    /// The definition in a file as it is now: what is remembered of it may be older than what stands there.
+    pub(super) fn at(file: &Path) -> Result<OnDisk, ServiceError> {
+        Ok(OnDisk::read(&read_definition(file)?))
     }
 
     /// The files of a source that was read.
@@ -57,11 +61,21 @@ impl OnDisk {
 /// refuses in the middle, each file is whole, as it was or as it is wanted.
 pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
     let before = OnDisk::of(library, id)?;
+    write(before, revision, texts).await
+}
+
+/// The same for the definition in a file, whether or not it is one of the library's.
+pub(super) async fn save_at(file: &Path, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
+    write(OnDisk::at(file)?, revision, texts).await
+}
+
+async fn write(before: OnDisk, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
     if before.revision.as_str() != revision {
         return Ok(Saved::Changed(before));
     }
+    let file = PathBuf::from(&before.files[0].0);
     if before.files.len() != texts.len() {
-        let message = format!("`{id}` has {} files, and {} texts came", before.files.len(), texts.len());
+        let message = format!("`{}` has {} files, and {} texts came", file.display(), before.files.len(), texts.len());
         return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
     }
     let mut named = before.files.iter().zip(texts);
@@ -75,7 +89,7 @@ pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String])
         let locked = Locked::among(&held, Path::new(name)).await?;
         let raw = locked.read()?.unwrap_or_default();
         if raw.strip_prefix(MARK).unwrap_or(&raw) != known {
-            return Ok(Saved::Changed(OnDisk::of(library, id)?));
+            return Ok(Saved::Changed(OnDisk::at(&file)?));
         }
         locked.may_be_written()?;
         wanted.push((marked(&raw, text), raw));
@@ -83,10 +97,10 @@ pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String])
     }
     for (locked, (text, raw)) in held.iter_mut().zip(&wanted) {
         if !locked.replace(Some(raw), text)? {
-            return Ok(Saved::Changed(OnDisk::of(library, id)?));
+            return Ok(Saved::Changed(OnDisk::at(&file)?));
         }
     }
-    Ok(Saved::Written(OnDisk::of(library, id)?))
+    Ok(Saved::Written(OnDisk::at(&file)?))
 }
 
 /// What a text may begin with that no reader counts.

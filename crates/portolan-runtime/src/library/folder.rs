@@ -72,7 +72,7 @@ pub(super) fn is_definition(path: &Path) -> bool {
 }
 
 /// The name of the file, or of its folder, also where that goes by `.`.
-fn id_of(path: &Path) -> String {
+pub(super) fn id_of(path: &Path) -> String {
     let named = |path: &Path| Source::new(path.to_string_lossy().into_owned(), "").stem().map(str::to_owned);
     let around = || path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let whole = || Some(std::fs::canonicalize(around()?).ok()?.join(path.file_name()?));

@@ -10,6 +10,7 @@ use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{Piece, Source};
 
 use super::family::Family;
+use super::folder::id_of;
 use super::functions::FunctionFiles;
 use super::seen::Lookup;
 use super::{Library, Origin, workflow_files};
@@ -62,13 +63,22 @@ impl Library {
     /// # Errors
     /// It is not known or cannot be read; or there is not one text for each of its files.
     pub fn sketch(&self, id: &str, texts: Option<Vec<String>>) -> Result<Sketch, ServiceError> {
-        let mut family = Family::default();
-        let found = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() });
-        let (on_disk, origin) = found?;
+        let (on_disk, origin) = self.look_up(&Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let source = match texts {
             Some(texts) => rewritten(&on_disk, texts)?,
             None => on_disk,
         };
+        Ok(self.sketched(id, source, origin, None))
+    }
+
+    /// A definition that need not be among those of the project, as if `source` stood in its files. `mcp` is the user's
+    /// own file of servers.
+    pub(crate) fn sketch_of(&self, source: Source, mcp: Option<&Path>) -> Sketch {
+        self.sketched(&id_of(Path::new(&*source.name)), source, Origin::Project, mcp)
+    }
+
+    fn sketched(&self, id: &str, source: Source, origin: Origin, mcp: Option<&Path>) -> Sketch {
+        let mut family = Family::default();
         let dialect = dialect::of(&source);
         let (file, mut faults) = Parsed::all(&source, self.strictness);
         let roots: Vec<String> = match file.as_slice() {
@@ -94,17 +104,17 @@ impl Library {
             workflows.extend(workflow.map(|workflow| (name.clone(), workflow)));
         }
         if dialect.is_some_and(|dialect| dialect.run_as == RunAs::Calls) && origin != Origin::Catalog {
-            self.add_findings_of_functions(&source, &mut faults);
+            self.add_findings_of_functions(&source, mcp, &mut faults);
         }
         faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
         let graphs = family.members.into_iter().map(|(name, one)| (name, one.graph)).collect();
-        Ok(Sketch { source, origin, dialect, roots, graphs, workflows, faults })
+        Sketch { source, origin, dialect, roots, graphs, workflows, faults }
     }
 
     /// What is only found where servers would be called.
-    fn add_findings_of_functions(&self, source: &Source, faults: &mut Vec<Diagnostic>) {
+    fn add_findings_of_functions(&self, source: &Source, mcp: Option<&Path>, faults: &mut Vec<Diagnostic>) {
         let files = [Path::new(&*source.name).to_owned()];
-        let wanted = FunctionFiles { text: Some(source), ..FunctionFiles::served(&files, None) };
+        let wanted = FunctionFiles { text: Some(source), ..FunctionFiles::served(&files, mcp) };
         let findings = match self.functions(wanted) {
             Ok(functions) => functions.warnings,
             Err(DefinitionError { findings, .. }) => findings,
@@ -116,7 +126,7 @@ impl Library {
 }
 
 /// A source with other texts in its files.
-fn rewritten(on_disk: &Source, texts: Vec<String>) -> Result<Source, ServiceError> {
+pub(crate) fn rewritten(on_disk: &Source, texts: Vec<String>) -> Result<Source, ServiceError> {
     let names: Vec<String> = on_disk.texts().into_iter().map(|(name, _)| name).collect();
     if names.len() != texts.len() {
         let message = format!("`{}` has {} files, and {} texts came", clip(&names[0]), names.len(), texts.len());

@@ -66,7 +66,8 @@ enum Toolset {
     Gates,
     /// The graphs of tool calls in FILE, each a tool.
     Graph,
-    /// Thirteen tools with which an agent writes the graphs of one FILE, and tries them.
+    /// For one FILE or folder of activities: two tools that look at a definition of any format and edit it, and for graphs
+    /// of tool calls thirteen more that write and try them.
     Author,
 }
 
@@ -140,7 +141,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     if has(Toolset::Author) {
-        let file = one_file(files.graphs)?;
+        let file = one_file(&args, files.graphs)?;
         // A file of servers that cannot be read is said before a client connects.
         if let Some(path) = &args.mcp {
             service.library().own_servers(path)?;
@@ -259,22 +260,20 @@ fn report(notes: mcp::Notes, output: Output) -> Box<dyn Fn(News<'_>) + Send + Sy
     })
 }
 
-/// The one file that is written. It need not exist yet.
-fn one_file(mut named: Vec<PathBuf>) -> Result<PathBuf, ServiceError> {
+/// The one file that is written, or the folder of its definition. It need not exist yet.
+fn one_file(args: &Serve, graphs: Vec<PathBuf>) -> Result<PathBuf, ServiceError> {
     let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
+    // Beside tools that lead, it may be the one definition that agents are led through.
+    let mut named = if graphs.is_empty() { args.definitions.clone() } else { graphs };
     match (named.pop(), named.len()) {
         (None, _) => refused(
-            "no file is named whose graphs are to be written",
-            "name one, as in `portolan serve tools.yaml --toolset author`; it need not exist yet",
-        ),
-        (Some(file), 0) if file.is_dir() => refused(
-            &format!("`{}` is a folder, and one file of graphs is written", file.display()),
-            "name the file; it need not exist yet",
+            "no file is named that is to be written",
+            "name one, as in `portolan serve tools.yaml --toolset author`; a file of graphs need not exist yet",
         ),
         (Some(file), 0) => Ok(file),
         (Some(_), others) => refused(
-            &format!("{} files are named, and one file of graphs is written", others + 1),
-            "name one file; serve each of the others by a server of its own",
+            &format!("{} files are named, and one definition is written", others + 1),
+            "name one file or folder; serve each of the others by a server of its own",
         ),
     }
 }

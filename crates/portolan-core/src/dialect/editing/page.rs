@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Refused;
 use super::index::Index;
+use crate::diagnostic::closest;
 use crate::graph::{Edge, Graph, Kind, Node};
 use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
 use crate::value::NodeId;
@@ -96,7 +97,13 @@ impl<'p> Page<'p> {
 
     /// The node called `id`.
     pub(crate) fn node(&self, id: &str) -> Result<&'p Node, Refused> {
-        self.graph.node(&NodeId::from(id)).ok_or_else(|| Refused::unknown("node", id))
+        self.graph.node(&NodeId::from(id)).ok_or_else(|| {
+            let unknown = Refused::unknown("node", id);
+            match closest(id, self.graph.nodes.iter().map(|node| node.id.as_str())) {
+                Some(near) => Refused { help: format!("did you mean `{near}`?"), ..unknown },
+                None => unknown,
+            }
+        })
     }
 
     /// An edge, by its place among those of the graph.

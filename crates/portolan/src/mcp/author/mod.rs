@@ -1,9 +1,11 @@
-//! The `author` toolset: an agent finds out what servers offer, tries things out, and writes the tools of one file.
+//! The `author` toolset: an agent writes one definition. A file of graphs of tool calls it writes tool by tool, finds out
+//! what servers offer, and tries things out; a definition of any format it looks at and edits piece by piece.
 //!
-//! Thirteen tools, as mcpGraph's toolkit has them. They translate; what may be written is decided by the runtime's
-//! `author`, and what may be started by trust.
+//! Thirteen tools, as mcpGraph's toolkit has them, and two for all formats. They translate; what may be written is decided
+//! by the runtime's `author`, and what may be started by trust.
 
 mod answers;
+mod definition;
 mod discover;
 mod edit;
 mod evaluate;
@@ -32,14 +34,24 @@ use super::transport::Bounds;
 #[cfg(test)]
 pub(crate) use schemas::tools;
 
-/// What a client is told once, when it connects.
-const INSTRUCTIONS: &str = "You write tools that are graphs of MCP tool calls, kept in one YAML file. First see what \
+/// What a client is told once, when it connects, of a file of graphs.
+const GRAPHS: &str = "You write tools that are graphs of MCP tool calls, kept in one YAML file. First see what \
 there is: listGraphTools, listMcpServers, listMcpServerTools. Try each part: testMcpTool for a call, testJSONata and \
 testJSONLogic for an expression. Then run the whole definition with runGraphTool and `toolDefinition`, which writes \
 nothing, and add the same definition with addGraphTool. In `args` an expression is `{\"expr\": \"$.entry.name\"}`; \
 any other text stands for itself. Every write is checked first, and refused with all its faults, each with its place; \
 the file's comments and layout stay. Servers that come with the file are started only once a person has run \
-`portolan trust`.";
+`portolan trust`. A small change of a tool that is there needs no whole definition: getDefinition shows nodes and edges, \
+and editDefinition sets a field, adds, connects, renames or deletes a node.";
+
+/// The same of a file of any other format.
+const ANY: &str = "You edit one workflow definition, piece by piece. First look at it: getDefinition gives its format, its \
+revision, its nodes with the values of their fields, its edges by the names that edits use, and what is wrong with it; \
+`show: [\"kinds\"]` says which kinds of node can be added and which fields they have. Then edit it: editDefinition takes the \
+revision and a list of operations, which are all done, in order, or none; with `dryRun` it writes nothing and shows the \
+difference. Every write is checked first, and refused with all the faults that it would bring, each with its place; \
+comments and layout stay. Where it answers `stale`, somebody else has changed the definition: look at it again. Nothing \
+that you write is trusted before a person has run `portolan trust`.";
 
 /// An expression that is tried keeps its thread for up to its second, and the others go on meanwhile.
 const MIN_WORKERS: usize = 4;
@@ -47,7 +59,8 @@ const MIN_WORKERS: usize = 4;
 /// The tools with which the graphs of one file are written. The servers that are started end with them.
 pub(crate) fn serving(service: Arc<Service>, author: Author) -> Served {
     let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
-    let server = Arc::new(Server { service, author, tools: schemas::tools() });
+    let is_of_graphs = author.is_of_graphs();
+    let server = Arc::new(Server { service, is_of_graphs, tools: schemas::listed(is_of_graphs), author });
     let ending = Arc::clone(&server);
     let afterwards = async move {
         let _left_behind = timeout(CLOSING, ending.author.close()).await;
@@ -58,6 +71,8 @@ pub(crate) fn serving(service: Arc<Service>, author: Author) -> Served {
 struct Server {
     service: Arc<Service>,
     author: Author,
+    /// Whether its graphs are written tool by tool. What a person makes of the file later is looked at by each call.
+    is_of_graphs: bool,
     tools: Vec<Tool>,
 }
 
@@ -81,8 +96,23 @@ impl Server {
             "runGraphTool" => run::graph(self, arguments, context).await,
             "testJSONata" => evaluate::jsonata(arguments),
             "testJSONLogic" => evaluate::json_logic(arguments),
+            "getDefinition" => definition::get(self, arguments),
+            "editDefinition" => definition::edit(self, arguments).await,
             _ => run::tool(self, arguments).await,
         }
+    }
+}
+
+impl Server {
+    fn unknown(&self, name: &str) -> ErrorData {
+        if schemas::NAMES.contains(&name) {
+            let message =
+                format!("`{name}` is for files of graphs of tool calls, and this is another; use editDefinition");
+            return ErrorData::invalid_params(message, None);
+        }
+        let help = closest(name, self.tools.iter().map(|tool| &*tool.name))
+            .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
+        ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
     }
 }
 
@@ -93,10 +123,11 @@ impl Toolset for Server {
 
     fn about(&self) -> ServerConfig {
         let mut server = Implementation::new("portolan-author", env!("CARGO_PKG_VERSION"));
-        server.title = Some("Portolan: writing graphs".to_owned());
+        let title = if self.is_of_graphs { "Portolan: writing graphs" } else { "Portolan: editing a definition" };
+        server.title = Some(title.to_owned());
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(server)
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(if self.is_of_graphs { GRAPHS } else { ANY })
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -105,17 +136,11 @@ impl Toolset for Server {
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
-            if !schemas::NAMES.contains(&request.name.as_ref()) {
-                return Err(unknown(&request.name));
+            if !self.tools.iter().any(|tool| tool.name == request.name) {
+                return Err(self.unknown(&request.name));
             }
             let answer = self.perform(&request, &context).await;
             Ok(answer.unwrap_or_else(|refused| answers::refused(&refused)).into())
         })
     }
-}
-
-fn unknown(name: &str) -> ErrorData {
-    let help = closest(name, schemas::NAMES)
-        .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
-    ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
 }

@@ -1,7 +1,9 @@
 //! What the tools of the `author` set are called, take and give. Text for models: every word of it is read.
 //!
-//! Names and members are those of mcpGraph's toolkit. Where any JSON may stand, the schema says so: clients hold
+//! Names and members of all but two are those of mcpGraph's toolkit. Where any JSON may stand, the schema says so: clients hold
 //! answers against it.
+
+mod pieces;
 
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 /// The names of the tools, in the order in which they are listed.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 15] = [
     "getGraphServer",
     "listGraphTools",
     "getGraphTool",
@@ -23,11 +25,18 @@ pub(crate) const NAMES: [&str; 13] = [
     "testJSONata",
     "testJSONLogic",
     "testMcpTool",
+    "getDefinition",
+    "editDefinition",
 ];
 
-/// The tools.
+/// All of the tools.
 pub(crate) fn tools() -> Vec<Tool> {
-    [looking(), discovering(), writing(), trying()].concat()
+    [looking(), discovering(), writing(), trying(), pieces::tools()].concat()
+}
+
+/// Those that fit a file: all of them where it is of graphs of tool calls, and those for any format where it is another.
+pub(super) fn listed(is_of_graphs: bool) -> Vec<Tool> {
+    if is_of_graphs { tools() } else { pieces::tools() }
 }
 
 fn looking() -> Vec<Tool> {

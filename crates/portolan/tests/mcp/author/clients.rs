@@ -1,4 +1,4 @@
-//! The client that other programs use drives all thirteen tools.
+//! The client that other programs use drives every tool.
 
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation};
@@ -15,7 +15,7 @@ async fn the_client_of_rmcp_drives_every_tool() {
     let me = ClientConfig::new(ClientCapabilities::default(), Implementation::new("rmcp", "1"));
     let client = me.serve(transport).await.expect("they understand each other");
     let tools = client.list_all_tools().await.expect("tools");
-    assert_eq!(tools.len(), 13);
+    assert_eq!(tools.len(), 15);
     assert!(tools.iter().all(|tool| tool.output_schema.is_some() && tool.annotations.is_some()));
     let call = async |name: &'static str, arguments: Value| {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -46,6 +46,10 @@ async fn the_client_of_rmcp_drives_every_tool() {
     got["name"] = json!("bye");
     call("updateGraphTool", json!({ "toolName": "hello", "tool": got })).await;
     assert!(text(&project).contains("- name: bye"));
+    let looked = call("getDefinition", json!({ "graph": "bye" })).await;
+    let operation = json!({ "is": "rename", "node": "say", "to": "speak" });
+    let edit = json!({ "revision": looked["revision"], "graph": "bye", "do": [operation], "dryRun": true });
+    assert_eq!(call("editDefinition", edit).await["nodes"], json!(["speak"]));
     call("deleteGraphTool", json!({ "toolName": "bye" })).await;
     assert_eq!(text(&project), FILE);
     client.cancel().await.expect("a parting");

@@ -1,6 +1,7 @@
 //! The `author` toolset: an agent writes the graphs of a file.
 
 mod clients;
+mod pieces;
 mod safety;
 mod trying;
 mod writing;

@@ -163,10 +163,12 @@ fn links_are_followed_and_rights_are_kept() {
 fn one_file_is_named() {
     let project = project();
     project.write("h.yaml", FILE);
+    project.write("empty/notes.md", "");
     for (arguments, words) in [
         (vec![], "no file is named"),
         (vec!["g.yaml", "h.yaml"], "2 files are named"),
-        (vec!["."], "is a folder"),
+        (vec!["."], "is a folder with 2 definitions"),
+        (vec!["empty"], "holds no definition"),
         (vec!["nowhere/g.yaml"], "there is no folder"),
     ] {
         let mut all = vec!["serve", "--toolset", "author"];

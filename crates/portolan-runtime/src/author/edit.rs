@@ -1,0 +1,156 @@
+//! A definition is edited by operations: all of them are done, or nothing is.
+
+use portolan_core::dialect::editing::{self, Refused};
+use portolan_core::source::{self, MAX_SOURCE_BYTES, Source, Span, Tree};
+use serde_json::Value;
+
+use super::change::{GRAPHS, Present};
+use super::operations::{self, Step};
+use super::save::{Saved, save_at};
+use super::whole::{Whole, graphs_of};
+use super::{Author, checks, refused};
+use crate::definition::{DefinitionError, Findings};
+use crate::digest::Digest;
+use crate::error::ServiceError;
+use crate::library::{Library, rewritten};
+
+/// What is to be done to a definition.
+#[derive(Clone, Debug, Default)]
+pub struct Edit {
+    /// What its texts are known by to whoever wants it.
+    pub revision: String,
+    /// Which of its graphs is meant, by its name; nothing where it holds only one.
+    pub graph: Option<String>,
+    /// The operations, in order: [`editing::Operation`]s, whose edges go by their names.
+    pub operations: Vec<Value>,
+    /// Whether nothing is to be written.
+    pub is_trial: bool,
+}
+
+/// What an edit comes to.
+#[derive(Debug)]
+pub struct Edited {
+    /// What the texts on disk are known by: after a trial still what they were, for the edit that follows it.
+    pub revision: Digest,
+    /// The files that are others by it: each with its name, its text before, and after.
+    pub files: Vec<(String, String, String)>,
+    /// For each operation, the node to look at.
+    pub nodes: Vec<Option<String>>,
+    /// Everything that is found in the definition afterwards.
+    pub findings: Findings,
+    /// Whether it can be run: what was wrong with it before may still be.
+    pub sound: bool,
+}
+
+impl Author {
+    /// Does all of the operations, or nothing.
+    ///
+    /// # Errors
+    /// The definition is no more what the caller knows, an operation cannot be done, or they would bring faults. Nothing was
+    /// written.
+    pub async fn edit(&self, library: &Library, wanted: &Edit) -> Result<Edited, DefinitionError> {
+        let steps = operations::read(&wanted.operations)?;
+        let before = self.whole(library)?;
+        if before.revision.as_str() != wanted.revision {
+            return Err(self.stale());
+        }
+        let (text, nodes) = performed(&before, wanted.graph.as_deref(), &steps)?;
+        let after = Whole::of(library, text, self.mcp.as_deref());
+        self.accept(&before, &after, wanted.graph.as_deref())?;
+        let texts: Vec<(String, String)> = after.source.texts();
+        let mut revision = before.revision;
+        if !wanted.is_trial {
+            let texts: Vec<String> = texts.iter().map(|(_, text)| text.clone()).collect();
+            match save_at(&self.file, &wanted.revision, &texts).await? {
+                Saved::Written(_) => revision = after.revision.clone(),
+                Saved::Changed(_) => return Err(self.stale()),
+            }
+        }
+        let files = before.source.texts().into_iter().zip(texts);
+        let files = files.filter(|((_, before), (_, after))| before != after);
+        Ok(Edited {
+            files: files.map(|((name, before), (_, after))| (name, before, after)).collect(),
+            nodes,
+            findings: after.findings(),
+            sound: after.is_sound(),
+            revision,
+        })
+    }
+
+    fn stale(&self) -> DefinitionError {
+        let file = self.file.display();
+        let message = format!("`{file}` is no more what it was at the revision that was sent; nothing was written");
+        refused("stale", message, "look at it again with getDefinition, and edit what is there now")
+    }
+
+    /// Refuses what a definition would become where that is none of the operations' business, or has faults that it does
+    /// not have now.
+    fn accept(&self, before: &Whole, after: &Whole, graph: Option<&str>) -> Result<(), DefinitionError> {
+        if servers(&before.source) != servers(&after.source) {
+            let message = "the change was not written: the servers of the file would be others";
+            let help = "a person changes `mcpServers`, in an editor, and trusts them with `portolan trust`";
+            return Err(refused("servers", message, help));
+        }
+        let (format, new) = (before.dialect.map(|one| one.name), after.dialect.map(|one| one.name));
+        if format != new {
+            let message = "the change was not written: the file would be of another format, or of none";
+            return Err(refused("another_format", message, "leave the fields alone that say of which format it is"));
+        }
+        // Whether `$…` is an expression is said by the whole file in graphs of tool calls only.
+        let changed = match format {
+            Some(GRAPHS) => {
+                let place = before.graph(graph)?;
+                let present = Present::of(&self.file, Some(&after.source.text))?;
+                after.names().get(place).and_then(|name| present.span_of(name))
+            }
+            _ => Some(Span { start: 0, end: usize::MAX }),
+        };
+        checks::accept(&before.findings(), &after.findings(), changed)
+    }
+}
+
+/// The text after all of the operations, and the node that each of them is about.
+fn performed(
+    before: &Whole,
+    graph: Option<&str>,
+    steps: &[Step],
+) -> Result<(Source, Vec<Option<String>>), DefinitionError> {
+    let name = &before.source.name;
+    let Some(dialect) = before.dialect.filter(|_| !before.graphs.is_empty()) else {
+        let why = before.faults.iter().find(|fault| fault.is_error()).map(|fault| format!(": {}", fault.message));
+        let message = format!("`{name}` cannot be edited piece by piece{}", why.unwrap_or_default());
+        return Err(refused("not_editable", message, "its text has to be mended first, in an editor"));
+    };
+    let place = before.graph(graph)?;
+    let mut target = before.names()[place].to_owned();
+    let (mut source, mut nodes) = (before.source.clone(), Vec::new());
+    for step in steps {
+        let not_done = |Refused { message, help }: Refused| {
+            refused("not_editable", format!("{}: {message}; nothing was written", step.title), help)
+        };
+        let graphs = graphs_of(&source);
+        // An operation before may have given it another name; its place stays.
+        let named = graphs.iter().find(|graph| graph.id.value == target);
+        let Some(graph) = named.or_else(|| graphs.get(place).filter(|_| graphs.len() == before.graphs.len())) else {
+            let message = format!("after the operations before it, `{target}` can no longer be read");
+            let help = "do those before it differently: each must leave a text that can be read".to_owned();
+            return Err(not_done(Refused { message, help }));
+        };
+        target.clone_from(&graph.id.value);
+        let operation = step.on(graph).map_err(not_done)?;
+        let done = editing::edit(dialect, &source, graph, &operation).map_err(not_done)?;
+        if done.texts.iter().map(String::len).sum::<usize>() > MAX_SOURCE_BYTES {
+            let message = format!("{}: the text would have more than {MAX_SOURCE_BYTES} bytes", step.title);
+            return Err(refused("too_large", message, "move parts of it into another definition"));
+        }
+        source = rewritten(&source, done.texts).map_err(|error: ServiceError| DefinitionError::from(error))?;
+        nodes.push(done.select);
+    }
+    Ok((source, nodes))
+}
+
+/// The servers that a file brings along, as they are written.
+fn servers(source: &Source) -> [Option<Value>; 2] {
+    let (tree, _) = source::parse(&source.main());
+    ["mcpServers", "servers"].map(|key| tree.as_ref().and_then(|tree| tree.get(key)).map(Tree::value))
+}

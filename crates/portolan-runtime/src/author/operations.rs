@@ -1,0 +1,113 @@
+//! What is to be done to a definition, as it is sent: operations whose edges go by their names.
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_core::dialect::editing::{Operation, Refused};
+use portolan_core::graph::Graph;
+use portolan_core::source::MAX_SOURCE_BYTES;
+use serde_json::Value;
+
+use super::{edge_names, refused};
+use crate::definition::DefinitionError;
+
+/// The most operations of one edit.
+pub const MAX_OPERATIONS: usize = 100;
+
+/// What an operation may be: the words of [`Operation`].
+const WORDS: [&str; 10] =
+    ["set", "add", "connect", "disconnect", "reconnect", "outcome", "rename", "delete", "duplicate", "kind"];
+/// How many characters say why an operation cannot be read.
+const MAX_WHY: usize = 300;
+
+/// One operation.
+pub(super) struct Step {
+    /// Its place among them, from 1, and what it is, for whoever is told that it cannot be done.
+    pub(super) title: String,
+    operation: Operation,
+    /// The name of its edge.
+    edge: Option<String>,
+}
+
+/// The operations, when all of them can be understood.
+pub(super) fn read(operations: &[Value]) -> Result<Vec<Step>, DefinitionError> {
+    if operations.is_empty() || operations.len() > MAX_OPERATIONS {
+        let message = format!("`do` has {} operations, and takes 1 to {MAX_OPERATIONS}", operations.len());
+        return Err(refused("invalid_arguments", message, "do the first of them, and the others by further calls"));
+    }
+    if operations.iter().map(|operation| operation.to_string().len()).sum::<usize>() > MAX_SOURCE_BYTES {
+        let message =
+            format!("the operations have more than {MAX_SOURCE_BYTES} bytes, which is all that a definition may have");
+        return Err(refused("too_large", message, "move parts of it into another definition"));
+    }
+    operations.iter().enumerate().map(|(nth, operation)| Step::read(nth + 1, operation.clone())).collect()
+}
+
+impl Step {
+    fn read(number: usize, mut operation: Value) -> Result<Step, DefinitionError> {
+        let Some(word) = operation.get("is").and_then(Value::as_str) else {
+            let message = format!("operation {number} does not say what is to be done");
+            return Err(refused("invalid_arguments", message, format!("it is an object, whose `is` {}", words())));
+        };
+        if !WORDS.contains(&word) {
+            let message = format!("operation {number} is `{}`, and there is no such operation", clip(word));
+            let near = closest(word, WORDS).map(|near| format!("did you mean `{near}`?"));
+            return Err(refused("invalid_arguments", message, near.unwrap_or_else(|| format!("`is` {}", words()))));
+        }
+        let title = format!("operation {number} (`{word}`)");
+        let unread = |why: &str| {
+            let help = "the schema of `do` says which fields an operation has";
+            refused("invalid_arguments", format!("{title} cannot be read: {why}"), help)
+        };
+        let mut edge = None;
+        match operation.get_mut("edge") {
+            None | Some(Value::Null) => {}
+            Some(place) => match place.take() {
+                Value::String(name) => {
+                    edge = Some(name);
+                    // Which one it is can be said only when its turn has come.
+                    *place = Value::from(0);
+                }
+                _ => return Err(unread("its `edge` is a text, the name that getDefinition gives the edge")),
+            },
+        }
+        let operation = serde_json::from_value(operation).map_err(|error| {
+            // It repeats what was sent, of any length.
+            unread(&error.to_string().chars().take(MAX_WHY).collect::<String>())
+        })?;
+        Ok(Step { title, operation, edge })
+    }
+
+    /// The operation on a graph as it is when its turn has come.
+    pub(super) fn on(&self, graph: &Graph) -> Result<Operation, Refused> {
+        let mut operation = self.operation.clone();
+        let Some(name) = &self.edge else { return Ok(operation) };
+        let number = edge_named(graph, name)?;
+        match &mut operation {
+            Operation::Add { edge, .. } => *edge = Some(number),
+            Operation::Disconnect { edge } | Operation::Reconnect { edge, .. } | Operation::Outcome { edge, .. } => {
+                *edge = number;
+            }
+            Operation::Set { .. }
+            | Operation::Connect { .. }
+            | Operation::Rename { .. }
+            | Operation::Delete { .. }
+            | Operation::Duplicate { .. }
+            | Operation::Kind { .. } => {}
+        }
+        Ok(operation)
+    }
+}
+
+fn words() -> String {
+    format!("is one of `{}`", WORDS.join("`, `"))
+}
+
+fn edge_named(graph: &Graph, name: &str) -> Result<usize, Refused> {
+    let names = edge_names(graph);
+    names.iter().position(|known| known == name).ok_or_else(|| {
+        let help = match closest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "getDefinition names the edges; each operation sees what those before it have made".to_owned(),
+        };
+        Refused { message: format!("there is no edge `{}`", clip(name)), help }
+    })
+}

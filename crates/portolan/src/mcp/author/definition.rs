@@ -1,0 +1,219 @@
+//! The definition of the file, whatever its format: looked at, and edited piece by piece.
+
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, list};
+use portolan_core::dialect::editing::{Field, Forms, NodeForm};
+use portolan_core::graph::{Edge, Graph, Node, Trigger};
+use portolan_runtime::author::{Edit, Edited, Whole, edge_names};
+use portolan_runtime::definition::DefinitionError;
+use portolan_runtime::service::ServiceError;
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value, json};
+use similar::{Algorithm, TextDiff};
+
+use super::{Server, answers};
+use crate::mcp::arguments::Arguments;
+
+/// What of a definition can be asked for.
+pub(super) const PARTS: [&str; 6] = ["nodes", "edges", "fields", "kinds", "diagnostics", "texts"];
+/// What is shown where nothing is asked for.
+pub(super) const USUAL: [&str; 4] = ["nodes", "edges", "fields", "diagnostics"];
+
+/// The field of a file of graphs that these tools neither show nor write: it may hold secrets, and is a person's.
+const SERVERS: &str = "mcpServers";
+/// How long a difference may be looked for: after that it says more than it must.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+/// The longest difference that is told, in bytes.
+const MAX_DIFF_BYTES: usize = 64 << 10;
+
+pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
+    let graph = arguments.string("graph");
+    let nodes = arguments.strings("nodes");
+    let show = arguments.strings("show");
+    arguments.finish()?;
+    let view = View { parts: parts(show)?, nodes };
+    let whole = server.author.whole(server.service.library())?;
+    let graphs = match graph {
+        Some(name) => std::slice::from_ref(&whole.graphs[whole.graph(Some(&name))?]),
+        None => &whole.graphs[..],
+    };
+    view.has_all_nodes(graphs)?;
+    Ok(answers::done(view.told(&whole, graphs)))
+}
+
+fn parts(show: Option<Vec<String>>) -> Result<Vec<String>, ServiceError> {
+    let Some(show) = show else { return Ok(USUAL.map(str::to_owned).to_vec()) };
+    match show.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        None => Ok(show),
+        Some(part) => {
+            let message = format!("`show` has `{}`, which is no part of a definition", clip(part));
+            Err(ServiceError::refused("invalid_arguments", message, format!("the parts are {}", list(&PARTS))))
+        }
+    }
+}
+
+/// What of a definition is wanted.
+struct View {
+    parts: Vec<String>,
+    /// The nodes that are shown, with the edges that touch them; nothing for all.
+    nodes: Option<Vec<String>>,
+}
+
+impl View {
+    fn has(&self, part: &str) -> bool {
+        self.parts.iter().any(|known| known == part)
+    }
+
+    fn wants(&self, node: &str) -> bool {
+        self.nodes.as_ref().is_none_or(|nodes| nodes.iter().any(|wanted| wanted == node))
+    }
+
+    fn has_all_nodes(&self, graphs: &[Graph]) -> Result<(), ServiceError> {
+        let known = |id: &str| graphs.iter().flat_map(|graph| &graph.nodes).any(|node| node.id.as_str() == id);
+        match self.nodes.iter().flatten().find(|id| !known(id)) {
+            None => Ok(()),
+            Some(id) => {
+                let message = format!("there is no node `{}`", clip(id));
+                Err(ServiceError::refused("unknown_node", message, "leave `nodes` out to see all of them"))
+            }
+        }
+    }
+
+    fn told(&self, whole: &Whole, graphs: &[Graph]) -> Value {
+        let mut told = json!({
+            "file": &*whole.source.name,
+            "format": whole.dialect.map(|dialect| dialect.name),
+            "revision": whole.revision,
+            "sound": whole.is_sound(),
+            "graphs": graphs.iter().map(|graph| self.graph(whole, graph)).collect::<Vec<Value>>(),
+        });
+        if self.has("kinds")
+            && let Some(editing) = whole.dialect.and_then(|dialect| dialect.editing)
+        {
+            told["kinds"] = editing.kinds.iter().map(kind).collect();
+            told["ownFields"] = editing.own.iter().filter(|known| known.path != SERVERS).map(field).collect();
+        }
+        if self.has("texts") {
+            let file = |(name, text): (String, String)| json!({ "file": name, "text": text });
+            told["texts"] = whole.source.texts().into_iter().map(file).collect();
+        }
+        if self.has("diagnostics") {
+            told["diagnostics"] = answers::findings(&whole.findings());
+        }
+        told
+    }
+
+    fn graph(&self, whole: &Whole, graph: &Graph) -> Value {
+        let mut told = json!({ "graph": graph.id.value });
+        let forms = whole.dialect.and_then(|dialect| Forms::of(dialect, &whole.source, graph));
+        if self.has("fields") {
+            let mut own = forms.as_ref().map(Forms::own).unwrap_or_default();
+            own.shift_remove(SERVERS);
+            told["fields"] = Value::Object(own);
+        }
+        if self.has("nodes") {
+            let told_of = |node: &Node| match forms.as_ref().and_then(|forms| forms.node(node)) {
+                Some(shown) => Some(json!({ "id": node.id, "kind": shown.word, "values": shown.values })),
+                // What is made of the others is nothing to be edited, and there may be as many of them.
+                None => self.nodes.is_some().then(|| json!({ "id": node.id, "implied": true })),
+            };
+            let nodes = graph.nodes.iter().filter(|node| self.wants(node.id.as_str()));
+            told["nodes"] = nodes.filter_map(told_of).collect();
+        }
+        if self.has("edges") {
+            let edges = graph.edges.iter().zip(edge_names(graph));
+            let edges =
+                edges.filter(|(edge, _)| [&edge.from, &edge.to].iter().any(|end| self.wants(end.value.as_str())));
+            told["edges"] = edges.map(|(edge, name)| edge_told(edge, &name)).collect();
+        }
+        told
+    }
+}
+
+fn edge_told(edge: &Edge, name: &str) -> Value {
+    let mut told = json!({ "edge": name });
+    if let Trigger::When(guard) = &edge.on {
+        told["when"] = json!(guard.value.text());
+    }
+    if let Some(label) = &edge.label {
+        told["label"] = json!(label);
+    }
+    told
+}
+
+/// A kind of node, without what forms for people have besides.
+fn kind(form: &NodeForm) -> Value {
+    let fields: Vec<Value> = form.fields.iter().map(field).collect();
+    let mut told = json!({ "kind": form.kind, "help": form.help, "fields": fields });
+    if form.outcomes {
+        told["outcomes"] = json!(true);
+    }
+    if !form.addable {
+        told["addable"] = json!(false);
+    }
+    told
+}
+
+fn field(field: &Field) -> Value {
+    let mut told = json!({ "field": field.path, "type": field.kind, "help": field.help });
+    if !field.choices.is_empty() {
+        told["choices"] = json!(field.choices);
+    }
+    if field.required {
+        told["required"] = json!(true);
+    }
+    told
+}
+
+pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
+    let revision = arguments.required("revision");
+    let graph = arguments.string("graph");
+    let operations = arguments.required_any("do");
+    let is_trial = arguments.flag("dryRun");
+    arguments.finish()?;
+    let Value::Array(operations) = operations else {
+        let help = "send a list of operations, also for a single one";
+        return Err(ServiceError::refused("invalid_arguments", "`do` must be a list", help).into());
+    };
+    let wanted = Edit { revision, graph, operations, is_trial };
+    let edited = server.author.edit(server.service.library(), &wanted).await?;
+    Ok(told(&edited, is_trial))
+}
+
+fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
+    let mut message = match (edited.files.is_empty(), is_trial) {
+        (true, _) => "nothing is different by it",
+        (false, true) => "it could be written: nothing was",
+        (false, false) => "written",
+    }
+    .to_owned();
+    if !edited.sound {
+        message.push_str("; the definition has other faults, and cannot be run before they are mended");
+    }
+    let mut told = Map::new();
+    told.insert("written".to_owned(), json!(!is_trial && !edited.files.is_empty()));
+    told.insert("message".to_owned(), json!(message));
+    told.insert("revision".to_owned(), json!(edited.revision));
+    told.insert("nodes".to_owned(), json!(edited.nodes));
+    told.insert("difference".to_owned(), json!(difference(edited)));
+    if !edited.findings.is_empty() {
+        told.insert("diagnostics".to_owned(), answers::findings(&edited.findings));
+    }
+    answers::done(Value::Object(told))
+}
+
+/// What an edit changes in the texts, as a unified diff.
+fn difference(edited: &Edited) -> String {
+    let mut all = String::new();
+    for (name, before, after) in &edited.files {
+        let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DIFF_TIME).diff_lines(before, after);
+        all.push_str(&diff.unified_diff().header(name, name).to_string());
+    }
+    if all.len() > MAX_DIFF_BYTES {
+        let end = (0..=MAX_DIFF_BYTES).rev().find(|at| all.is_char_boundary(*at)).unwrap_or_default();
+        all.truncate(end);
+        all.push_str("\n… and more: getDefinition shows the texts\n");
+    }
+    all
+}
