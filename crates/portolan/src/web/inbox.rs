@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Studio;
-use super::answer::Answer;
+use super::answer::{Answer, Refusal};
+use super::definitions::broken;
 use crate::words::tasks as words;
 
 /// A question that waits.
@@ -29,6 +30,8 @@ struct Asked {
     options: Vec<Choice>,
     /// Whether only a person's own word counts.
     person: bool,
+    /// Whether a passkey may confirm the answer here.
+    passkey: bool,
     /// The command with which a person answers.
     command: String,
     since: String,
@@ -54,7 +57,9 @@ struct Choice {
 /// All questions.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
-    let asked: Vec<Asked> = waiting.into_iter().map(asked).collect();
+    // What cannot be read confirms nothing; `portolan doctor` says why.
+    let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
+    let asked: Vec<Asked> = waiting.into_iter().map(|waiting| asked(waiting, passkeys)).collect();
     Ok(Json(json!({ "questions": asked })))
 }
 
@@ -73,7 +78,16 @@ pub(super) fn command(view: &View) -> String {
     }
 }
 
-fn asked(Waiting { view, since }: Waiting) -> Asked {
+impl Studio {
+    /// How many passkeys may confirm something in this project.
+    pub(super) async fn passkeys(self: &Arc<Studio>) -> Result<usize, Refusal> {
+        let studio = Arc::clone(self);
+        let credentials = tokio::task::spawn_blocking(move || studio.service.people().credentials());
+        Ok(credentials.await.map_err(broken)??.len())
+    }
+}
+
+fn asked(Waiting { view, since }: Waiting, passkeys: bool) -> Asked {
     let position = &view.situation.position;
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
     Asked {
@@ -85,6 +99,7 @@ fn asked(Waiting { view, since }: Waiting) -> Asked {
         failures: failures(&view.situation),
         options: answers.map(choice).collect(),
         person: view.asks_person,
+        passkey: view.asks_person && passkeys,
         command: command(&view),
         since: rfc3339(since),
         revision: position.revision,
