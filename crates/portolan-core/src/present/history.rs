@@ -28,6 +28,7 @@ fn actor(actor: &Actor) -> String {
         Actor::Person { name, via: Channel::Elicitation } => format!("person {name} (asked by the client)"),
         Actor::Person { name, via: Channel::CommandLine } => format!("person {name} (command line)"),
         Actor::Person { name, via: Channel::Studio } => format!("person {name} (studio)"),
+        Actor::Person { name, via: Channel::Passkey } => format!("person {name} (studio, confirmed by a passkey)"),
         Actor::Engine => "portolan".to_owned(),
     }
 }

@@ -50,6 +50,8 @@ pub enum Channel {
     CommandLine,
     /// A page in the browser, whose token every program of the same user may have.
     Studio,
+    /// A page in the browser, where a passkey confirmed this very answer.
+    Passkey,
 }
 
 /// The kinds of event.

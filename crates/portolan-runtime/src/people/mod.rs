@@ -1,11 +1,13 @@
 //! Who is asking: a person, or an agent that says yes to itself. What only a person may do is kept from agents by two
-//! layers.
+//! layers, and on the studio's page by a third.
 //!
 //! * **Descent.** Each call of a host's hook has the host remembered, as a process and the time at which it began. Whoever
 //!   descends from one that still lives, or from a program that is called like one, or carries the variables that hosts
 //!   give to their shells, is an agent.
 //! * **A passphrase**, where a person has set one. What it is compared with lies in the user's data folder; the event log
 //!   of each project names it, so that another one put in its place is noticed.
+//! * **A passkey**, where a person has enrolled one: it confirms a single answer on the studio's page, whose token any
+//!   program of the same user may have.
 //!
 //! The environment of whoever asks does not choose where both are looked for: the account's own data folder counts, and
 //! those of all processes above count, besides the one that the environment names.
@@ -16,6 +18,7 @@
 mod descent;
 mod hosts;
 mod markers;
+mod passkeys;
 mod passphrase;
 mod processes;
 #[cfg(test)]
@@ -33,6 +36,9 @@ use hosts::Hosts;
 use processes::Seen;
 
 pub use hosts::Host;
+pub use passkeys::{
+    AnswerContent, Assertion, CHALLENGE_SECONDS, Challenges, Enrolment, Passkey, Passkeys, RP_ID, Registration,
+};
 pub use passphrase::{MIN_LETTERS, Standing};
 pub use processes::Process;
 

@@ -81,7 +81,7 @@ impl People<'_> {
             let (folder, hash) = (folder.to_owned(), hash.to_owned());
             Standing::Set { hash, is_named, folder }
         };
-        Ok(match self.named()? {
+        Ok(match self.named(NAME)? {
             Some(named) if named == NONE => Standing::Unset,
             Some(named) => {
                 let mut all = kept.iter().flat_map(|(folder, kept)| kept.hashes.iter().map(move |hash| (folder, hash)));
@@ -126,7 +126,7 @@ impl People<'_> {
         }
         keep_failures(&folder, &Failures::default())?;
         self.name_folder(&data)?;
-        if is_named { Ok(()) } else { self.name(&fingerprint(&hash)) }
+        if is_named { Ok(()) } else { self.name_hash(&fingerprint(&hash)) }
     }
 
     /// Sets another passphrase. Whoever calls has had the one confirmed that there was.
@@ -150,7 +150,7 @@ impl People<'_> {
         let over = kept.hashes.len().saturating_sub(MAX_KEPT);
         kept.hashes.drain(..over);
         disk::replace(&path, &json_of(&kept)).map_err(|error| unwritable(&path, &error))?;
-        self.name(&fingerprint(&hash))
+        self.name_hash(&fingerprint(&hash))
     }
 
     /// Has this project ask for no passphrase any more. Whoever calls has had the one confirmed that there was.
@@ -158,7 +158,7 @@ impl People<'_> {
     /// # Errors
     /// It cannot be put on record.
     pub fn forget_passphrase(&self) -> Result<(), ServiceError> {
-        self.name(NONE)
+        self.name_hash(NONE)
     }
 
     /// Puts on record which passphrase the project goes by, where one is set and the log names none.
@@ -167,7 +167,7 @@ impl People<'_> {
     /// The log, or what is kept of passphrases, cannot be read or written.
     pub fn name_passphrase(&self) -> Result<(), ServiceError> {
         match self.standing()? {
-            Standing::Set { hash, is_named: false, .. } => self.name(&fingerprint(&hash)),
+            Standing::Set { hash, is_named: false, .. } => self.name_hash(&fingerprint(&hash)),
             Standing::Set { is_named: true, .. } | Standing::Unset | Standing::Tampered => Ok(()),
         }
     }
@@ -180,19 +180,25 @@ impl People<'_> {
         Ok(self.folder()?.join(FILE))
     }
 
-    fn folder(&self) -> Result<PathBuf, ServiceError> {
+    /// Where that is kept by which persons are known.
+    pub(super) fn folder(&self) -> Result<PathBuf, ServiceError> {
         Ok(self.data()?.join(FOLDER))
     }
 
-    /// Which one the log names.
-    fn named(&self) -> Result<Option<String>, ServiceError> {
-        let is_it = |line: &Line| line.kind == Kind::Config.name() && line.data["name"] == NAME;
+    /// What the log says by this name, the last time that it says something.
+    pub(super) fn named(&self, name: &str) -> Result<Option<String>, ServiceError> {
+        let is_it = |line: &Line| line.kind == Kind::Config.name() && line.data["name"] == name;
         let line = audit::latest(&audit::project_log(self.service.project()), is_it)?;
         Ok(line.and_then(|line| line.data["value"].as_str().map(str::to_owned)))
     }
 
-    fn name(&self, value: &str) -> Result<(), ServiceError> {
-        self.put_on_record(Kind::Config, json!({ "name": NAME, "value": value, "source": "people passphrase" }))
+    /// Has the log say it.
+    pub(super) fn name(&self, name: &str, value: &str, source: &str) -> Result<(), ServiceError> {
+        self.put_on_record(Kind::Config, json!({ "name": name, "value": value, "source": source }))
+    }
+
+    fn name_hash(&self, value: &str) -> Result<(), ServiceError> {
+        self.name(NAME, value, "people passphrase")
     }
 
     fn put_on_record(&self, kind: Kind, data: Value) -> Result<(), ServiceError> {
@@ -247,7 +253,7 @@ fn keep_failures(folder: &Path, failures: &Failures) -> Result<(), ServiceError>
 }
 
 /// One attempt at a time: two at once would count as one.
-fn turn(folder: &Path) -> Result<File, ServiceError> {
+pub(super) fn turn(folder: &Path) -> Result<File, ServiceError> {
     let path = folder.join("lock");
     let taken = disk::private_folder(folder).and_then(|()| disk::alone(&path));
     taken.map_err(|error| unwritable(&path, &error))
@@ -272,12 +278,12 @@ fn fingerprint(hash: &str) -> String {
     Digest::of_parts(["portolan passphrase 1".as_bytes(), hash.as_bytes()]).as_str().chars().take(32).collect()
 }
 
-fn json_of(value: &impl Serialize) -> Vec<u8> {
+pub(super) fn json_of(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("texts and numbers are JSON")
 }
 
 /// The text of a file; nothing where there is none.
-fn text(path: &Path) -> io::Result<Option<String>> {
+pub(super) fn text(path: &Path) -> io::Result<Option<String>> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() <= MAX_FILE => fs::read_to_string(path).map(Some),
         Ok(_) => Err(io::Error::new(ErrorKind::InvalidData, "it is no such file")),
@@ -300,7 +306,7 @@ fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     ServiceError::failed("passphrase_unreadable", message, "make it a readable file of your own")
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be written: {error}", path.display());
     ServiceError::failed("read_only", message, "make the user's data folder writable")
 }

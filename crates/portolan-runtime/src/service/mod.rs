@@ -137,7 +137,7 @@ impl Caller {
 
     /// Whether it is a person, by a channel that no agent holds.
     pub fn is_person(&self) -> bool {
-        matches!(self.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. })
+        matches!(self.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation | Channel::Passkey, .. })
     }
 }
 

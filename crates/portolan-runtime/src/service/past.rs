@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use portolan_core::engine;
 use portolan_core::present::{Overlay, Redaction, Trail, context, focus};
-use portolan_core::run::{Actor, Branches, Change, Channel, Event, EventKind, FramePath, Opening, Origin, Place, Run};
+use portolan_core::run::{Branches, Change, Event, EventKind, FramePath, Opening, Origin, Place, Run};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
 
@@ -245,7 +245,7 @@ fn is_word_of_person(event: &Event) -> bool {
         event.what,
         EventKind::Reported { .. } | EventKind::Resumed { .. } | EventKind::Noted { .. } | EventKind::Bypassed { .. }
     );
-    said && matches!(event.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation, .. })
+    said && Caller { by: event.by.clone(), can_ask: false }.is_person()
 }
 
 fn needs_person() -> ServiceError {

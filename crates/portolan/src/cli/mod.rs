@@ -19,6 +19,7 @@ mod install;
 mod kept;
 mod merge_gate;
 mod output;
+mod passkey;
 mod people;
 mod person;
 mod qa;

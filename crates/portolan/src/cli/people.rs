@@ -1,6 +1,8 @@
-//! `portolan people`: who counts as a person, and the passphrase by which persons confirm what only they may do.
+//! `portolan people`: who counts as a person, and the passphrase and the passkeys by which persons confirm what only
+//! they may do.
 
 use clap::{Args, Subcommand};
+use portolan_core::diagnostic::list;
 use portolan_core::gates::guidelines::Who;
 use portolan_runtime::people::Standing;
 use portolan_runtime::rules::rules;
@@ -8,11 +10,13 @@ use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
 use super::output::{Output, one_line, table};
+use super::passkey::{self, Passkeys};
 use super::person::{asked, at_terminal, known};
 use super::{Common, Exit};
 use crate::install::{Finding, State};
 
-/// Say who counts as a person here, and set the passphrase by which persons confirm what no agent may do.
+/// Say who counts as a person here, and set the passphrase and the passkeys by which persons confirm what no agent may
+/// do.
 ///
 /// Example: portolan people show
 #[derive(Args)]
@@ -36,6 +40,13 @@ enum Verb {
         #[arg(long)]
         remove: bool,
     },
+    /// Enrol a passkey, by which you confirm answers in the studio that only a person may give.
+    ///
+    /// It serves a page for that, prints its address, and ends when a passkey was enrolled. A browser and an authenticator
+    /// with a PIN, a fingerprint or the like are needed.
+    ///
+    /// Example: portolan people passkey --open
+    Passkey(Passkeys),
 }
 
 /// What setting a passphrase is, for whoever is refused.
@@ -43,10 +54,11 @@ const ACT: &str = "may set the passphrase";
 
 pub(super) fn run(args: &People, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let service = Service::new(common.options()?)?;
-    match args.verb {
-        Verb::Show => show(output, &service),
-        Verb::Passphrase { remove } => passphrase(output, &service, remove),
+    let service = || Service::new(common.options()?);
+    match &args.verb {
+        Verb::Show => show(output, &service()?),
+        Verb::Passphrase { remove } => passphrase(output, &service()?, *remove),
+        Verb::Passkey(args) => passkey::run(args, common),
     }
 }
 
@@ -103,11 +115,16 @@ fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result
 
 /// What there is to say of persons, for whoever looks whether the gates hold.
 pub(super) fn findings(common: &Common) -> Vec<Finding> {
-    let finding = |state, message: String| vec![Finding { about: "people".to_owned(), state, message }];
     let service = match common.options().and_then(Service::new) {
         Ok(service) => service,
         Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
     };
+    let mut findings = findings_of_passkeys(&service);
+    findings.extend(findings_of_passphrase(&service));
+    findings
+}
+
+fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
     match service.people().standing() {
         Ok(Standing::Tampered) => {
             let message = "the passphrase that the event log names is not there: it was changed or taken away";
@@ -115,12 +132,41 @@ pub(super) fn findings(common: &Common) -> Vec<Finding> {
         }
         Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
         Ok(Standing::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
-        Ok(Standing::Unset) if keeps_for_persons(&service) => {
+        Ok(Standing::Unset) if keeps_for_persons(service) => {
             let message = "some rules are for persons alone, and there is no passphrase: `portolan people passphrase`";
             finding(State::Doubtful, message.to_owned())
         }
         Ok(Standing::Unset) => Vec::new(),
     }
+}
+
+/// A passkey that the log does not name may be the person's, of another project, or somebody else's.
+fn findings_of_passkeys(service: &Service) -> Vec<Finding> {
+    let passkeys = match service.people().passkeys() {
+        Ok(passkeys) => passkeys,
+        Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    };
+    let unnamed = passkeys.kept.iter().filter(|passkey| !passkey.is_named);
+    let unnamed: Vec<&str> = unnamed.map(|passkey| passkey.name.as_str()).collect();
+    let named = passkeys.kept.len() - unnamed.len();
+    let mut findings = Vec::new();
+    if named > 0 {
+        findings.extend(finding(State::Good, format!("passkeys that confirm answers in the studio: {named}")));
+    }
+    // Who has enrolled none here cannot miss any.
+    if !unnamed.is_empty() && (named > 0 || passkeys.missing > 0) {
+        let message = format!("the event log does not name the passkeys {}: they confirm nothing here", list(&unnamed));
+        findings.extend(finding(State::Doubtful, message));
+    }
+    if passkeys.missing > 0 {
+        let message = format!("{} of the passkeys that the event log names were changed or removed", passkeys.missing);
+        findings.extend(finding(State::Doubtful, message));
+    }
+    findings
+}
+
+fn finding(state: State, message: String) -> Vec<Finding> {
+    vec![Finding { about: "people".to_owned(), state, message }]
 }
 
 fn keeps_for_persons(service: &Service) -> bool {

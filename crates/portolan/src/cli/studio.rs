@@ -44,7 +44,8 @@ pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
     let options = Options { definitions: args.definitions, ..common.options()? };
     let service = Arc::new(Service::new(options)?);
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
-    let opening = Opening { service: Arc::clone(&service), person: name, port: args.port, read_only: args.read_only };
+    let (port, read_only) = (args.port, args.read_only);
+    let opening = Opening { service: Arc::clone(&service), person: name, port, read_only, enrols: false };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listening = web::listen(opening).await?;
@@ -119,7 +120,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 /// Opens the address with the user's browser. The arguments of a program can be listed by other users of the machine, and
 /// the token is none of theirs: so the browser is given a page that leads there, which only this user can read. It is
 /// there until the answer is dropped. Nothing where there is no browser.
-fn open(address: &str) -> Option<tempfile::TempPath> {
+pub(super) fn open(address: &str) -> Option<tempfile::TempPath> {
     let mut page = tempfile::Builder::new().prefix("portolan-studio").suffix(".html").tempfile().ok()?;
     write!(page, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\">").ok()?;
     let page = page.into_temp_path();

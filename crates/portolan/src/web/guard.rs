@@ -62,6 +62,9 @@ fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
         return Ok(());
     }
     json(headers)?;
+    if studio.enrolled.is_some() && path.starts_with("/api/v1/passkeys") {
+        return Ok(());
+    }
     if is_look(path) { Ok(()) } else { studio.may_change() }
 }
 
@@ -155,6 +158,10 @@ fn is_look(path: &str) -> bool {
 impl Studio {
     /// Refuses whatever changes something, where the studio only shows.
     pub(super) fn may_change(&self) -> Result<(), Refusal> {
+        if self.enrolled.is_some() {
+            let message = "this page only enrols a passkey";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "read_only", message, "`portolan studio` does the rest"));
+        }
         if self.read_only {
             let help = "start it without `--read-only`";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "read_only", "this studio only shows", help));

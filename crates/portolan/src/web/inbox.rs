@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Studio;
-use super::answer::Answer;
+use super::answer::{Answer, Refusal};
+use super::definitions::broken;
 use crate::words::tasks as words;
 
 /// A question that waits.
@@ -34,6 +35,8 @@ struct Asked {
     options: Vec<Choice>,
     /// Whether only a person's own word counts.
     person: bool,
+    /// Whether a passkey may confirm the answer here.
+    passkey: bool,
     /// The command with which a person answers.
     command: String,
     since: String,
@@ -59,7 +62,9 @@ struct Choice {
 /// All questions.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
-    let asked: Vec<Asked> = waiting.into_iter().map(asked).collect();
+    // What cannot be read confirms nothing; `portolan doctor` says why.
+    let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
+    let asked: Vec<Asked> = waiting.into_iter().map(|waiting| asked(waiting, passkeys)).collect();
     Ok(Json(json!({ "questions": asked })))
 }
 
@@ -78,7 +83,16 @@ pub(super) fn command(view: &View) -> String {
     }
 }
 
-fn asked(Waiting { view, since, definition }: Waiting) -> Asked {
+impl Studio {
+    /// How many passkeys may confirm something in this project.
+    pub(super) async fn passkeys(self: &Arc<Studio>) -> Result<usize, Refusal> {
+        let studio = Arc::clone(self);
+        let credentials = tokio::task::spawn_blocking(move || studio.service.people().credentials());
+        Ok(credentials.await.map_err(broken)??.len())
+    }
+}
+
+fn asked(Waiting { view, since, definition }: Waiting, passkeys: bool) -> Asked {
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let ways = Ways { graphs: &graphs, from: &position.step };
@@ -93,6 +107,7 @@ fn asked(Waiting { view, since, definition }: Waiting) -> Asked {
         failures: failures(&view.situation),
         options: answers.map(|offer| ways.choice(offer)).collect(),
         person: view.asks_person,
+        passkey: view.asks_person && passkeys,
         command: command(&view),
         since: rfc3339(since),
         revision: position.revision,

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use portolan_core::run::{Actor, Channel};
+use portolan_runtime::people::{Challenges, Passkey, RP_ID};
 use portolan_runtime::service::{Caller, Service, ServiceError};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, broadcast, watch};
@@ -20,6 +21,8 @@ pub(crate) struct Opening {
     /// The port to listen on; nothing for any that is free.
     pub(crate) port: Option<u16>,
     pub(crate) read_only: bool,
+    /// Whether a person has begun to enrol a passkey: then it does nothing else.
+    pub(crate) enrols: bool,
 }
 
 /// A studio that listens.
@@ -34,7 +37,7 @@ pub(crate) struct Listening {
 /// # Errors
 /// The port is taken, no chance can be had from the system, or it cannot be told who has started this process.
 pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> {
-    let Opening { service, person, port, read_only } = opening;
+    let Opening { service, person, port, read_only, enrols } = opening;
     let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
     let first = first.map_err(|error| cannot_listen(port, &error))?;
     let port = first.local_addr().map_err(|error| cannot_listen(port, &error))?.port();
@@ -47,8 +50,11 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
         person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
         token: token()?,
         hosts: hosts.to_vec(),
+        origin: format!("http://{RP_ID}:{port}"),
         read_only,
         told_by,
+        challenges: Challenges::default(),
+        enrolled: enrols.then(|| watch::Sender::new(None)),
         tries: super::tries::Tries::default(),
         pasts: Mutex::new(Pasts::default()),
         // Whoever is slower than that misses some of it, and reads it whole afterwards.
@@ -61,7 +67,19 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
 impl Listening {
     /// The address of the page, with the token in its fragment: browsers do not send that.
     pub(crate) fn address(&self) -> String {
-        format!("{}#token={}", self.base(), self.studio.token)
+        match self.studio.enrolled {
+            Some(_) => format!("{}#/passkey&token={}", self.base(), self.studio.token),
+            None => format!("{}#token={}", self.base(), self.studio.token),
+        }
+    }
+
+    /// Resolves when a passkey was enrolled, with it.
+    pub(crate) fn enrolled(&self) -> impl Future<Output = Option<Passkey>> + use<> {
+        let waiting = self.studio.enrolled.as_ref().map(watch::Sender::subscribe);
+        async move {
+            let mut waiting = waiting?;
+            waiting.wait_for(Option::is_some).await.ok()?.clone()
+        }
     }
 
     /// The address without the token.

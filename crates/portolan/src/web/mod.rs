@@ -2,12 +2,14 @@
 //!
 //! It listens on this machine only. Each start has a token, which the page is given in the fragment of its address and
 //! sends with every request. A token is not a person: an agent runs as the same user and may have it. So what only a
-//! person may say is not said here, and a studio that an agent's host has started changes nothing.
+//! person may say is said here only with a passkey, and a studio that an agent's host has started changes nothing.
 
 mod answer;
+mod answering;
 mod breakpoints;
 mod definitions;
 mod drawn;
+mod enrolling;
 mod evaluate;
 mod events;
 mod facts;
@@ -28,6 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_core::value::Timestamp;
+use portolan_runtime::people::{Challenges, Passkey};
 use portolan_runtime::service::{Caller, Past, Service};
 use tokio::sync::{Mutex, broadcast, watch};
 
@@ -42,9 +45,15 @@ pub(crate) struct Studio {
     token: String,
     /// The addresses that it is reached by, as `Host` names them.
     hosts: Vec<String>,
+    /// The origin of the page, as passkeys know it.
+    origin: String,
     read_only: bool,
     /// What tells that an agent's host has started it.
     told_by: Option<String>,
+    /// What passkeys are to sign.
+    challenges: Challenges,
+    /// The passkey that was enrolled; nothing where none is to be.
+    enrolled: Option<watch::Sender<Option<Passkey>>>,
     /// The runs that are tried out.
     tries: tries::Tries,
     /// The pasts of the runs that were looked at last.

@@ -20,6 +20,8 @@ use crate::install::{Looking, Record, examine, this};
 pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let project = studio.service.project();
     let Json(waiting) = inbox::count(&studio).await?;
+    // What cannot be read confirms nothing; `portolan doctor` says why.
+    let passkeys = studio.passkeys().await.unwrap_or(0);
     Ok(Json(json!({
         "name": project.file_name().unwrap_or_default().to_string_lossy(),
         "path": project.to_string_lossy(),
@@ -28,6 +30,7 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         "observes": studio.told_by.is_some(),
         "onlyShows": studio.told_by,
         "inbox": waiting,
+        "passkeys": passkeys,
     })))
 }
 

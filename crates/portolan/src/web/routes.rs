@@ -9,7 +9,9 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
-use super::{Studio, definitions, evaluate, events, guard, inbox, page, project, runs, saving, tries};
+use super::{
+    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, runs, saving, tries,
+};
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
 const MOST_BYTES: usize = 16 << 20;
@@ -42,7 +44,10 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
         ("/runs/{run}/test", post(saving::save)),
-        ("/runs/{run}/answer", post(runs::answer)),
+        ("/runs/{run}/challenge", post(answering::challenge)),
+        ("/runs/{run}/answer", post(answering::answer)),
+        ("/passkeys", post(enrolling::enrol)),
+        ("/passkeys/challenge", post(enrolling::challenge)),
         ("/inbox", get(inbox::list)),
         ("/events", get(events::stream)),
         ("/openapi.json", get(page::openapi)),

@@ -7,9 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use portolan_core::present::{Overlay, Situation, Visit, history, visits};
 use portolan_core::run::Actor;
-use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Act, Past, Report, Request, event_word};
+use portolan_runtime::service::{Past, Request, event_word};
 use portolan_runtime::store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -80,7 +79,8 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(run): InPath<S
 }
 
 impl Studio {
-    async fn told(&self, run: &str) -> Answer<Value> {
+    /// A run as the page is told of it.
+    pub(super) async fn told(&self, run: &str) -> Answer<Value> {
         let address = address(run)?;
         // First: what it has ended with is kept by then.
         let driven = self.driven(run);
@@ -310,38 +310,4 @@ pub(super) async fn fork(
     let fork = view.address.to_string();
     studio.also_try(&run, &fork).await?;
     Ok(Json(json!({ "run": fork })))
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Answered {
-    revision: u64,
-    branch: Option<String>,
-    outcome: String,
-    note: Option<String>,
-    set: Option<Map<String, Value>>,
-}
-
-/// Answers the question at which a run waits.
-pub(super) async fn answer(
-    State(studio): State<Arc<Studio>>,
-    InPath(run): InPath<String>,
-    Body(given): Body<Answered>,
-) -> Answer<Value> {
-    let request =
-        Request { branch: given.branch, revision: Some(given.revision), asked: true, ..Request::of(address(&run)?) };
-    // The rule of the command line: there the person is told from an agent, and a token tells nothing.
-    let asked = studio.service.view(&request, &studio.person).await?;
-    if asked.asks_person {
-        return Err(Refusal::new(
-            StatusCode::FORBIDDEN,
-            "needs_person",
-            "only a person's own word counts at this question, and a page is no person",
-            &format!("answer it in a terminal: `{}`", super::inbox::command(&asked)),
-        ));
-    }
-    let outputs = given.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
-    let report = Report { outcome: Outcome::from(given.outcome), note: given.note, outputs };
-    studio.service.act(&request, &Act::Report(report), &studio.person).await?;
-    studio.told(&run).await
 }

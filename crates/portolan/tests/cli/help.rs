@@ -41,7 +41,7 @@ fn the_examples_of_help_work() {
         };
         // These have tests of their own: the demo, servers that wait for their clients, and what needs a run that was
         // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
-        const OWN: [&str; 11] = [
+        const OWN: [&str; 12] = [
             "runs resume",
             "runs migrate",
             "merge-gate",
@@ -52,6 +52,7 @@ fn the_examples_of_help_work() {
             "autopilot start",
             "hook claude-code",
             "people passphrase",
+            "people passkey",
             "studio",
         ];
         let has_own = OWN.iter().any(|verb| line.starts_with(verb));

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use portolan_core::run::Human;
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::Clock;
@@ -75,13 +76,15 @@ const MARKERS: [&str; 7] =
 pub(crate) struct Project {
     folder: tempfile::TempDir,
     handles: Vec<String>,
+    /// Whose answers count in the runs that agents begin here.
+    pub(crate) human: Human,
 }
 
 impl Project {
     pub(crate) fn new() -> Project {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("project")).expect("a project");
-        Project { folder, handles: Vec::new() }
+        Project { folder, handles: Vec::new(), human: Human::Attested }
     }
 
     /// A project with a workflow called `small`.
@@ -176,7 +179,8 @@ impl Project {
         what: impl AsyncFnOnce(&Service, &Caller) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
         let clock = Clock::stepping(1_700_000_000_000);
-        let options = Options { trust: Some(self.person()), clock, ..Options::of(self.path()) };
+        let (trust, human) = (Some(self.person()), self.human);
+        let options = Options { trust, clock, human, ..Options::of(self.path()) };
         let service = Service::new(options)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(what(&service, &Caller::agent("tester")))

@@ -130,7 +130,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
 /// Whether an answer came by a channel that the agent does not hold.
 fn is_first_hand(by: &Actor) -> bool {
     match by {
-        Actor::Person { via: Channel::Elicitation | Channel::CommandLine, .. } => true,
+        Actor::Person { via: Channel::Elicitation | Channel::CommandLine | Channel::Passkey, .. } => true,
         Actor::Person { via: Channel::Attested | Channel::Studio, .. } | Actor::Agent(_) | Actor::Engine => false,
     }
 }

@@ -33,7 +33,8 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
         // What is pinned is what stands when it is installed.
         (Some("install"), _) => Some(for_a_person("writes down what the gates rely on")),
-        (Some("people"), Some("passphrase")) => Some(for_a_person("sets what a person is known by")),
+        (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
+        (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets what a person is known by")),
         (Some("flow"), Some("override")) => overriding(act, arguments),
         (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
         (Some("supervisor"), Some("budget"))

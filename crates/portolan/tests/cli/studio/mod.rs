@@ -5,6 +5,7 @@ mod api;
 mod editing;
 mod evaluating;
 mod events;
+mod passkeys;
 mod saving;
 mod security;
 mod tries;

@@ -1,0 +1,89 @@
+//! The file of passkeys, in the user's data folder, and what each of them is known by in event logs.
+
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use portolan_core::value::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::passphrase::{json_of, text, unwritable};
+use crate::digest::Digest;
+use crate::disk;
+use crate::error::ServiceError;
+
+/// So many are kept: as many as the largest file that is read has room for.
+pub(super) const MAX_KEPT: usize = 16;
+
+/// What is kept of a passkey.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Kept {
+    /// In base64url, as the key.
+    pub(super) id: String,
+    pub(super) public_key: String,
+    pub(super) algorithm: i64,
+    pub(super) name: String,
+    pub(super) sign_count: u32,
+    /// When it was enrolled.
+    pub(super) at: Timestamp,
+}
+
+impl Kept {
+    /// What an event log names it by: all that does not change by its use.
+    pub(super) fn fingerprint(&self) -> String {
+        let Kept { id, public_key, algorithm, name, sign_count: _, at: _ } = self;
+        let algorithm = algorithm.to_le_bytes();
+        let parts =
+            ["portolan passkey 1".as_bytes(), id.as_bytes(), public_key.as_bytes(), &algorithm, name.as_bytes()];
+        Digest::of_parts(parts).as_str().chars().take(32).collect()
+    }
+}
+
+/// The file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct PasskeyFile {
+    /// What authenticators know the person by, in base64url: who enrols again replaces the earlier one there.
+    user: Option<String>,
+    pub(super) passkeys: Vec<Kept>,
+}
+
+impl PasskeyFile {
+    pub(super) fn read(path: &Path) -> Result<PasskeyFile, ServiceError> {
+        match text(path) {
+            Ok(None) => Ok(PasskeyFile::default()),
+            Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| unreadable(path, "it is not what was written")),
+            Err(error) => Err(unreadable(path, &error.to_string())),
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), ServiceError> {
+        disk::replace(path, &json_of(self)).map_err(|error: io::Error| unwritable(path, &error))
+    }
+
+    /// What authenticators know the person by.
+    pub(super) fn user(&mut self) -> Result<String, ServiceError> {
+        if let Some(user) = &self.user {
+            return Ok(user.clone());
+        }
+        let mut user = [0_u8; 32];
+        getrandom::fill(&mut user).map_err(|error| {
+            let message = format!("the system gives no random bytes: {error}");
+            ServiceError::failed("no_chance", message, "try again")
+        })?;
+        Ok(self.user.insert(URL_SAFE_NO_PAD.encode(user)).clone())
+    }
+
+    /// A name that none has: this one, or with a number behind it.
+    pub(super) fn free_name(&self, wanted: &str) -> String {
+        let is_free = |name: &String| self.passkeys.iter().all(|kept| kept.name != *name);
+        let numbered = (2..).map(|number| format!("{wanted} {number}"));
+        std::iter::once(wanted.to_owned()).chain(numbered).find(is_free).expect("there are fewer than numbers")
+    }
+}
+
+fn unreadable(path: &Path, why: &str) -> ServiceError {
+    let message = format!("the passkeys in `{}` cannot be read: {why}", path.display());
+    ServiceError::refused("passkeys_unreadable", message, "put the file back, or remove it and enrol the passkeys anew")
+}

@@ -1,0 +1,147 @@
+//! `portolan people passkey`: passkeys by which persons confirm single answers on the studio's page.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use portolan_core::run::Actor;
+use portolan_runtime::clock::rfc3339;
+use portolan_runtime::people::Passkey;
+use portolan_runtime::service::{Service, ServiceError};
+use serde_json::{Value, json};
+
+use super::output::{Output, one_line, table};
+use super::person::{at_terminal, known};
+use super::runs::person;
+use super::signals::asked_to_end;
+use super::{Common, Exit, studio};
+use crate::web::{self, Opening};
+
+#[derive(Args)]
+#[group(skip)]
+pub(super) struct Passkeys {
+    /// Show those that there are.
+    #[arg(long, conflicts_with_all = ["remove", "adopt", "open", "port"])]
+    list: bool,
+    /// Forget this one, in all projects.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["adopt", "open", "port"])]
+    remove: Option<String>,
+    /// Have this project go by one that was enrolled in another.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["open", "port"])]
+    adopt: Option<String>,
+    /// Open the page in the browser.
+    #[arg(long)]
+    open: bool,
+    /// The port to listen on [default: one that is free].
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+}
+
+/// What enrolling a passkey is, for whoever is refused.
+const ACT: &str = "may set by which passkeys persons confirm";
+
+/// So long the page waits for one.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    let people = service.people();
+    if args.list {
+        return list(output, &service);
+    }
+    people.must_be_person(ACT)?;
+    at_terminal(ACT)?;
+    known(&service, ACT)?;
+    let done = match (&args.remove, &args.adopt) {
+        (Some(name), _) => {
+            people.remove_passkey(name)?;
+            "it confirms nothing any more; take it from your authenticator, too"
+        }
+        (None, Some(name)) => {
+            people.adopt_passkey(name)?;
+            "from now on it confirms answers in this project"
+        }
+        (None, None) => return enrol(output, service, args),
+    };
+    match output.is_json() {
+        true => output.json(&told(&service)?)?,
+        false => output.remark(done),
+    }
+    Ok(Exit::Done)
+}
+
+fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        output.json(&told(service)?)?;
+        return Ok(Exit::Done);
+    }
+    let kept = service.people().passkeys()?.kept;
+    if kept.is_empty() {
+        output.remark("there are no passkeys: `portolan people passkey` enrols one");
+        return Ok(Exit::Done);
+    }
+    let row = |passkey: &Passkey| {
+        let counts = if passkey.is_named { "confirms answers here" } else { "not in this project" };
+        vec![one_line(&passkey.name), rfc3339(passkey.at), counts.to_owned()]
+    };
+    output.line(table(&kept.iter().map(row).collect::<Vec<_>>()))?;
+    Ok(Exit::Done)
+}
+
+fn told(service: &Service) -> Result<Value, ServiceError> {
+    let kept = service.people().passkeys()?.kept.into_iter();
+    let told = kept.map(|passkey| {
+        json!({ "name": passkey.name, "id": passkey.id, "at": rfc3339(passkey.at), "counts": passkey.is_named })
+    });
+    Ok(json!({ "passkeys": told.collect::<Vec<_>>() }))
+}
+
+/// Serves the page until a passkey was enrolled.
+fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Exit> {
+    let elsewhere = service.people().passkeys()?.kept.into_iter().find(|passkey| !passkey.is_named);
+    if let Some(Passkey { name, .. }) = elsewhere {
+        output.remark(one_line(&format!("`{name}` is enrolled in another project: `--adopt` has this one go by it")));
+    }
+    let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
+    let opening = Opening { service: Arc::new(service), person: name, port: args.port, read_only: true, enrols: true };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let enrolled = runtime.block_on(async {
+        // From here on no signal ends the process before it has said what became of this.
+        let ended = asked_to_end();
+        let listening = web::listen(opening).await?;
+        match output.is_json() {
+            true => output.json(&json!({ "address": listening.address() }))?,
+            false => output.line(listening.address())?,
+        }
+        std::io::stdout().flush()?;
+        let page = args.open.then(|| studio::open(&listening.address()));
+        if page.as_ref().is_some_and(Option::is_none) {
+            output.remark("no browser could be opened: open the address yourself");
+        }
+        output.remark("the page goes on from here; Ctrl+C ends it");
+        let (mut kept, enrolled) = (None, listening.enrolled());
+        let end = async {
+            tokio::select! {
+                passkey = enrolled => kept = passkey,
+                () = ended => {}
+                () = tokio::time::sleep(PATIENCE) => {}
+            }
+        };
+        listening.serve(end).await?;
+        drop(page);
+        anyhow::Ok(kept)
+    })?;
+    let Some(Passkey { name, id, .. }) = enrolled else {
+        let error = ServiceError::failed("not_enrolled", "no passkey was enrolled", "run the command again");
+        return Err(error.into());
+    };
+    match output.is_json() {
+        true => output.json(&json!({ "name": name, "id": id }))?,
+        false => {
+            output.remark(one_line(&format!("`{name}` is enrolled: it confirms answers in this project's studio")))
+        }
+    }
+    Ok(Exit::Done)
+}
