@@ -66,25 +66,27 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
     if (sending) return;
     setSending(true);
     onError(null);
+    // What is sent is told by what comes of it.
+    const sent = () => {
+      open.current = false;
+    };
     const path = `/runs/${segment(q.run)}`;
     try {
       if (byPasskey) {
         asking.current = new AbortController();
         const confirmed = await loadPasskey();
-        await confirmed(path, body, asking.current.signal);
+        await confirmed(path, body, asking.current.signal, sent);
       } else {
+        sent();
         await post(`${path}/answer`, body);
       }
-      open.current = false;
       onDone(`${q.run} was answered: ${title}.`);
     } catch (failure) {
       const known = toApiError(failure);
       onError(known);
       // What was to be confirmed is as it was, but where the question is another one.
-      if (!byPasskey || known.status === 409) {
-        open.current = false;
-        setGiven(null);
-      }
+      open.current = byPasskey && known.status !== 409;
+      if (!open.current) setGiven(null);
       if (known.status === 409) onMoved(`${q.run} has moved on meanwhile, and your answer was not given.`);
       requestAnimationFrame(() => (confirm.current ?? first.current)?.focus());
     } finally {
@@ -164,7 +166,7 @@ const Told = ({ question: q, given: { title, body } }: { question: Question; giv
       </dd>
       <dt>Answer</dt>
       <dd>
-        <b>{title}</b> <code>{body.outcome}</code>
+        <b>{title}</b> {title !== body.outcome && <code>{body.outcome}</code>}
       </dd>
       <dt>Note</dt>
       <dd>{body.note ?? <span className="dim">none</span>}</dd>
