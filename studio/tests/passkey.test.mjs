@@ -191,6 +191,10 @@ inPage("a passkey confirms an answer, and the run goes on; what it has signed co
   assert.equal(await isWaiting(run), false);
   assert.deepEqual(Object.keys(answer.passkey).sort(), ["authenticatorData", "clientDataJSON", "id", "signature"]);
   await soundIn(page, complaints, "answered");
+  const { records } = await studio.ask(`/runs/${run}/records`);
+  assert.ok(records.some(({ by }) => by.is === "person" && by.via === "passkey"), JSON.stringify(records));
+  await page.goto(at(`/run/${run}`));
+  await page.getByText("person ada, by passkey").first().waitFor();
 
   // Neither here once more, nor for the other run that asks the same.
   assert.ok((await studio.post(`/runs/${run}/answer`, answer)).error);
