@@ -311,3 +311,19 @@ inPage("the terminal stays the other way beside the form", async (page) => {
   await card.getByText("In a terminal instead").click();
   assert.deepEqual((await card.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} passed`, `portolan runs answer ${run} cancelled`]);
 });
+
+inPage("a studio that only shows asks for no passkey", async (page, complaints) => {
+  await atOwnAddress(page.context());
+  const run = await asking();
+  const shows = await project.studio("--read-only");
+  try {
+    await page.goto(`${shows.base}#/inbox&token=${shows.token}`);
+    const card = cardOf(page, run);
+    await card.getByText("--read-only").waitFor();
+    assert.equal(await card.locator("form").count(), 0);
+    assert.ok((await card.locator(".command").count()) > 0);
+    await soundIn(page, complaints, "read-only");
+  } finally {
+    await shows.kill();
+  }
+});
