@@ -274,6 +274,25 @@ await check("inbox: an answer is confirmed; where only a person's counts, there 
   await page.waitForFunction(() => document.querySelectorAll(".question").length === 1);
 });
 
+await check("passkeys: one is made, and confirms an answer that only a person may give", async (page, context) => {
+  const session = await context.newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", { options: { protocol: "ctap2", transport: "internal", hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
+  const there = (route) => address(route).replace("127.0.0.1", "localhost");
+  await page.goto(there("/passkey"));
+  await page.getByLabel("Name").fill("laptop");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "The passkey is enrolled" }).waitFor();
+  await page.goto(there("/inbox"));
+  const question = page.locator(".question", { hasText: "r-live" });
+  await question.locator("input[value=passed]").check();
+  await question.getByText("Answer…").click();
+  await page.waitForFunction(() => document.activeElement.textContent === "Confirm with a passkey");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").filter({ hasText: "r-live was answered: Publish" }).waitFor();
+  await question.waitFor({ state: "detached" });
+});
+
 await check("the server goes away and comes back; the tabs share a stream", async (page, context) => {
   mock.kill();
   await new Promise((resolve) => mock.once("exit", resolve));

@@ -28,6 +28,14 @@ const SCREENS = {
   long: ["#/run/r-long@54321", ".badge"],
   compare: ["#/compare/r-500@170/r-500@201", ".diff-words"],
   inbox: ["#/inbox", ".question"],
+  // Passkeys belong to this name.
+  passkey: ["localhost#/inbox", ".question", async (page) => {
+    await page.locator("input[value=passed]").check();
+    await page.getByText("Answer…").last().click();
+    await page.getByText("Confirm with a passkey").click();
+    await page.waitForSelector("text=Cancel");
+  }],
+  enrol: ["localhost#/passkey", "main form"],
   project: ["#/project", ".project-facts"],
   edge: ["#/definition/release?node=plan", ".node.selected", async (page) => {
     await page.click(".edge-list button");
@@ -91,7 +99,8 @@ let bad = 0;
 
 async function open(page, address) {
   const began = Date.now();
-  await page.goto(`http://127.0.0.1:${port}/${address}&token=mock`.replace(/\/#\/&/, "/#/&"));
+  const [host, route] = address.split("#");
+  await page.goto(`http://${host || "127.0.0.1"}:${port}/#${route}&token=mock`.replace(/\/#\/&/, "/#/&"));
   return began;
 }
 

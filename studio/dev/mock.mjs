@@ -1,12 +1,14 @@
 // A server with made-up data that keeps the contract of `/api/v1`: for work on the page without the engine.
 // node dev/mock.mjs [port]      prints the address; MOCK_LIVE=ms between two records of the live run (0: none),
-// MOCK_DELAY=ms before a text is checked or edited
+// MOCK_DELAY=ms before a text is checked or edited; MOCK_PASSKEYS=0 none is enrolled; MOCK_ENROL=0 none can be, as with a studio;
+// MOCK_SECONDS that a passkey has. Passkeys need http://localhost.
 import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { check, edit, fields, palette } from "./edit.mjs";
 import { definitions } from "./fixtures.mjs";
+import { challenge, confirm, count, enrol } from "./passkeys.mjs";
 import { INPUT, makeTry, PROJECT } from "./tries.mjs";
 import { makeRun, momentOf, statusOf, stepOf, visitsOf } from "./runs.mjs";
 
@@ -56,6 +58,10 @@ const checked = (d, { files = d.files, ...shape } = {}) => check(files, shape, p
 const refuse = (message, help = null) => {
   throw new Refusal(422, "not_editable", message, help);
 };
+const refusal = (code, message, help = "begin anew, with a new challenge", status = 422) => {
+  throw new Refusal(status, code, message, help);
+};
+const stale = () => new Refusal(409, "stale", "the run is at another revision by now", "look again");
 /** Somebody else writes the file, or the page does. */
 function writeFiles(d, files) {
   d.files = d.files.map((file) => ({ ...file, text: files.find((other) => other.name === file.name)?.text ?? file.text }));
@@ -73,8 +79,8 @@ function answer(method, path, query, body) {
     return { revoked: PROJECT.trust.trusted.length < trusted.length };
   }
   if (kind === "project" && id) return need(PROJECT[id], "part of the project");
-  if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length };
-  if (kind === "inbox") return { questions };
+  if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length, passkeys: count() };
+  if (kind === "inbox") return { questions: questions.map((q) => ({ ...q, passkey: q.person && count() > 0 })) };
   if (kind === "definitions") {
     if (!id) {
       return { definitions: definitions.map((d, i) => ({ id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: i === 2 ? "catalog" : "project", file: i === 2 ? null : `workflows/${i}.json`, steps: d.nodes.length, errors: problems(d).filter((p) => p.severity === "error").length, warnings: problems(d).filter((p) => p.severity === "warning").length, led: d.led, openRuns: runs.filter((r) => r.d === d && !r.over).length })) };
@@ -116,6 +122,7 @@ function answer(method, path, query, body) {
     if (what === "disk") return (writeFiles(d, body.files ?? [{ name: d.files[0].name, text: d.files[0].text.replace(body.from, body.to) }]), { files: d.files });
     return { id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: "project", writable: d.id !== "inventory", editable: d.dialect === "navigator" || d.dialect === "activity", palette, fields, revision: `${d.revision}`, files: d.files, roots: d.id === "inventory" ? [{ id: "inventory", name: "inventory", input: INPUT, asks: ["list", "size_of.stat"] }, { id: "count", name: "count", input: null, asks: [] }] : [{ id: d.id, name: d.name, input: null, asks: [] }], ...checked(d) };
   }
+  if (kind === "passkeys") return enrol(id, body, refusal);
   if (kind !== "runs") throw new Refusal(404, "unknown", "There is no such path.");
   if (!id) return { runs: runs.map(entry), more: false };
   const r = need(runs.find((run) => run.run === id), "run");
@@ -147,10 +154,15 @@ function answer(method, path, query, body) {
     emit(made, made.steps.at(-1));
     return { run: made.run };
   }
+  if (what === "challenge") {
+    if (questions.find((q) => q.run === r.run)?.revision !== body.revision) throw stale();
+    return challenge(r.run, body, refusal);
+  }
   if (what === "answer" && method === "POST") {
     const question = questions.find((q) => q.run === r.run);
-    if (!question) throw new Refusal(409, "answered", "This question was answered meanwhile.");
-    if (question.person) throw new Refusal(403, "person-only", "Only a person's answer counts here.", `Run \`portolan runs answer ${r.run} ${body.outcome}\` in a terminal.`);
+    if (!question || question.revision !== body.revision) throw stale();
+    if (body.passkey) confirm(r.run, body, refusal);
+    else if (question.person) throw new Refusal(403, "needs_person", "Only a person's answer counts here.", `Run \`portolan runs answer ${r.run} ${body.outcome}\` in a terminal.`);
     questions = questions.filter((q) => q !== question);
     r.waiting = false;
     r.grow(1).forEach((record) => emit(r, record));

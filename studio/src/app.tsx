@@ -3,7 +3,7 @@ import { get } from "./api/client";
 import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
 import type { Project } from "./api/types";
-import { TryScreen } from "./code/later";
+import { PasskeyScreen, TryScreen } from "./code/later";
 import { useLive, useThrottled } from "./events/use";
 import { Boundary } from "./parts/boundary";
 import { Banner } from "./parts/banner";
@@ -49,9 +49,10 @@ export function App() {
         Skip to the content
       </a>
       <TopBar route={route} project={project.data} onHelp={() => setHelp(true)} />
-      <Banner onlyShows={project.data?.observes ? project.data.onlyShows : null} />
+      {/* The server that enrols a passkey ends by itself: the screen tells what that means. */}
+      {route.screen !== "passkey" && <Banner onlyShows={project.data?.observes ? project.data.onlyShows : null} />}
       <main id="main" ref={main} tabIndex={-1} key={place}>
-        {state === "refused" && !project.data ? <Refused /> : (
+        {state === "refused" && !project.data && route.screen !== "passkey" ? <Refused /> : (
           <Boundary>
             <Screen route={route} project={project.data} />
           </Boundary>
@@ -82,6 +83,12 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
       return <InboxScreen project={project} />;
     case "project":
       return <ProjectScreen />;
+    case "passkey":
+      return (
+        <Suspense fallback={<Loading what="what enrols a passkey" />}>
+          <PasskeyScreen />
+        </Suspense>
+      );
     case "unknown":
       return (
         <Notice alone icon="search" title="No screen has this address" actions={<a className="button" href="#/">Go home</a>}>
@@ -112,5 +119,5 @@ function titleOf(route: Route): string {
   if (route.screen === "definition") return route.id;
   if (route.screen === "try") return `Try ${route.id}`;
   if (route.screen === "run") return route.run;
-  return { home: "Home", compare: "Compare", inbox: "Inbox", project: "Project", unknown: "Not found" }[route.screen];
+  return { home: "Home", compare: "Compare", inbox: "Inbox", project: "Project", passkey: "Passkey", unknown: "Not found" }[route.screen];
 }

@@ -13,6 +13,7 @@ export type Route =
   | { screen: "compare"; left: RunRef; right: RunRef }
   | { screen: "inbox" }
   | { screen: "project" }
+  | { screen: "passkey" }
   | { screen: "unknown"; address: string };
 
 export function parseRoute(hash: string): Route {
@@ -22,7 +23,7 @@ export function parseRoute(hash: string): Route {
   const node = params.get("node");
   const [screen, first = "", second = ""] = parts;
   if (screen === undefined) return { screen: "home" };
-  if (screen === "inbox" || screen === "project") return { screen };
+  if (screen === "inbox" || screen === "project" || screen === "passkey") return { screen };
   if (screen === "definition" && first) return { screen, id: first, root: params.get("root"), node };
   if (screen === "try" && first) return { screen, id: first, root: params.get("root"), node, from: params.get("from") };
   if (screen === "run" && first) return { screen, ...parseRunRef(first), node };
@@ -48,6 +49,7 @@ export const link = {
   home: () => "#/",
   inbox: () => "#/inbox",
   project: () => "#/project",
+  passkey: () => "#/passkey",
   definition: (id: string, more: { root?: string | null; node?: string | null } = {}) =>
     `#/definition/${encodeURIComponent(id)}${query(more)}`,
   /** `from` is an earlier run, whose input is taken over. */

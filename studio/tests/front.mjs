@@ -1,6 +1,6 @@
 // The built page before a server of an older build: files come from `dist`, requests go to the server. So the page can be
 // tried without building the binary anew.
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createServer, request as ask } from "node:http";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,4 +30,23 @@ export async function front(base, port = 0) {
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   return { base: `http://localhost:${server.address().port}/`, port: server.address().port, close: () => (server.closeAllConnections(), server.close()) };
+}
+
+/**
+ * The same at the server's own address, within a browser: passkeys are used under that, and the server knows no other.
+ * Without PAGE=dist, the page is the one of the binary.
+ */
+export async function atOwnAddress(context) {
+  if (process.env.PAGE !== "dist") return;
+  let policy;
+  await context.route(
+    ({ pathname }) => !pathname.startsWith("/api/"),
+    async (route) => {
+      const { origin, pathname } = new URL(route.request().url());
+      policy ??= (await fetch(origin)).headers.get("content-security-policy");
+      const file = join(dist, pathname === "/" ? "index.html" : pathname.slice(1).replaceAll("/", ""));
+      if (!existsSync(file)) return route.fulfill({ status: 404 });
+      return route.fulfill({ headers: { "Content-Type": TYPES[extname(file)], "Content-Security-Policy": policy }, body: readFileSync(file) });
+    },
+  );
 }

@@ -13,6 +13,8 @@ export interface Project {
   /** Why nothing can be changed here, if so. */
   onlyShows: string | null;
   inbox: number;
+  /** How many passkeys are enrolled that count here. */
+  passkeys: number;
 }
 
 export interface DefinitionEntry {
@@ -340,6 +342,8 @@ export interface Question {
   failures: { check: string; reason: string; output: string }[];
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
+  /** Whether a passkey may confirm the answer here. */
+  passkey: boolean;
   /** The command with which a person answers in the terminal. */
   command: string;
   since: string;

@@ -5,3 +5,5 @@ export { ExpressionSource } from "../screens/expression/source";
 export { TryScreen } from "../screens/try/try";
 export { DriveBar } from "../screens/run/drive-bar";
 export { StepStop } from "../screens/run/step-stop";
+export { PasskeyScreen } from "../screens/passkey/passkey";
+export { confirmed } from "../passkey/confirm";

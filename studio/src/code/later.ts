@@ -7,4 +7,6 @@ export const DriveBar = lazy(() => later().then((code) => ({ default: code.Drive
 export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
 export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));
 export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));
+export const PasskeyScreen = lazy(() => later().then((code) => ({ default: code.PasskeyScreen })));
 export const loadEditor = () => later().then((code) => code.createPane);
+export const loadPasskey = () => later().then((code) => code.confirmed);

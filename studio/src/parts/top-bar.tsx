@@ -21,6 +21,8 @@ const LINKS: Record<string, [IconName, string]> = {
 export function TopBar({ route, project, onHelp }: { route: Route; project: Project | null; onHelp: () => void }) {
   const { state } = useStore(connection);
   const look = useStore(theme);
+  // The server that enrols a passkey does nothing else, and ends by itself.
+  const alone = route.screen === "passkey";
   const [icon, word] = LINKS[state] as [IconName, string];
   return (
     <header className="top-bar">
@@ -31,30 +33,34 @@ export function TopBar({ route, project, onHelp }: { route: Route; project: Proj
         </svg>
         <span>{project?.name ?? "Portolan"}</span>
       </a>
-      <nav aria-label="Screens">
-        {SCREENS.map(([screen, name, address, glyph]) => (
-          <a key={screen} href={address()} title={name} aria-current={route.screen === screen ? "page" : undefined}>
-            <Icon name={glyph} />
-            <span>{name}</span>
-            {screen === "inbox" && project !== null && project.inbox > 0 && (
-              <span className="count hot" aria-label={`${project.inbox} open`}>
-                {project.inbox}
-              </span>
-            )}
-          </a>
-        ))}
-      </nav>
+      {!alone && (
+        <nav aria-label="Screens">
+          {SCREENS.map(([screen, name, address, glyph]) => (
+            <a key={screen} href={address()} title={name} aria-current={route.screen === screen ? "page" : undefined}>
+              <Icon name={glyph} />
+              <span>{name}</span>
+              {screen === "inbox" && project !== null && project.inbox > 0 && (
+                <span className="count hot" aria-label={`${project.inbox} open`}>
+                  {project.inbox}
+                </span>
+              )}
+            </a>
+          ))}
+        </nav>
+      )}
       <div className="top-end">
-        {project?.readOnly && (
+        {!alone && project?.readOnly && (
           <span className="chip" title="The server was started with --read-only">
             <Icon name="lock" size={14} />
             read-only
           </span>
         )}
-        <span className={`link-state ${state}`} role="status">
-          <Icon name={icon} size={14} />
-          {word}
-        </span>
+        {!alone && (
+          <span className={`link-state ${state}`} role="status">
+            <Icon name={icon} size={14} />
+            {word}
+          </span>
+        )}
         <button type="button" className="icon-button" onClick={nextTheme} aria-label={`Colours: ${look}. Change`} title={`Colours: ${look}`}>
           <Icon name={look === "light" ? "sun" : look === "dark" ? "moon" : "auto"} />
         </button>

@@ -60,7 +60,7 @@ export function withoutAuthor(text: string, by: Author): string {
   return text.slice(author.length).replace(/^\([^)]*\) /, "");
 }
 
-export const authorWords = (by: Author) => (by.name ? `${by.is} ${by.name}` : by.is);
+export const authorWords = ({ is, name, via }: Author) => `${name ? `${is} ${name}` : is}${via === "passkey" ? ", by passkey" : ""}`;
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

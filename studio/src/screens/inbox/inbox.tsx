@@ -1,7 +1,9 @@
+import { useRef, useState } from "react";
 import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Project, Question } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
+import { Icon, type IconName } from "../../parts/icons";
 import { Failure, Loading, Notice } from "../../parts/notice";
 import { QuestionCard } from "./question";
 
@@ -12,13 +14,34 @@ export function InboxScreen({ project }: { project: Project | null }) {
     if (events.some((event) => event.is === "record")) again();
   });
 
-  const blocked = project?.onlyShows ?? null;
+  const blocked = project?.onlyShows ?? (project?.readOnly ? "This studio was started with --read-only." : null);
+  const [said, setSaid] = useState<{ icon: IconName; words: string } | null>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+
+  const tell = (icon: IconName, words: string) => {
+    setSaid({ icon, words });
+    reload();
+  };
+
+  /** The question is gone afterwards, with the button that had the focus. */
+  const done = (words: string) => {
+    tell("done", words);
+    heading.current?.focus();
+  };
 
   return (
     <div className="page narrow">
-      <h1>
+      <h1 ref={heading} tabIndex={-1}>
         Inbox {data && data.questions.length > 0 && <span className="count">{data.questions.length}</span>}
       </h1>
+      <div role="status">
+        {said !== null && (
+          <p className={`saved-line ${said.icon}`}>
+            <Icon name={said.icon} />
+            <span>{said.words}</span>
+          </p>
+        )}
+      </div>
       {error && !data ? (
         <Failure error={error} retry={reload} />
       ) : !data ? (
@@ -30,7 +53,7 @@ export function InboxScreen({ project }: { project: Project | null }) {
       ) : (
         <ul className="questions">
           {data.questions.map((question) => (
-            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} blocked={blocked} onDone={reload} />
+            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} blocked={blocked} passkeys={project?.passkeys ?? 0} onDone={done} onMoved={(words) => tell("warning", words)} />
           ))}
         </ul>
       )}

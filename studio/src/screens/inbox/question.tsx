@@ -1,59 +1,32 @@
-import { useId, useRef, useState } from "react";
-import { ApiError, post, segment } from "../../api/client";
+import { useId, useState } from "react";
+import type { ApiError } from "../../api/client";
 import type { Question } from "../../api/types";
+import { Elsewhere } from "../../passkey/elsewhere";
+import { hindrance } from "../../passkey/where";
 import { Age, CheckList } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
-
-const commandOf = ({ command }: Question, outcome: string) => `${command} ${outcome}`;
+import { AnswerForm } from "./answer";
 
 interface Props {
   question: Question;
   /** Why nothing can be answered here, if so. */
   blocked: string | null;
-  onDone: () => void;
+  /** How many passkeys are enrolled. */
+  passkeys: number;
+  /** It was answered: what is told of that. */
+  onDone: (words: string) => void;
+  /** It is another question by now, or none. */
+  onMoved: (words: string) => void;
 }
 
-export function QuestionCard({ question: q, blocked, onDone }: Props) {
-  const [outcome, setOutcome] = useState<string | null>(null);
-  const [note, setNote] = useState("");
-  const [confirming, setConfirming] = useState(false);
-  const [sending, setSending] = useState(false);
+export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }: Props) {
   const [error, setError] = useState<ApiError | null>(null);
-  const confirm = useRef<HTMLButtonElement>(null);
   const id = useId();
-  const chosen = q.options.find((option) => option.outcome === outcome);
-  const personOnly = error?.status === 403 || q.person;
-
-  const review = (event: React.FormEvent) => {
-    event.preventDefault();
-    if (!chosen) return;
-    setError(null);
-    setConfirming(true);
-    requestAnimationFrame(() => confirm.current?.focus());
-  };
-
-  const send = async () => {
-    if (!chosen || sending) return;
-    setSending(true);
-    try {
-      await post(`/runs/${segment(q.run)}/answer`, {
-        revision: q.revision,
-        ...(q.branch === null ? {} : { branch: q.branch }),
-        outcome: chosen.outcome,
-        ...(note.trim() ? { note: note.trim() } : {}),
-      });
-      onDone();
-    } catch (failure) {
-      const known = failure instanceof ApiError ? failure : new ApiError(0, "page", String(failure));
-      setError(known);
-      if (known.status === 409) onDone();
-    } finally {
-      setConfirming(false);
-      setSending(false);
-    }
-  };
+  const personOnly = q.person || error?.code === "needs_person";
+  const why = q.passkey && blocked === null ? hindrance() : null;
+  const inTerminal = blocked !== null || (personOnly && (!q.passkey || why !== null));
 
   return (
     <li className="question" aria-labelledby={`${id}-title`}>
@@ -75,67 +48,56 @@ export function QuestionCard({ question: q, blocked, onDone }: Props) {
       {personOnly && (
         <div className="callout">
           <Icon name="person" />
-          <p>Only a person's own word counts here, and a page is no person: an agent may have its token, too. Answer in your terminal.</p>
+          <p>
+            Only a person's own word counts here, and a page is no person: an agent may have its token, too.{" "}
+            {inTerminal ? "Answer in your terminal." : "Your passkey confirms the answer."}
+            {blocked === null && passkeys === 0 && (
+              <>
+                {" "}
+                With a passkey you can answer here as well: <code>portolan people passkey</code> enrols one.
+              </>
+            )}
+            {why === "unable" && " This browser has no passkeys (WebAuthn): in another one you can answer here as well."}
+            {why === "elsewhere" && (
+              <>
+                {" "}
+                <Elsewhere what="to answer with yours" />
+              </>
+            )}
+          </p>
         </div>
       )}
-      {personOnly || blocked !== null ? (
+      {inTerminal ? (
         <>
-          {blocked !== null && <p className="hint">{blocked} Answer in your terminal.</p>}
-          <ul className="options plain">
-            {q.options.map((option) => (
-              <li key={option.outcome}>
-                <b>{option.title}</b> {option.meaning && <span className="dim">{option.meaning}</span>}
-                <code className="command" tabIndex={0}>
-                  {commandOf(q, option.outcome)}
-                </code>
-              </li>
-            ))}
-          </ul>
+          {blocked !== null && <p className="hint">{blocked}{!personOnly && " Answer in your terminal."}</p>}
+          <Commands question={q} />
           {error && <InlineFailure error={error} />}
         </>
       ) : (
-        <form onSubmit={review}>
-          <fieldset disabled={confirming}>
-            <legend className="unseen">Answer</legend>
-            <div className="options">
-              {q.options.map((option) => (
-                <label key={option.outcome} className="option">
-                  <input type="radio" name={id} value={option.outcome} checked={outcome === option.outcome} onChange={() => setOutcome(option.outcome)} />
-                  <span>
-                    <b>{option.title}</b>
-                    {option.title !== option.outcome && <code>{option.outcome}</code>}
-                    {option.meaning && <span className="dim">{option.meaning}</span>}
-                  </span>
-                </label>
-              ))}
-            </div>
-            <label className="field block">
-              <span>Note for the agent (optional)</span>
-              <textarea rows={2} value={note} onChange={(event) => setNote(event.target.value)} />
-            </label>
-          </fieldset>
-          {error && <InlineFailure error={error} />}
-          {confirming && chosen ? (
-            <div className="confirm" role="group" aria-label="Confirm the answer">
-              <p>
-                Answer <b>{chosen.title}</b>? The run continues at once, and the answer stays on its record.
-              </p>
-              <button type="button" className="button primary" ref={confirm} disabled={sending} onClick={send}>
-                {sending ? "Sending…" : "Yes, answer"}
-              </button>
-              <button type="button" className="button" onClick={() => setConfirming(false)}>
-                Back
-              </button>
-            </div>
-          ) : (
-            <div className="actions">
-              <button type="submit" className="button primary" disabled={!chosen}>
-                Answer…
-              </button>
-            </div>
+        <>
+          <AnswerForm question={q} byPasskey={q.passkey} error={error} onError={setError} onDone={onDone} onMoved={onMoved} />
+          {q.passkey && (
+            <details className="otherwise">
+              <summary>In a terminal instead</summary>
+              <Commands question={q} />
+            </details>
           )}
-        </form>
+        </>
       )}
     </li>
   );
 }
+
+/** Each answer, and the command that gives it. */
+const Commands = ({ question: q }: { question: Question }) => (
+  <ul className="options plain">
+    {q.options.map((option) => (
+      <li key={option.outcome}>
+        <b>{option.title}</b> {option.meaning && <span className="dim">{option.meaning}</span>}
+        <code className="command" tabIndex={0}>
+          {q.command} {option.outcome}
+        </code>
+      </li>
+    ))}
+  </ul>
+);

@@ -10,7 +10,7 @@ import { TrustSection } from "./trust";
 export function ProjectScreen() {
   const { data, error, reload } = useResource<Project>("project", (signal) => get("/project", signal));
   if (!data) return error ? <Failure alone error={error} retry={reload} /> : <Loading what="the project" />;
-  const facts: [string, React.ReactNode, string][] = [
+  const facts: [string, React.ReactNode, React.ReactNode][] = [
     ["Folder", <code>{data.path}</code>, "Definitions and runs on this page belong to it."],
     ["Portolan", <code>{data.version}</code>, "The version of the server."],
     [
@@ -21,7 +21,18 @@ export function ProjectScreen() {
     [
       "Started by",
       data.observes ? "an agent's program" : "a person",
-      data.observes ? "A studio that an agent started only observes: its answers would not be a person's." : "Where only a person's answer counts, the terminal still asks for it.",
+      data.observes ? "A studio that an agent started only observes: its answers would not be a person's." : "Where only a person's answer counts, a passkey or the terminal asks for it.",
+    ],
+    [
+      "Passkeys",
+      data.passkeys > 0 ? plural(data.passkeys, "passkey") : "none",
+      data.passkeys > 0 ? (
+        "Where only a person's own word counts, each answer on this page is confirmed by one of them."
+      ) : (
+        <>
+          With one, questions where only a person's own word counts can be answered on this page. <code>portolan people passkey</code> in a terminal enrols it.
+        </>
+      ),
     ],
     ["Inbox", data.inbox === 0 ? "empty" : <a href={link.inbox()}>{plural(data.inbox, "open question")}</a>, "Questions of all runs that wait for an answer."],
   ];
