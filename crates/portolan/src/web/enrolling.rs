@@ -10,10 +10,14 @@ use portolan_core::run::Actor;
 use portolan_runtime::people::{Passkey, RP_ID, Registration};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::Studio;
 use super::answer::{Answer, Body, Refusal};
 use super::definitions::broken;
+
+/// The help where no person has begun it.
+const BEGINS: &str = "a person begins it in a terminal: `portolan people passkey`";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,12 +42,18 @@ pub(super) async fn challenge(State(studio): State<Arc<Studio>>, Body(Nothing {}
 
 /// Keeps the passkey that the browser has made. The server ends with that.
 pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<Registration>) -> Answer<Value> {
-    studio.enrols()?;
     let kept = tokio::task::spawn_blocking(move || {
-        let enrolled = studio.enrolled.as_ref();
-        let kept = studio.service.people().enrol(&studio.challenges, &studio.origin, &given)?;
-        enrolled.map(|enrolled| enrolled.send_replace(Some(kept.clone())));
-        Ok::<Passkey, Refusal>(kept)
+        // The terminal names one: another that is sent while the server ends would be kept and not be told of.
+        let mut kept =
+            Err(Refusal::new(StatusCode::FORBIDDEN, "needs_person", "a passkey was enrolled already", BEGINS));
+        studio.enrols()?.send_if_modified(|enrolled| {
+            if enrolled.is_none() {
+                kept = studio.service.people().enrol(&studio.challenges, &studio.origin, &given).map_err(Refusal::from);
+                *enrolled = kept.as_ref().ok().cloned();
+            }
+            enrolled.is_some()
+        });
+        kept
     });
     let kept = kept.await.map_err(broken)??;
     Ok(Json(json!({ "name": kept.name, "id": kept.id })))
@@ -51,12 +61,9 @@ pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<R
 
 impl Studio {
     /// Refuses where no person has begun this in a terminal.
-    fn enrols(&self) -> Result<(), Refusal> {
-        let begins = "a person begins it in a terminal: `portolan people passkey`";
+    fn enrols(&self) -> Result<&watch::Sender<Option<Passkey>>, Refusal> {
         let message = "a passkey is not enrolled on the page of this studio, whose token is no person";
-        match self.enrolled {
-            Some(_) => Ok(()),
-            None => Err(Refusal::new(StatusCode::FORBIDDEN, "needs_person", message, begins)),
-        }
+        let refused = || Refusal::new(StatusCode::FORBIDDEN, "needs_person", message, BEGINS);
+        self.enrolled.as_ref().ok_or_else(refused)
     }
 }
