@@ -42,6 +42,21 @@ fn a_step_comes_behind_another_in_its_list() {
     "#]],
     );
     check(
+        json!({ "is": "add", "kind": "loop", "after": "file", "values": { "loopType": "while", "condition": "a" } }),
+        expect![[r#"
+        a.yaml:25
+        +    steps:
+        +      - id: loop
+        +        kind: loop
+        +        loopType: while
+        +        steps:
+        +          - id: step
+        +            kind: step
+        +        condition: a
+        at file.loop
+    "#]],
+    );
+    check(
         json!({ "is": "add", "kind": "technique", "after": "write.skim" }),
         expect![[r#"
         a.yaml:23
