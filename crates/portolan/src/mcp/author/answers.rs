@@ -50,7 +50,7 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
         "severity": fault.severity,
         "message": fault.message,
         "help": fault.help.as_deref().unwrap_or_else(|| usual_help(fault.code)),
-        "file": &*source.name,
+        "file": fault.span.map_or(&*source.name, |span| source.file_at(span.start).0),
     });
     if let Some(place) = place {
         told["line"] = json!(place.line);

@@ -253,6 +253,10 @@ fn a_folder_of_activities_is_edited_in_the_files_that_are_meant() {
     assert_eq!(whole["texts"].as_array().map(Vec::len), Some(3));
     assert_eq!(whole["graphs"][0]["nodes"][1]["values"]["name"], "Wait");
     let before = contents(&project);
+    let faulty = edit(&mut wire, &json!([{ "is": "set", "node": "pour.wait", "field": "nmae", "value": "x" }]));
+    let error = refused(&mut wire, "editDefinition", &faulty, "invalid_definition");
+    let fault = &error["diagnostics"][0];
+    assert_eq!((&fault["file"], &fault["line"]), (&json!("tea/activities/02-pour.yaml"), &json!(5)), "{error:#}");
     let arguments = edit(&mut wire, &json!([{ "is": "rename", "node": "pour", "to": "serve" }]));
     let edited = wire.done("editDefinition", &arguments);
     assert_eq!(edited["nodes"], json!(["serve"]));

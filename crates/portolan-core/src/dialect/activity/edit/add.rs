@@ -39,7 +39,12 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         }
         None => fresh(adding.kind, &|id| names::is_taken(page, &spot.activity, id)),
     };
-    let value = filled(made(page, adding.kind, &id, &spot), adding.values);
+    let mut made = made(page, adding.kind, &id, &spot);
+    // What is wanted to loop while something holds goes over nothing.
+    if adding.values.and_then(|values| values.get("loopType")).is_some_and(|kind| kind != "forEach") {
+        made.shift_remove("over");
+    }
+    let value = filled(made, adding.values);
     Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
 }
 

@@ -6,6 +6,25 @@ use serde_json::{Value, json};
 use super::{check, check_first, check_in};
 
 #[test]
+fn a_loop_with_a_condition_goes_over_nothing() {
+    check(
+        json!({ "is": "add", "kind": "loop", "after": "file", "values": { "loopType": "while", "condition": "a" } }),
+        expect![[r#"
+        a.yaml:25
+        +    steps:
+        +      - id: loop
+        +        kind: loop
+        +        loopType: while
+        +        steps:
+        +          - id: step
+        +            kind: step
+        +        condition: a
+        at file.loop
+    "#]],
+    );
+}
+
+#[test]
 fn a_step_comes_behind_another_in_its_list() {
     check(
         json!({ "is": "add", "kind": "step", "after": "read.skim", "values": { "name": "Look" } }),
