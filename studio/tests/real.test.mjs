@@ -209,6 +209,7 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await closed();
   // What was added is taken back.
   await page.keyboard.press("Control+z");
+  await page.locator("aside[aria-label=Outline]").getByText("gate", { exact: true }).waitFor({ state: "detached" });
   await page.waitForFunction(() => document.querySelectorAll(".node").length === 9);
   await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
   await page.getByLabel("Retries").fill("5");
