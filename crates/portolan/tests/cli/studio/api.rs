@@ -233,3 +233,46 @@ fn trusted(service: &Service) -> Result<(), ServiceError> {
     service.trust().record(entry).expect("there is room for it");
     Ok(())
 }
+
+#[test]
+fn a_finding_about_an_edge_stands_at_the_step_that_it_leads_from() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let edge = "\"edges\": [\n    { \"from\": \"work\", \"to\": \"done\", \"on\": \"passed\" },";
+    let text = crate::support::SMALL.replacen("\"edges\": [", edge, 1);
+    let told =
+        studio.post("/definitions/small/check", &json!({ "files": [{ "name": "small.json", "text": text }] })).json();
+    let problems = told["problems"].as_array().expect("a list");
+    let of_edges: Vec<_> =
+        problems.iter().filter(|problem| problem["message"].to_string().contains("edge from `work`")).collect();
+    assert!(!of_edges.is_empty(), "{problems:?}");
+    for problem in of_edges {
+        assert_eq!(problem["node"], "work", "{problem}");
+    }
+}
+
+#[test]
+fn the_inbox_says_what_each_answer_is_called_and_leads_to() {
+    let mut project = Project::new();
+    project.write(
+        ".flow/workflows/ship.json",
+        r#"{ "nodes": { "start": { "type": "start" }, "work": { "type": "task" },
+  "ask": { "type": "end", "result": "blocked", "escalation": "hitl", "description": "Shall it go out?" },
+  "tag": { "type": "task", "name": "Tag the release" }, "done": { "type": "end", "result": "success" },
+  "dropped": { "type": "end", "name": "Not released", "result": "cancelled" } },
+"edges": [ { "from": "start", "to": "work" }, { "from": "work", "to": "ask" },
+  { "from": "ask", "to": "tag", "on": "passed", "label": "Publish" },
+  { "from": "ask", "to": "dropped", "on": "cancelled" }, { "from": "tag", "to": "done" } ] }
+"#,
+    );
+    let run = project.run("ship", "passed");
+    let studio = Studio::of(&project, &[]);
+    let question = studio.get("/inbox").json()["questions"][0].clone();
+    assert_eq!(question["run"], json!(run));
+    let options = question["options"].as_array().expect("options");
+    let told =
+        |outcome: &str| options.iter().find(|option| option["outcome"] == outcome).expect("it is offered").clone();
+    assert_eq!(told("passed")["title"], "Publish");
+    assert_eq!(told("passed")["meaning"], "The run goes on at Tag the release.");
+    assert_eq!(told("cancelled")["meaning"], "The run ends there: Not released.");
+}
