@@ -217,9 +217,9 @@ impl Look {
             self.bound.extend(step.focus.iter().chain(&step.index_var).cloned());
             // After `@` the context stays what it was before the step.
             self.everything |= top && step.focus.is_some();
-            // `$` and `$$` before a name reach no further than that name.
-            let next = steps.get(at + 1).map(|next| &next.node);
-            let followed = is_bare(step) && matches!(next, Some(AstNode::Name(_)));
+            // `$` and `$$` before a name reach no further than that name, unless an `@` after it keeps them as the context.
+            let is_plain_name = |next: &PathStep| matches!(next.node, AstNode::Name(_)) && next.focus.is_none();
+            let followed = is_bare(step) && steps.get(at + 1).is_some_and(is_plain_name);
             match &step.node {
                 AstNode::Variable(name) | AstNode::ParentVariable(name) if name.is_empty() && followed => {}
                 node => self.at(node, top && at == 0),
