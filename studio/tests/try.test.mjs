@@ -231,9 +231,49 @@ inPage("a run is run again from a node, with what came before it changed", async
   await soundIn(page, complaints, "the fork");
   await page.click("dialog button[type=submit]");
   await page.waitForSelector("text=forked from");
-  await page.getByRole("button", { name: "Go on" }).click();
+  // It waits, and says for what: the button has the focus.
+  await said(page, "ready: press Go on (c)");
+  await page.waitForFunction(() => document.activeElement?.textContent === "Go on");
+  await page.keyboard.press("Enter");
   await said(page, "over");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+});
+
+inPage("a click beside a dialog in which something was filled in leaves it open", async (page) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}?node=large`));
+  await said(page, "over");
+  const fork = page.getByRole("button", { name: "Fork from now" });
+  await fork.click();
+  await page.waitForSelector("dialog[open]");
+  await page.mouse.click(4, 4);
+  await page.waitForSelector("dialog", { state: "detached" });
+  await fork.click();
+  await page.click("dialog >> text=Copy the values of");
+  await page.locator("dialog textarea").first().waitFor();
+  await page.mouse.click(4, 4);
+  assert.equal(await page.locator("dialog[open]").count(), 1);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+});
+
+inPage("the answers of an earlier run are copied into the form, and changed by hand", async (page, complaints) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at("/try/sums"));
+  await fill(page, { sum: "" });
+  const answer = page.getByLabel("add", { exact: true });
+  await answer.fill("");
+  // What it looks like is shown before anything is written.
+  await page.waitForFunction(() => [...document.querySelectorAll("textarea")].some((field) => field.placeholder.includes('"sum": 42')));
+  await page.getByLabel("Copy the answers of run").selectOption(run);
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.waitForSelector(`[role=status]:has-text('1 answer copied from ${run}')`);
+  assert.deepEqual(JSON.parse(await answer.inputValue()), { sum: 42 });
+  await soundIn(page, complaints, "copied answers");
+  await answer.fill('{"sum": 5}');
+  await page.getByText("Run it").click();
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).small, { sum: 5, size: "small" });
 });
 
 inPage("a run is saved as a test that holds", async (page, complaints) => {

@@ -310,6 +310,13 @@ export interface Moment {
   values: FrameValues[];
 }
 
+/** What the calls of a run were answered with, as it would be written down. */
+export interface RecordedAnswers {
+  /** By function and node: `inventory.list`. */
+  answers: Record<string, unknown>;
+  redacted: boolean;
+}
+
 export interface Visit {
   at: string;
   /** The record with which it began. */

@@ -10,7 +10,8 @@ use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, runs, saving, tries,
+    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, replies, runs, saving,
+    tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -41,6 +42,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/records/{seq}", get(runs::record)),
         ("/runs/{run}/at/{seq}", get(runs::at)),
         ("/runs/{run}/nodes/{node}", get(runs::node)),
+        ("/runs/{run}/answers", get(replies::of_run)),
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
         ("/runs/{run}/test", post(saving::save)),

@@ -5,6 +5,7 @@ import { indexDrawing } from "../../graph/model";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
+import { asksOutcome, type Placement } from "./places";
 import { iconOfKind, kindIcon } from "../../parts/words";
 
 /** What a person is asked before an operation can be done. */
@@ -15,11 +16,6 @@ export type Ask =
   | { is: "rename"; node: string }
   | { is: "kind"; node: string }
   | { is: "delete"; node: string };
-
-export interface Placement {
-  label: string;
-  place: Partial<Extract<Operation, { is: "add" }>>;
-}
 
 interface Props {
   ask: Ask;
@@ -115,9 +111,6 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAd
     }
   }
 }
-
-export const asksOutcome = (definition: Definition, about: About | undefined) =>
-  (about?.outcomes?.length ?? 0) > 0 && definition.palette.some((kind) => kind.kind === about?.word && kind.outcomes);
 
 function RenameDialog({ about, onSend, onClose }: { about: About | undefined; onSend: (to: string) => Promise<ApiError | null>; onClose: () => void }) {
   const [to, setTo] = useState(about?.id ?? "");

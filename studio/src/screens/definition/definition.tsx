@@ -1,6 +1,7 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { get, segment, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { AskDialog, ConflictDialog, SaveDialog } from "../../code/later";
 import type { Definition, Edited, Operation, Problem } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { indexDrawing } from "../../graph/model";
@@ -13,17 +14,15 @@ import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { iconOfKind } from "../../parts/words";
 import { go, link, note, type Route } from "../../route";
-import { AskDialog, asksOutcome, type Ask } from "./ask";
-import { ConflictDialog } from "./conflict";
+import type { Ask } from "./ask";
 import { useCommands } from "./commands";
 import { copiedNodes, copyNode, pasteOperations } from "./copy";
 import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm } from "./form";
 import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog } from "./unsaved";
-import { nodeAt, placementsOf } from "./places";
+import { asksOutcome, nodeAt, placementsOf } from "./places";
 import { marksOf, Problems } from "./problems";
-import { SaveDialog } from "./save";
 import { useLeaving, useSession, type Operations } from "./session";
 import { Source, type Jump } from "./source";
 
@@ -354,6 +353,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           </>
         )}
       </section>
+      <Suspense fallback={null}>
       {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} run={run} onAsk={setAsk} onAdded={fillIn} />}
       {dialog === "save" && (
         <SaveDialog
@@ -383,6 +383,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           }}
         />
       )}
+      </Suspense>
       {leaving !== null && (
         <LeaveDialog
           name={definition.name}

@@ -18,6 +18,9 @@ export interface Drive {
   dismiss: () => void;
 }
 
+/** Whether it is a fork that nobody has driven on yet. */
+export const isReady = ({ over, origin, driven }: Run) => !over && origin !== null && driven?.phase === "stopped" && driven.failed === null;
+
 /** How a run is driven that somebody tries, and what is told to it. */
 export function useDrive(run: Run, readOnly: boolean, reload: () => void): Drive {
   const [driven, setDriven] = useState<Driven | null>(run.driven ?? null);

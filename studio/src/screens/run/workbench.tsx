@@ -3,7 +3,7 @@ import { post, segment } from "../../api/client";
 import { originOf, type Origin } from "../../api/origin";
 import { useResource } from "../../api/resource";
 import type { About, Drawing, Overlay, Run } from "../../api/types";
-import { DriveBar, StepStop } from "../../code/later";
+import { DriveBar, ForkDialog, StepStop } from "../../code/later";
 import { Outline } from "../../graph/outline";
 import { drawnAt, stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
@@ -14,8 +14,7 @@ import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { go, link, note } from "../../route";
 import { useFolds } from "../definition/folds";
-import { useDrive } from "./drive";
-import { ForkDialog } from "./fork";
+import { isReady, useDrive } from "./drive";
 import { Inspector } from "./inspector";
 import { useMoment } from "./moment";
 import type { Records } from "./records";
@@ -89,7 +88,14 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           <Icon name="right" size={14} />
           <h1>{run.definition.name || run.workflow}</h1>
         </nav>
-        <Status status={run.status} />
+        {isReady({ ...run, driven: drive.driven }) ? (
+          <span className="chip tint waiting">
+            <Icon name="pause" size={14} />
+            ready to go on
+          </span>
+        ) : (
+          <Status status={run.status} />
+        )}
         <span className="work-text">
           <code>{run.run}</code>
           {" · "}
@@ -210,7 +216,11 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           </div>
         </aside>
       </div>
-      {forking !== null && <ForkDialog run={run} seq={forking} onClose={() => setForking(null)} />}
+      {forking !== null && (
+        <Suspense fallback={null}>
+          <ForkDialog run={run} seq={forking} drawing={drawing} onClose={() => setForking(null)} />
+        </Suspense>
+      )}
     </div>
   );
 }

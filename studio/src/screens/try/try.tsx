@@ -12,6 +12,7 @@ import { plural } from "../../parts/words";
 import { go, link, note, type Route } from "../../route";
 import { useFolds } from "../definition/folds";
 import { AnswerFields } from "./answers";
+import { askedIn, foldedIn } from "./asked";
 import { BreakpointField } from "./breakpoints";
 import { draftOf, EMPTY, requestOf, type Draft, type Problems, type Shape } from "./draft";
 import { InputFields } from "./input";
@@ -73,6 +74,10 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
   const runs = useResource<{ runs: RunEntry[] }>("runs", (signal) => get("/runs?all=true&limit=200", signal));
   const drawing = drawn.data?.drawing ?? null;
   const selected = route.node;
+  // Calls inside of what is folded are told of as well: so everything is opened once, for their places.
+  const inner = foldedIn(drawing);
+  const wide = useResource<Checked>(draft.who === "written" && inner.length > 0 ? `asks ${key} ${definition.revision} ${inner.join()}` : null, (signal) => post(`/definitions/${segment(id)}/check`, { root, folded: [], opened: inner }, signal), true);
+  const asked = shape.asks && askedIn(shape.asks, wide.data?.drawing ?? drawing);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   useEffect(() => void kept.set(key, draft), [key, draft]);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus({ preventScroll: true }), []);
@@ -175,7 +180,7 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
               </label>
             )}
             {(!led || shape.fields !== null || draft.json !== "") && <InputFields draft={draft} fields={shape.fields} problems={problems} onChange={change} />}
-            {!led && <AnswerFields draft={draft} asks={shape.asks} runs={earlierRuns} problems={problems} onChange={change} />}
+            {!led && <AnswerFields draft={draft} asks={asked} runs={earlierRuns} problems={problems} onChange={change} />}
             {!led && definition.dialect === "states" && draft.who === "servers" && (
               <label className="field block edit-field">
                 <span>Model</span>
