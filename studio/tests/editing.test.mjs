@@ -1,5 +1,6 @@
 // Definitions of every format are edited in a real browser, by mouse and by keyboard, and exactly the lines of the edits change.
 import assert from "node:assert/strict";
+import { soundIn } from "./browser.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
@@ -45,19 +46,25 @@ class Hands {
   async rename(to, select = to) {
     await this.key("F2");
     await this.page.waitForSelector("dialog[open]");
-    await this.page.keyboard.press("Control+a");
-    await this.page.keyboard.type(to);
+    await this.page.locator("dialog").getByLabel(/^Id/).fill(to);
     await this.page.keyboard.press("Enter");
     await this.selected(select);
     await this.closed();
   }
 
-  /** Adds a step behind the one that is selected, with the mouse. */
-  async add(label, select) {
+  /** Adds a step behind the one that is selected, from the palette: it is called before it is there. */
+  async add(label, id, select = id, title = "") {
     const palette = this.page.locator("details.palette");
     if ((await palette.getAttribute("open")) === null) await palette.locator("summary").click();
     await palette.getByRole("button", { name: label, exact: true }).click();
+    const dialog = this.page.locator("dialog");
+    await dialog.waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Add" }).isDisabled());
+    if (title) await dialog.getByLabel(/^Name/).fill(title);
+    else await dialog.getByLabel(/^Id/).fill(id);
+    await this.page.keyboard.press("Enter");
     await this.selected(select);
+    await this.closed();
   }
 
   async fill(label, value) {
@@ -139,6 +146,73 @@ edits(
 );
 
 edits(
+  "a review between two steps: called by its title, with a label on the edge that leaves it, and renamed",
+  async (hands) => {
+    const details = hands.page.locator("aside[aria-label=Details]");
+    await hands.at("release", "write_notes");
+    await hands.add("Gate", "", "review_the_notes", "Review the notes");
+    // It stands between the two, and its form is what comes next.
+    await hands.page.waitForFunction(() => document.activeElement?.closest("[data-form]"));
+    assert.equal(await details.getByLabel("Retries").getAttribute("placeholder"), "3, the default");
+    assert.equal(await details.locator("[data-form] label").nth(1).textContent(), "Retries");
+    await hands.key("e");
+    await details.getByLabel("Label").fill("The notes are good");
+    await hands.page.keyboard.press("Enter");
+    await hands.page.waitForSelector(".edge text:text-is('The notes are good')", { state: "attached" });
+    await hands.click("review_the_notes");
+    await hands.key("F2");
+    await hands.page.locator("dialog").getByLabel(/^Name/).fill("Review the release notes");
+    await hands.page.keyboard.press("Enter");
+    await hands.closed();
+    await details.getByRole("heading", { name: "Review the release notes" }).waitFor();
+    await hands.save();
+  },
+  [
+    "in release.json",
+    '+    "review_the_notes": {',
+    '+      "type": "gate",',
+    '+      "name": "Review the release notes"',
+    '+    },',
+    '-    { "from": "write_notes", "to": "test" },',
+    '+    { "from": "write_notes", "to": "review_the_notes" },',
+    '+    { "from": "review_the_notes", "to": "test", "on": "passed", "label": "The notes are good" },',
+  ],
+);
+
+inPage("a problem names the step and the field as people do, and leads to the line and to the field", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("release", "test");
+  await hands.page.locator("[data-form]").getByLabel("Retries").fill("-2");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /problem/ }).click();
+  const problem = page.locator(".problems button", { hasText: "Test test: Retries maxRetries" }).first();
+  await problem.waitFor();
+  await soundIn(page, said, "a problem");
+  await hands.key("Escape");
+  await problem.click();
+  await hands.selected("test");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("data-path") === "maxRetries");
+  await page.waitForFunction(() => /"maxRetries": -2/.test(document.querySelector(".code-host")?.shadowRoot?.querySelector(".cm-activeLine")?.textContent ?? ""));
+});
+
+inPage("the chooser has what is called exactly so first, and steps are found with the arrow keys", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("release", "repair");
+  await hands.key("k");
+  await page.getByLabel("Kind").fill("end");
+  assert.equal(await page.locator("dialog [role=option]").first().locator(".choice-label").textContent(), "End");
+  await soundIn(page, said, "the chooser");
+  await page.keyboard.press("Escape");
+  await hands.closed();
+  await page.getByLabel("Find a step").fill("release");
+  await page.keyboard.press("ArrowDown");
+  await hands.selected("write_notes");
+  await page.keyboard.press("ArrowDown");
+  await hands.selected("review_the_notes");
+  assert.equal(await page.getByLabel("Find a step").inputValue(), "release");
+});
+
+edits(
   "a graph of tool calls",
   async (hands) => {
     await hands.at("inventory", "list");
@@ -207,7 +281,7 @@ edits(
   async (hands) => {
     await hands.at("follow-up", "file.collect");
     await hands.rename("gather", "file.gather");
-    await hands.add("Step", "file.step");
+    await hands.add("Step", "step", "file.step");
     await hands.save();
   },
   [

@@ -195,6 +195,7 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await graph.focus();
   await page.keyboard.press("F2");
   await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Tab");
   await page.keyboard.press("Control+a");
   await page.keyboard.type("notes");
   await page.keyboard.press("Enter");
@@ -203,13 +204,13 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await graph.focus();
   await page.keyboard.press("a");
   await page.waitForSelector("dialog[open]");
-  await page.keyboard.type("gate");
+  await page.keyboard.type("A second look");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => location.hash.includes("node=gate"));
+  await page.waitForFunction(() => location.hash.includes("node=a_second_look"));
   await closed();
   // What was added is taken back.
   await page.keyboard.press("Control+z");
-  await page.locator("aside[aria-label=Outline]").getByText("gate", { exact: true }).waitFor({ state: "detached" });
+  await page.locator("aside[aria-label=Outline]").getByText("A second look", { exact: true }).waitFor({ state: "detached" });
   await page.waitForFunction(() => document.querySelectorAll(".node").length === 9);
   await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
   await page.getByLabel("Retries").fill("5");

@@ -139,6 +139,8 @@ export interface Kind {
   fields: Field[];
   /** Whether edges from it name an outcome. */
   outcomes: boolean;
+  /** Whether edges from it may have a label of their own. */
+  labels: boolean;
   /** Whether one can be added: a definition may have just one of a kind. */
   addable: boolean;
   /** Whether a step of it never becomes one of another kind, nor another one of it. */
@@ -147,11 +149,12 @@ export interface Kind {
 
 export type Operation =
   | { is: "set"; node: string | null; field: string; value: unknown }
-  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string }
+  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string; values?: Record<string, unknown> }
   | { is: "connect"; from: string; to: string; on?: string }
   | { is: "disconnect"; edge: string }
   | { is: "reconnect"; edge: string; to: string }
   | { is: "outcome"; edge: string; on: string | null }
+  | { is: "label"; edge: string; text: string | null }
   | { is: "rename"; node: string; to: string }
   | { is: "delete"; nodes: string[] }
   | { is: "duplicate"; node: string }

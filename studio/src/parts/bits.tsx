@@ -3,6 +3,17 @@ import type { Author, NodeState, RunStatus } from "../api/types";
 import { Icon } from "./icons";
 import { age, authorIcon, authorWords, momentOf, stateIcon, stateWord, statusLook } from "./words";
 
+/** A text in which what stands between backticks is code. */
+export function Coded({ text }: { text: string }) {
+  const parts = text.split("`");
+  // One that is never closed is a backtick.
+  if (parts.length % 2 === 0) {
+    const [before = "", rest = ""] = parts.splice(-2);
+    parts.push(`${before}\`${rest}`);
+  }
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 export function Status({ status }: { status: RunStatus }) {
   const [icon, word, look] = statusLook(status);
   return (

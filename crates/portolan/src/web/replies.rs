@@ -46,7 +46,8 @@ pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPat
     let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
     let answers = recorded(&definition.workflow, &records).answers;
     // A call that nobody waited for to its end was not answered.
-    let answered = |answer: &Answer| !matches!(answer, Answer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
+    let answered =
+        |answer: &Answer| !matches!(answer, Answer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
     let answers: Answers = answers
         .into_iter()
         .map(|(name, all)| (name, all.into_iter().filter(answered).collect::<Vec<_>>()))

@@ -7,7 +7,7 @@ import { useLive, useThrottled } from "../../events/use";
 import { indexDrawing } from "../../graph/model";
 import { Outline } from "../../graph/outline";
 import { GraphView } from "../../graph/view";
-import { Tabs } from "../../parts/bits";
+import { Coded, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
@@ -17,6 +17,7 @@ import { go, link, note, type Route } from "../../route";
 import type { Ask } from "./ask";
 import { useCommands } from "./commands";
 import { copiedNodes, copyNode, pasteOperations } from "./copy";
+import { faultOf } from "./fault";
 import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm } from "./form";
 import { DefinitionHead } from "./head";
@@ -164,7 +165,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   useKeys((event) => {
     if (event.key === "t") go(tryIt);
     if (!editable) return;
-    if (event.key === "a") setAsk({ is: "add" });
+    if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
     else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
@@ -192,9 +193,16 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   });
 
   const marks = useMemo(() => marksOf(problems), [problems]);
+  const faultAt = (problem: Problem) => faultOf(problem, definition, about, state.texts);
+  /** To its line, and to its field. */
   const onProblem = (problem: Problem) => {
+    const path = faultAt(problem).field?.path ?? null;
     if (problem.node !== null) select(problem.node);
+    else if (path !== null) select(null);
+    setTab("source");
+    setBottomOpen(true);
     if (problem.place) setJump({ ...problem.place });
+    setTimeout(() => ((path === null ? null : facts.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)) ?? facts.current)?.focus());
   };
   const onCursor = (file: number, offset: number) => {
     const node = nodeAt(about, file, offset);
@@ -222,7 +230,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         tryIt={tryIt}
         onUndo={writable ? () => time(document.undo()) : null}
         onRedo={() => time(document.redo())}
-        onAdd={editable ? () => setAsk({ is: "add" }) : null}
+        onAdd={editable ? () => setAsk({ is: "add", kind: null }) : null}
         onSave={save}
         onProblems={() => (setTab("problems"), setBottomOpen(true))}
       />
@@ -241,7 +249,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
                   .filter((kind) => kind.addable)
                   .map((kind) => (
                     <li key={kind.kind}>
-                      <button type="button" title={kind.help} onClick={() => runHere({ is: "add", kind: kind.kind, ...placements[0]?.place })}>
+                      <button type="button" title={kind.help} onClick={() => setAsk({ is: "add", kind: kind.kind })}>
                         <Icon name={iconOfKind(kind.kind)} size={14} />
                         {kind.label}
                       </button>
@@ -275,7 +283,12 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             <div className="over-graph" role="alert">
               <Icon name="error" />
               <span>
-                {refusal.message} {refusal.help && <span className="dim">{refusal.help}</span>}
+                <Coded text={refusal.message} />{" "}
+                {refusal.help && (
+                  <span className="dim">
+                    <Coded text={refusal.help} />
+                  </span>
+                )}
               </span>
               <button type="button" className="icon-button" aria-label="Close" onClick={() => setRefusal(null)}>
                 <Icon name="close" />
@@ -286,7 +299,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             <div className="over-graph" role="status">
               <Icon name="warning" />
               <span>
-                The text cannot be read now; this is the last graph. {syntax?.message}{" "}
+                The text cannot be read now; this is the last graph. <Coded text={syntax?.message ?? ""} />{" "}
                 {syntax?.place && (
                   <button type="button" className="link" onClick={() => onProblem(syntax)}>
                     line {syntax.place.line}
@@ -347,14 +360,14 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             </div>
             {tab === "problems" && (
               <div className="tab-body" role="tabpanel" aria-label="Problems">
-                <Problems problems={problems} files={definition.files} selected={selected} onChoose={(problem) => onProblem(problem)} onShow={() => setTab("source")} />
+                <Problems problems={problems} files={definition.files} selected={selected} faultOf={faultAt} onChoose={onProblem} />
               </div>
             )}
           </>
         )}
       </section>
       <Suspense fallback={null}>
-      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} run={run} onAsk={setAsk} onAdded={fillIn} />}
+      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} operate={operate} onAsk={setAsk} onAdded={fillIn} />}
       {dialog === "save" && (
         <SaveDialog
           document={document}
@@ -404,4 +417,4 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   );
 }
 
-const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "reconnect");
+const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "label" || operation.is === "reconnect");

@@ -2,6 +2,7 @@ import { Suspense, useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Field } from "../../api/types";
 import { ExpressionAid } from "../../code/later";
+import { Coded } from "../../parts/bits";
 import { InlineFailure } from "../../parts/notice";
 import type { Evaluation } from "../expression/over";
 import { useDraft } from "./drafts";
@@ -59,6 +60,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
 
   const shared = {
     id,
+    "data-path": field.path,
     "data-draft": draft === written ? undefined : "",
     "aria-invalid": problem !== null,
     "aria-describedby": `${id}-help`,
@@ -69,7 +71,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     ...shared,
     value: draft,
     spellCheck: field.type === "long",
-    placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)} (default)`,
+    placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)}, the default`,
     onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setDraft(event.target.value),
     onBlur: () => void commit(draft),
   };
@@ -107,7 +109,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
         </Suspense>
       )}
       <p id={`${id}-help`} className={problem ? "field-problem bad" : "field-help"} aria-live="polite">
-        {problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")}
+        <Coded text={problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")} />
       </p>
       {error && <InlineFailure error={error} />}
     </div>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import type { Driven, Moment, Run } from "../../api/types";
+import { Coded } from "../../parts/bits";
 import { Icon, type IconName } from "../../parts/icons";
 import { useKeys } from "../../parts/keys";
 import { InlineFailure } from "../../parts/notice";
@@ -80,7 +81,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
         <div className="inline-failure" role="alert">
           <Icon name="error" />
           <span>
-            It is not driven any more: {driven.failed}
+            It is not driven any more: <Coded text={driven.failed} />
             {!run.over && !readOnly && (
               <>
                 {" "}
@@ -98,7 +99,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
       {driven?.fault && (
         <p className="inline-failure" role="alert">
           <Icon name="warning" />
-          <span>The condition of the breakpoint cannot be evaluated, so it waits here: {driven.fault}</span>
+          <span>The condition of the breakpoint cannot be evaluated, so it waits here: <Coded text={driven.fault} /></span>
         </p>
       )}
       {error && dialog === null && <InlineFailure error={error} />}

@@ -1,7 +1,7 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Moment, RecordLine } from "../../api/types";
-import { By, Value } from "../../parts/bits";
+import { By, Coded, Value } from "../../parts/bits";
 import { Failure, Loading } from "../../parts/notice";
 import { momentOf } from "../../parts/words";
 
@@ -54,7 +54,9 @@ export function RecordPane({ run, seq, line }: { run: string; seq: number; line:
     <div className="record-pane">
       {line && (
         <>
-          <h2>{line.text}</h2>
+          <h2>
+            <Coded text={line.text} />
+          </h2>
           <p className="dim">
             <By by={line.by} /> · {momentOf(line.at)} · {line.kind}
           </p>

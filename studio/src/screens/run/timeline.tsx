@@ -1,4 +1,4 @@
-import { By } from "../../parts/bits";
+import { By, Coded } from "../../parts/bits";
 import { VirtualList } from "../../parts/virtual";
 import { timeOf, withoutAuthor } from "../../parts/words";
 import type { Records } from "./records";
@@ -23,7 +23,7 @@ export function Timeline({ records, head, seq, onMove }: { records: Records; hea
         return (
           <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={record.text}>
             <span className="record-seq">{record.seq}</span>
-            <span className="record-text">{withoutAuthor(record.text, record.by)}</span>
+            <span className="record-text"><Coded text={withoutAuthor(record.text, record.by)} /></span>
             <span className="record-by">
               <time>{timeOf(record.at)}</time>
               <By by={record.by} />

@@ -56,7 +56,7 @@ function OneField({ field, text, problem, onText }: FieldProps) {
     "aria-describedby": `${id}-help`,
     onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => onText(event.target.value),
   };
-  const typed = { ...shared, placeholder: fallback === undefined ? undefined : `${fallback} (default)`, spellCheck: false, autoComplete: "off" };
+  const typed = { ...shared, placeholder: fallback === undefined ? undefined : `${fallback}, the default`, spellCheck: false, autoComplete: "off" };
   const choices = field.type === "boolean" ? ["yes", "no"] : field.choices;
   return (
     <div className="field block edit-field">
