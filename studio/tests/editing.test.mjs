@@ -195,6 +195,99 @@ inPage("a problem names the step and the field as people do, and leads to the li
   await page.waitForFunction(() => /"maxRetries": -2/.test(document.querySelector(".code-host")?.shadowRoot?.querySelector(".cm-activeLine")?.textContent ?? ""));
 });
 
+inPage("what was saved and undone is told, and the focus stays where it is of use", async (page, said) => {
+  const hands = new Hands(page);
+  const told = (words) => page.waitForFunction((words) => document.querySelector(".told[role=status]")?.textContent.includes(words), words);
+  const focused = (wanted) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), wanted);
+  await hands.at("release", "repair");
+  const agent = page.locator("[data-form]").getByLabel("Agent", { exact: true });
+  const before = await agent.inputValue();
+  // Escape takes back what is typed, and Ctrl+Z brings that again, rather than undoing something else.
+  await agent.fill("bob");
+  await page.keyboard.press("Escape");
+  assert.equal(await agent.inputValue(), before);
+  await page.keyboard.press("Control+z");
+  assert.equal(await agent.inputValue(), "bob");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await page.keyboard.press("Enter");
+  await told("Saved: .flow/workflows/release.json");
+  await focused('[data-path="agent"]');
+  await soundIn(page, said, "saved");
+  // A second Escape leads back to the graph; what is undone there is shown, though it was saved.
+  await page.keyboard.press("Escape");
+  await focused("[data-graph]");
+  await page.keyboard.press("Control+z");
+  await told("Undone: line");
+  await told("It is not saved like this.");
+  await page.waitForFunction((before) => document.querySelector('[data-path="agent"]').value === before, before);
+  // The button with which it is undone is of no use any more.
+  await page.getByRole("button", { name: "Redo" }).click();
+  await told("Done again: line");
+  await focused("[data-graph]");
+  await page.keyboard.press("Control+z");
+  await page.getByRole("button", { name: "Save…" }).click();
+  await page.locator("dialog .actions .primary").click();
+  await told("Saved:");
+  await focused("[data-graph]");
+});
+
+inPage("changes that were kept are taken up again, and that is told", async (page) => {
+  const hands = new Hands(page);
+  await hands.at("release", "repair");
+  await hands.fill("Agent", "carol");
+  await page.waitForFunction(() => Object.keys(sessionStorage).some((key) => key.startsWith("portolan-unsaved")));
+  await page.getByRole("link", { name: "Project" }).click();
+  await page.getByRole("button", { name: "Leave" }).click();
+  await page.waitForSelector(".project-facts");
+  await page.evaluate(() => (location.hash = "#/definition/release?node=repair"));
+  await page.getByRole("button", { name: "Take them up again" }).click();
+  await page.waitForFunction(() => document.querySelector(".told")?.textContent.includes("here again"));
+  await page.waitForFunction(() => document.activeElement?.matches("[data-graph]"));
+});
+
+/** Whether every step of the drawing is within its pane. */
+const isWhole = () => {
+  const pane = document.querySelector(".pane.middle")?.getBoundingClientRect();
+  const nodes = [...document.querySelectorAll(".react-flow__node")].map((node) => node.getBoundingClientRect());
+  return pane && nodes.length > 8 && nodes.every((node) => node.left >= pane.left && node.right <= pane.right && node.top >= pane.top && node.bottom <= pane.bottom);
+};
+
+inPage(
+  "in a small window the graph is fitted to its pane, and again when the window changes",
+  async (page, said) => {
+    await page.goto(studio.at("/definition/release"));
+    await page.waitForFunction(isWhole);
+    await page.setViewportSize({ width: 1440, height: 760 });
+    await page.waitForFunction(isWhole);
+    await page.setViewportSize({ width: 1024, height: 700 });
+    await page.waitForFunction(isWhole);
+    await soundIn(page, said, "a small window");
+  },
+  { viewport: { width: 1024, height: 700 } },
+);
+
+inPage(
+  "at 200 % zoom the form stands below the graph, the wheel scrolls the page, and the keys can be read to their end",
+  async (page) => {
+    const hands = new Hands(page);
+    await hands.at("release", "test");
+    const [graph, form, outline] = await Promise.all([".pane.middle", ".pane.right", ".pane.left"].map((pane) => page.locator(pane).boundingBox()));
+    assert.ok(Math.abs(form.y - (graph.y + graph.height)) < 4 && outline.y > form.y);
+    await page.mouse.move(graph.x + 200, graph.y + 100);
+    await page.mouse.wheel(0, 120);
+    await page.waitForFunction(() => document.querySelector("main").scrollTop >= 100);
+    await hands.key("?");
+    await page.waitForFunction(() => document.activeElement?.matches(".keys"));
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => {
+      const box = [...document.querySelectorAll(".keys dd")].at(-1).getBoundingClientRect();
+      return box.bottom <= innerHeight && document.querySelector("dialog header").getBoundingClientRect().top >= 0;
+    });
+  },
+  { viewport: { width: 720, height: 450 } },
+);
+
 inPage("the chooser has what is called exactly so first, and steps are found with the arrow keys", async (page, said) => {
   const hands = new Hands(page);
   await hands.at("release", "repair");

@@ -1,6 +1,7 @@
 import { ViewportPortal, useStore } from "@xyflow/react";
 import { memo, useMemo } from "react";
-import type { DrawnEdge } from "../api/types";
+import type { DrawnEdge, Point } from "../api/types";
+import { labelPlaces, LONGEST } from "./labels";
 import type { Graph } from "./model";
 import { boxOf, edgePath, meets, middle, type Box } from "./shapes";
 import { useGraph, useGraphState } from "./state";
@@ -15,6 +16,7 @@ export function Edges({ graph }: { graph: Graph }) {
   const selected = useGraphState((state) => state.selected);
   const chosen = useGraphState((state) => state.edge);
   const { actions } = useGraph();
+  const places = useMemo(() => labelPlaces(graph), [graph]);
   const taken = useMemo(() => new Map(counts?.map((edge) => [`${edge.from}\n${edge.to}`, edge.count])), [counts]);
 
   const shown = useMemo(() => {
@@ -37,6 +39,7 @@ export function Edges({ graph }: { graph: Graph }) {
           <Edge
             key={edge.id}
             edge={edge}
+            label={places.get(edge.id) ?? null}
             watched={counts !== undefined}
             count={taken.get(`${edge.from}\n${edge.to}`) ?? 0}
             lit={chosen === null ? selected === edge.from || selected === edge.to : chosen === edge.id}
@@ -49,9 +52,9 @@ export function Edges({ graph }: { graph: Graph }) {
   );
 }
 
-const Edge = memo(function Edge({ edge, count, watched, lit, onSelect }: { edge: DrawnEdge; count: number; watched: boolean; lit: boolean; onSelect: ((id: string) => void) | null }) {
+const Edge = memo(function Edge({ edge, label: place, count, watched, lit, onSelect }: { edge: DrawnEdge; label: Point | null; count: number; watched: boolean; lit: boolean; onSelect: ((id: string) => void) | null }) {
   const path = useMemo(() => edgePath(edge.points), [edge]);
-  const at = edge.labelAt ?? middle(edge.points);
+  const at = place ?? edge.labelAt ?? middle(edge.points);
   const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
   const label = [edge.text, count > 1 ? `×${count}` : null].filter(Boolean).join("  ");
   return (
@@ -80,7 +83,6 @@ function Grip({ edge }: { edge: DrawnEdge }) {
   );
 }
 
-const LONGEST = 42;
 const shorten = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 /** The part of the drawing in the window, in coarse steps, so that panning rarely renders. */

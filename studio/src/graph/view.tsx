@@ -4,6 +4,7 @@ import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useSta
 import type { Drawing, DrawnNode, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
 import { kindWord, plural, stateWord } from "../parts/words";
+import { useNarrow } from "../parts/narrow";
 import { Store } from "../parts/store";
 import { anchorOf, glide } from "./anchor";
 import { FarCanvas, Overview } from "./canvas";
@@ -59,8 +60,18 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
   const ready = useFlow((s) => s.width > 0 && s.height > 0);
+  const width = useFlow((s) => s.width);
+  const height = useFlow((s) => s.height);
+  const sized = useRef({ width: 0, height: 0 });
+  /** Whether somebody has panned or zoomed. */
+  const moved = useRef(false);
+  const narrow = useNarrow();
   const came = useRef<string | null>(null);
   const calm = useRef(matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const zoomBy = (zoom: typeof flow.zoomIn) => {
+    moved.current = true;
+    void zoom(step());
+  };
   const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
@@ -99,6 +110,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   );
   const context = useMemo(() => ({ state, actions }), [state, actions]);
 
+  const showIn = useRef<(id: string | null) => void>(() => undefined);
   const opened = useRef(false);
   const host = useRef<HTMLDivElement>(null);
   const before = useRef({ graph, selected });
@@ -108,10 +120,19 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     before.current = { graph, selected };
     if (!opened.current) {
       opened.current = true;
+      sized.current = { width: look().width, height: look().height };
       move(opening(graph, look(), selected ?? follow ?? null), 0);
       return;
     }
-    if (last.graph === graph) return;
+    if (last.graph === graph) {
+      // Another pane than before: what nobody has moved is fitted to it, and else what is selected stays in it.
+      const size = look();
+      if (size.width === sized.current.width && size.height === sized.current.height) return;
+      sized.current = { width: size.width, height: size.height };
+      if (!moved.current) move(opening(graph, size, selected ?? follow ?? null), 0);
+      else showIn.current(selected ?? follow ?? null);
+      return;
+    }
     // What was folded or edited stays where the eye is.
     const view = look();
     const shift = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
@@ -119,7 +140,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     if (!shift) return;
     if (shift.dx !== 0 || shift.dy !== 0) move({ x: view.x - shift.dx * view.zoom, y: view.y - shift.dy * view.zoom, zoom: view.zoom }, 0);
     if (!calm.current && host.current) glide(host.current, last.graph, graph, shift);
-  }, [graph, ready, selected]);
+  }, [graph, ready, selected, width, height]);
 
   const show = useCallback(
     (id: string | null) => {
@@ -128,6 +149,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     },
     [graph, look, move],
   );
+  showIn.current = show;
   useEffect(() => show(selected), [selected, show]);
   useEffect(() => show(follow ?? null), [follow, show]);
 
@@ -147,8 +169,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
       const node = graph.nodes.get(selected);
       if (node?.container) actions.fold(selected);
     } else if (event.key === "Escape" && selected) onSelect(null);
-    else if (event.key === "+" || event.key === "=") void flow.zoomIn(step());
-    else if (event.key === "-") void flow.zoomOut(step());
+    else if (event.key === "+" || event.key === "=") zoomBy(flow.zoomIn);
+    else if (event.key === "-") zoomBy(flow.zoomOut);
     else if (event.key === "0") move(fitAll(graph, look()));
     else return;
     event.preventDefault();
@@ -189,7 +211,13 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             elementsSelectable={false}
             disableKeyboardA11y
             zoomOnDoubleClick={false}
-            panOnScroll
+            // Where the page scrolls, the wheel is the page's; with Ctrl it zooms.
+            panOnScroll={!narrow}
+            zoomOnScroll={!narrow}
+            preventScrolling={!narrow}
+            onMoveStart={(event) => {
+              if (event) moved.current = true;
+            }}
             deleteKeyCode={null}
             selectionKeyCode={null}
             multiSelectionKeyCode={null}
@@ -212,10 +240,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         </div>
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn(step())}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(flow.zoomIn)}>
             <Icon name="plus" />
           </button>
-          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut(step())}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(flow.zoomOut)}>
             <Icon name="minus" />
           </button>
           <button type="button" aria-label="Show everything" title="Show everything (0)" onClick={() => move(fitAll(graph, look()))}>

@@ -9,7 +9,7 @@ import { Outline } from "../../graph/outline";
 import { GraphView } from "../../graph/view";
 import { Coded, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
-import { useKeys } from "../../parts/keys";
+import { focusGraph, useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { iconOfKind } from "../../parts/words";
@@ -62,8 +62,10 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const [edgeId, setEdge] = useState<string | null>(null);
   const [ask, setAsk] = useState<Ask | null>(null);
   const [dialog, setDialog] = useState<"save" | "conflict" | null>(null);
+  /** What was done last, told until something else is. */
+  const [said, setSaid] = useState<{ words: string; revision: unknown } | null>(null);
   const [refusal, setRefusal] = useState<ApiError | null>(null);
-  const bottom = useSplit("definition-bottom", 240, 96, 640);
+  const bottom = useSplit("definition-bottom", Math.min(240, Math.round(innerHeight * 0.27)), 96, 640);
   const left = useSplit("definition-left", 232, 160, 420);
   const right = useSplit("definition-right", 304, 220, 560);
   const facts = useRef<HTMLElement>(null);
@@ -125,8 +127,23 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   /** For what is done without a dialog: a refusal stands above the graph. */
   const runHere = useCallback((operation: Operation) => void run(operation).then(setRefusal), [run]);
 
-  const time = (step: ReturnType<typeof document.undo>) => {
+  const tell = (words: string) => {
+    setSaid({ words, revision: document.state.get() });
+    // What had the focus may be gone by now, or of no more use.
+    setTimeout(() => {
+      const { activeElement } = window.document;
+      if (activeElement === null || activeElement === window.document.body || activeElement.matches(":disabled")) focusGraph();
+    });
+  };
+  /** A step of the history is shown, with what it was about: it may be one that nobody sees any more. */
+  const time = (step: ReturnType<typeof document.undo>, what: "Undone" | "Done again") => {
     if (!step) return;
+    const changed = step.splices[0];
+    const line = changed && (document.state.get().texts[changed.file] ?? "").slice(0, changed.from).split("\n").length;
+    const name = changed && definition.files.length > 1 ? ` of ${definition.files[changed.file]?.name ?? ""}` : "";
+    const unsaved = document.state.get().unsaved;
+    setTab("source");
+    tell(`${what}: line ${line ?? 1}${name}.${what === "Undone" ? " Shift+Ctrl+Z does it again." : ""}${unsaved ? " It is not saved like this." : ""}`);
     setEdge(null);
     if (step.select !== latest.current.selected) address(step.select);
     const [first] = step.splices;
@@ -179,8 +196,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   useCommands({
     save: writable ? save : null,
-    undo: writable ? () => time(document.undo()) : null,
-    redo: () => time(document.redo()),
+    undo: writable ? () => time(document.undo(), "Undone") : null,
+    redo: () => time(document.redo(), "Done again"),
     duplicate: editable ? () => void duplicate() : null,
     copy: () => (selected === null || !about[selected] ? null : copyNode(about[selected])),
     paste: (text) => {
@@ -228,13 +245,23 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         errors={errors}
         state={state}
         tryIt={tryIt}
-        onUndo={writable ? () => time(document.undo()) : null}
-        onRedo={() => time(document.redo())}
+        said={said !== null && said.revision === state ? said.words : ""}
+        onUndo={writable ? () => time(document.undo(), "Undone") : null}
+        onRedo={() => time(document.redo(), "Done again")}
         onAdd={editable ? () => setAsk({ is: "add", kind: null }) : null}
         onSave={save}
         onProblems={() => (setTab("problems"), setBottomOpen(true))}
       />
-      {kept && <KeptBanner onTake={session.takeKept} onDrop={session.dropKept} />}
+      {kept && <KeptBanner
+          onTake={() => {
+            session.takeKept();
+            tell("Your changes are here again. They are not saved yet.");
+          }}
+          onDrop={() => {
+            session.dropKept();
+            tell("Thrown away: this is what is saved.");
+          }}
+        />}
       {theirs && state.unsaved && <ChangedBanner onCompare={() => setDialog("conflict")} />}
       {checked.error && <InlineFailure error={checked.error} />}
       <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
@@ -380,6 +407,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             else {
               setDialog(null);
               onSaved();
+              tell(`Saved: ${definition.files.map((file) => file.name).join(", ")}`);
             }
             return null;
           }}

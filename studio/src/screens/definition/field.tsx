@@ -24,6 +24,8 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   const id = useId();
   const known = useRef(written);
   const latest = useRef(draft);
+  /** What was typed, and taken back with Escape. */
+  const dropped = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   latest.current = draft;
   useDraft(id, field.label, draft !== written, problem);
@@ -44,7 +46,16 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   };
 
   const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && dropped.current !== null && draft === written) {
+      // What Escape took away is nearer than the last change of the definition.
+      setDraft(dropped.current);
+      dropped.current = null;
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (event.key === "Escape" && draft !== written) {
+      dropped.current = draft;
       setDraft(written);
       setProblem(null);
       setError(null);
@@ -72,8 +83,14 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     value: draft,
     spellCheck: field.type === "long",
     placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)}, the default`,
-    onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setDraft(event.target.value),
-    onBlur: () => void commit(draft),
+    onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      dropped.current = null;
+      setDraft(event.target.value);
+    },
+    onBlur: () => {
+      dropped.current = null;
+      void commit(draft);
+    },
   };
 
   return (

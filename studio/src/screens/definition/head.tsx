@@ -13,6 +13,8 @@ interface Props {
   problems: number;
   errors: number;
   state: { canUndo: boolean; canRedo: boolean; unsaved: boolean };
+  /** What was done last, if nothing else was since. */
+  said: string;
   /** The address at which it is tried out. */
   tryIt: string;
   /** Without it, nothing can be changed. */
@@ -23,7 +25,7 @@ interface Props {
   onProblems: () => void;
 }
 
-export function DefinitionHead({ definition, root, limits, problems, errors, state, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
+export function DefinitionHead({ definition, root, limits, problems, errors, state, said, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
   // What stands in a field is a part of what is saved.
   const unsaved = useStore(drafts).size > 0 || state.unsaved;
   return (
@@ -55,6 +57,14 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
           {plural(problems, "problem")}
         </button>
       )}
+      <p className={`told${said ? "" : " nothing"}`} role="status" title={said}>
+        {said && (
+          <>
+            <Icon name="done" size={14} />
+            <span>{said}</span>
+          </>
+        )}
+      </p>
       <div className="work-actions">
         {onUndo && (
           <>

@@ -21,7 +21,7 @@ export function Timeline({ records, head, seq, onMove }: { records: Records; hea
         const record = records.at(index + 1);
         if (!record) return <div className="record blank">{index + 1}</div>;
         return (
-          <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={record.text}>
+          <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={`${record.text} (${record.kind})`}>
             <span className="record-seq">{record.seq}</span>
             <span className="record-text"><Coded text={withoutAuthor(record.text, record.by)} /></span>
             <span className="record-by">
