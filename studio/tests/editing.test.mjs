@@ -250,13 +250,13 @@ inPage("changes that were kept are taken up again, and that is told", async (pag
 const isWhole = () => {
   const pane = document.querySelector(".pane.middle")?.getBoundingClientRect();
   const nodes = [...document.querySelectorAll(".react-flow__node")].map((node) => node.getBoundingClientRect());
-  return pane && nodes.length > 8 && nodes.every((node) => node.left >= pane.left && node.right <= pane.right && node.top >= pane.top && node.bottom <= pane.bottom);
+  return pane && nodes.length > 5 && nodes.every((node) => node.left >= pane.left && node.right <= pane.right && node.top >= pane.top && node.bottom <= pane.bottom);
 };
 
 inPage(
   "in a small window the graph is fitted to its pane, and again when the window changes",
   async (page, said) => {
-    await page.goto(studio.at("/definition/release"));
+    await page.goto(studio.at("/definition/inventory"));
     await page.waitForFunction(isWhole);
     await page.setViewportSize({ width: 1440, height: 760 });
     await page.waitForFunction(isWhole);
