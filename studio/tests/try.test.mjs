@@ -276,6 +276,34 @@ inPage("the answers of an earlier run are copied into the form, and changed by h
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 5, size: "small" });
 });
 
+inPage("what is tried is what is saved, and whoever has changed it may save first", async (page, complaints) => {
+  await page.goto(studio.at("/definition/small?node=work"));
+  const name = page.locator("[data-form]").getByLabel("Name");
+  await page.waitForSelector(".node.selected");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { name: "Small" }).first().waitFor();
+  await name.fill("Smaller");
+  await page.keyboard.press("Enter");
+  // What it is called now is shown before it is saved.
+  await page.locator(".work-head h1", { hasText: "Smaller" }).waitFor();
+  const tryIt = page.getByRole("link", { name: "Try it" });
+  await tryIt.click();
+  await page.waitForSelector("dialog :text('The saved file is tried, not your changes')");
+  await soundIn(page, complaints, "tried while unsaved");
+  await page.getByRole("button", { name: "Try what is saved" }).click();
+  await page.waitForSelector(".try-form :text('those are not saved')");
+  await page.getByRole("link", { name: "Go back and save them" }).click();
+  await page.getByRole("button", { name: "Take them up again" }).click();
+  await page.locator(".work-head h1", { hasText: "Smaller" }).waitFor();
+  await tryIt.click();
+  await page.getByRole("button", { name: "Save, then try…" }).click();
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector(".try-form :text('What is tried is what is saved')");
+  assert.match(project.read(".flow/workflows/small.json"), /Smaller/);
+});
+
 inPage("a run is saved as a test that holds", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));

@@ -43,8 +43,8 @@ export function By({ by }: { by: Author }) {
   );
 }
 
-/** An age that keeps counting. */
-export function Age({ since }: { since: string | number }) {
+/** An age that keeps counting, `now` or such as `3 min`; `words` makes more of it. */
+export function Age({ since, words = (age) => age }: { since: string | number; words?: (age: string) => string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 10_000);
@@ -54,7 +54,7 @@ export function Age({ since }: { since: string | number }) {
   if (!Number.isFinite(at)) return null;
   return (
     <time dateTime={new Date(at).toISOString()} title={momentOf(at)}>
-      {age(at, now)}
+      {words(age(at, now))}
     </time>
   );
 }

@@ -13,15 +13,15 @@ import { focusGraph, useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { iconOfKind } from "../../parts/words";
-import { go, link, note, type Route } from "../../route";
+import { go, link, note, openRoutes, type Route } from "../../route";
 import type { Ask } from "./ask";
 import { useCommands } from "./commands";
 import { copiedNodes, copyNode, pasteOperations } from "./copy";
 import { faultOf } from "./fault";
 import { useFolds } from "./folds";
-import { DefinitionForm, EdgeForm, NodeForm } from "./form";
+import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
-import { ChangedBanner, KeptBanner, LeaveDialog } from "./unsaved";
+import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
 import { asksOutcome, nodeAt, placementsOf } from "./places";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
@@ -69,6 +69,9 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const left = useSplit("definition-left", 232, 160, 420);
   const right = useSplit("definition-right", 304, 220, 560);
   const facts = useRef<HTMLElement>(null);
+  /** Where it goes on once it is saved. */
+  const next = useRef<string | null>(null);
+  const isTry = (address: string) => address.split("?")[0] === link.try(definition.id);
   const { leaving, stay } = useLeaving(definition.id, state.unsaved);
 
   const selected = route.node !== null && drawing?.nodes.some((node) => node.id === route.node) ? route.node : null;
@@ -233,12 +236,13 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
   const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
   const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
-  const limits = onlyShows ?? (!definition.writable ? "This definition belongs to the catalogue: it can be read here, not changed." : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
+  const limits = onlyShows ?? (!definition.writable ? `This definition belongs to the catalogue: it can be read here, not changed. \`portolan catalog copy ${definition.id}\` copies it into the project.` : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
 
   return (
     <div className="workbench">
       <DefinitionHead
         definition={definition}
+        title={titleNow(definition, shown)}
         root={root}
         limits={limits}
         problems={problems.length}
@@ -399,7 +403,10 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         <SaveDialog
           document={document}
           errors={errors}
-          onClose={() => setDialog(null)}
+          onClose={() => {
+            next.current = null;
+            setDialog(null);
+          }}
           onSave={async () => {
             const error = await session.save();
             if (error?.code === "changed") setDialog("conflict");
@@ -407,6 +414,12 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             else {
               setDialog(null);
               onSaved();
+              if (next.current !== null) {
+                const address = next.current;
+                openRoutes();
+                setTimeout(() => go(address));
+              }
+              next.current = null;
               tell(`Saved: ${definition.files.map((file) => file.name).join(", ")}`);
             }
             return null;
@@ -425,7 +438,23 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         />
       )}
       </Suspense>
-      {leaving !== null && (
+      {leaving !== null && isTry(leaving) && (
+        <TryDialog
+          name={titleNow(definition, shown)}
+          onStay={stay}
+          onSave={() => {
+            stay();
+            next.current = leaving;
+            save();
+          }}
+          onTry={() => {
+            session.leave();
+            stay();
+            setTimeout(() => go(leaving));
+          }}
+        />
+      )}
+      {leaving !== null && !isTry(leaving) && (
         <LeaveDialog
           name={definition.name}
           onStay={stay}

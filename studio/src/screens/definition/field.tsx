@@ -111,7 +111,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
           {(!field.required || draft === "") && <option value="">{field.default === undefined || field.default === null ? "–" : `default: ${textOf(field, field.default)}`}</option>}
           {options(field, draft).map((choice) => (
             <option key={choice} value={choice}>
-              {choice}
+              {CHOICES[choice] ?? choice}
             </option>
           ))}
         </select>
@@ -133,6 +133,8 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   );
 }
 
+/** Words of a format that say too little by themselves. */
+const CHOICES: Record<string, string> = { hitl: "a person (hitl)" };
 const HINTS: Partial<Record<Field["type"], string>> = { list: "One item a line." };
 const MOST_ROWS = 18;
 const LETTERS_A_ROW = 40;

@@ -73,13 +73,20 @@ function byEdges(field: Field, id: string, shown: Checked): Field {
   return field.path === "maxRetries" && fails ? { ...field, default: 0 } : field;
 }
 
+/** What a definition is called, as it is written now. */
+export function titleNow(definition: Definition, { own }: Checked): string {
+  const field = definition.fields.find(({ path }) => path === "name" || path === "title");
+  const written = field ? own.values[field.path] : undefined;
+  return typeof written === "string" && written.trim() ? written : definition.name;
+}
+
 export function DefinitionForm({ definition, shown, problems, editable, run, evaluation }: Shared) {
   const own = problems.filter((problem) => problem.node === null && problem.place === null);
   return (
     <div className="facts">
       <header className="facts-head">
         <div>
-          <h2>{definition.name}</h2>
+          <h2>{titleNow(definition, shown)}</h2>
           <p className="dim">
             {definition.dialect} · {plural(shown.drawing?.nodes.length ?? 0, "node")} drawn
           </p>

@@ -1,4 +1,5 @@
 import type { Definition } from "../../api/types";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import { useStore } from "../../parts/store";
@@ -7,6 +8,8 @@ import { drafts } from "./drafts";
 
 interface Props {
   definition: Definition;
+  /** What it is called, as it is written now. */
+  title: string;
   root: string | null;
   /** Why it cannot be changed, or not in the graph. */
   limits: string | null;
@@ -25,7 +28,7 @@ interface Props {
   onProblems: () => void;
 }
 
-export function DefinitionHead({ definition, root, limits, problems, errors, state, said, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
+export function DefinitionHead({ definition, title, root, limits, problems, errors, state, said, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
   // What stands in a field is a part of what is saved.
   const unsaved = useStore(drafts).size > 0 || state.unsaved;
   return (
@@ -33,7 +36,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
       <nav className="crumbs" aria-label="Place">
         <a href={link.home()}>Definitions</a>
         <Icon name="right" size={14} />
-        <h1>{definition.name}</h1>
+        <h1>{title}</h1>
       </nav>
       <span className="tag">{definition.dialect}</span>
       {definition.roots.length > 1 && (
@@ -49,7 +52,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
         </label>
       )}
       <p className="work-text" title={limits ?? definition.description}>
-        {limits ?? definition.description}
+        {limits === null ? definition.description : <Coded text={limits} />}
       </p>
       {problems > 0 && (
         <button type="button" className={`chip tint ${errors > 0 ? "failed" : "waiting"}`} onClick={onProblems}>
@@ -82,7 +85,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
             Add
           </button>
         )}
-        <a className="button" href={tryIt} title="Try what is saved (t)">
+        <a className="button" href={tryIt} title={unsaved ? "Try what is saved, without your changes (t)" : "Try it (t)"}>
           <Icon name="play" />
           Try it
         </a>

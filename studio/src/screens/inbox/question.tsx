@@ -38,7 +38,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
           <h2 id={`${id}-title`}>{q.stepName}</h2>
           <p className="dim">
             {q.workflow} asks
-            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · waits for <Age since={q.since} />
+            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} words={(age) => (age === "now" ? "asked just now" : `asked ${age} ago`)} />
           </p>
         </div>
       </header>

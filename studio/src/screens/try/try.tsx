@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, get, post, segment, toApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Checked, Definition, DefinitionEntry, RunEntry } from "../../api/types";
+import { isKept } from "../../document/kept";
 import { stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
 import { Icon } from "../../parts/icons";
@@ -67,6 +68,7 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const form = useRef<HTMLFormElement>(null);
+  const unsaved = useMemo(() => isKept(id), [id]);
   const left = useSplit("try-left", 460, 320, 760);
   const { folds, toggle } = useFolds();
   const folded = JSON.stringify(folds);
@@ -164,6 +166,18 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
           }}
         >
           <div className="try-fields">
+            {unsaved ? (
+              <p className="inline-failure" role="status">
+                <Icon name="warning" />
+                <span>
+                  The saved file is tried, not your changes: those are not saved. <a href={link.definition(id, { root: route.root })}>Go back and save them</a>
+                </span>
+              </p>
+            ) : (
+              <p className="dim">
+                What is tried is what is saved: <code>{definition.files.map((file) => file.name).join(", ")}</code>
+              </p>
+            )}
             {errors > 0 && (
               <p className="inline-failure">
                 <Icon name="error" />
