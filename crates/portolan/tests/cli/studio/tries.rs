@@ -54,7 +54,7 @@ impl Studio {
 #[test]
 fn the_answers_of_a_run_are_told_as_they_would_be_written_down() {
     let project = Project::small();
-    project.write(".flow/workflows/sums.yaml", &SUM.replace("server: {", "redact: [token]\nserver: {"));
+    project.write(".flow/workflows/sums.yaml", SUM.replace("server: {", "redact: [token]\nserver: {"));
     let studio = Studio::of(&project, &[]);
     let run = studio.begun("sums", &wanted(&json!({ "answers": { "add": { "sum": 42, "token": "sesame" } } })));
     studio.at_rest(&run);
