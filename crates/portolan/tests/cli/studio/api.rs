@@ -202,6 +202,36 @@ fn names_that_are_markup_stay_text() {
 }
 
 #[test]
+fn the_page_comes_compressed_to_who_takes_it_and_once() {
+    let project = Project::new();
+    let studio = Studio::of(&project, &[]);
+    let host = studio.host();
+    let file = |encoding: Option<&str>, known: Option<&str>| {
+        let mut headers = vec![("Host", &*host)];
+        headers.extend(encoding.map(|encoding| ("Accept-Encoding", encoding)));
+        headers.extend(known.map(|known| ("If-None-Match", known)));
+        studio.with("GET", "/favicon.svg", &headers, "")
+    };
+    for (encoding, packed) in [
+        (Some("gzip, deflate, br"), true),
+        (Some("br;q=1, GZIP ; q=0.5"), true),
+        (Some("gzip;q=0"), false),
+        (Some("identity"), false),
+        (None, false),
+    ] {
+        let answer = file(encoding, None);
+        assert_eq!(answer.header("content-encoding"), packed.then_some("gzip"), "{encoding:?}");
+        assert_eq!(answer.header("vary"), Some("accept-encoding"));
+        assert_eq!(answer.body.starts_with("<svg"), !packed, "{encoding:?}");
+        let etag = answer.header("etag").expect("it has a tag");
+        let again = file(encoding, Some(etag));
+        assert_eq!((again.status, &*again.body), (304, ""), "{encoding:?}");
+        let other = file(if packed { None } else { Some("gzip") }, Some(etag));
+        assert_eq!(other.status, 200, "the other form has another tag: {encoding:?}");
+    }
+}
+
+#[test]
 fn the_project_says_what_is_trusted_and_whether_its_log_is_whole() {
     let project = Project::new();
     project.write(".flow/workflows/checked.json", crate::support::checked(r#"["make", "test"]"#));
