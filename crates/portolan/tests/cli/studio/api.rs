@@ -166,6 +166,29 @@ fn the_visits_of_a_node_say_what_was_reported() {
 }
 
 #[test]
+fn commands_that_nobody_has_trusted_are_told_with_the_run_and_its_visits() {
+    let mut project = Project::new();
+    project.write(".flow/workflows/checked.json", crate::support::checked(r#"["make", "test"]"#));
+    let run = project.run("checked", "failed");
+    let studio = Studio::of(&project, &[]);
+    let lacking = json!({
+        "help": "run `portolan trust .flow/workflows/checked.json`",
+        "runs": [{ "node": "work", "argv": ["make", "test"] }],
+    });
+    assert_eq!(studio.get(&format!("/runs/{run}")).json()["untrusted"], lacking);
+    let visits = studio.get(&format!("/runs/{run}/nodes/work")).json()["visits"].clone();
+    assert_eq!(visits[0]["unchecked"], json!(["tests"]));
+    let listed = |studio: &Studio| {
+        let listed = studio.get("/definitions").json();
+        listed["definitions"].as_array().and_then(|all| all.iter().find(|one| one["id"] == "checked")).cloned()
+    };
+    assert_eq!(listed(&studio).expect("it is there")["untrusted"], true);
+    project.agent(async |service, _| trusted(service)).expect("trust is recorded");
+    assert!(studio.get(&format!("/runs/{run}")).json()["untrusted"].is_null());
+    assert_eq!(listed(&studio).expect("it is there")["untrusted"], false);
+}
+
+#[test]
 fn a_run_is_forked() {
     let mut project = Project::small();
     let run = project.run("small", "passed");
