@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { Run } from "../../api/types";
+import type { RecordLine, Run } from "../../api/types";
 import { Coded } from "../../parts/coded";
 import { Icon } from "../../parts/icons";
 import { UntrustedNote } from "../../parts/untrusted";
@@ -15,18 +15,23 @@ interface Props {
 export function WhyItStands({ run, records, onMove }: Props) {
   const stands = run.status === "waiting" || (run.over && run.status !== "success");
   useEffect(() => {
-    if (stands && run.head > 0) records.need(run.head, run.head);
+    if (stands && run.head > 0) records.need(Math.max(1, run.head - AT_MOST), run.head);
   }, [stands, records, run.head]);
-  const last = stands ? records.at(run.head) : undefined;
+  const last = stands ? lastMove(records, run.head) : [];
   const lacking = run.status === "success" ? null : (run.untrusted ?? null);
-  if (!last && !lacking) return null;
+  if (last.length === 0 && !lacking) return null;
   return (
     <section className="why" aria-label={run.over ? "Why it ended" : "Why it stands"}>
-      {last && (
+      {last.length > 0 && (
         <p>
           <Icon name={run.over ? "failed" : "person"} />
-          <b>{run.over ? "It ended" : "It waits"}:</b> <Coded text={last.text} />{" "}
-          <button type="button" className="link" onClick={() => onMove(run.head - 1)}>
+          <b>{run.over ? "It ended" : "It waits"}:</b> {last.map((record, i) => (
+            <span key={record.seq}>
+              {i > 0 && "; "}
+              <Coded text={record.text} />
+            </span>
+          ))}
+          <button type="button" className="link" onClick={() => onMove(run.head - last.length)}>
             what was before
           </button>
         </p>
@@ -34,4 +39,19 @@ export function WhyItStands({ run, records, onMove }: Props) {
       {lacking && <UntrustedNote lacking={lacking} />}
     </section>
   );
+}
+
+/** The most records of the engine that are looked through for what they followed from. */
+const AT_MOST = 4;
+
+/** The last thing that somebody did, with what the engine did because of it. */
+function lastMove(records: Records, head: number): RecordLine[] {
+  const found: RecordLine[] = [];
+  for (let seq = head; seq > Math.max(0, head - AT_MOST); seq -= 1) {
+    const record = records.at(seq);
+    if (!record) return found;
+    found.unshift(record);
+    if (record.by.is !== "engine") return found;
+  }
+  return found.slice(-1);
 }
