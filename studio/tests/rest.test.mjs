@@ -12,7 +12,7 @@ const checked = (name) => ({
 });
 
 prepare((project) => {
-  for (const name of ["first", "second"]) project.write(`.flow/workflows/${name}.json`, JSON.stringify(checked(name), null, 2));
+  for (const name of ["first", "second", "third"]) project.write(`.flow/workflows/${name}.json`, JSON.stringify(checked(name), null, 2));
 });
 
 const trusted = async () => (await studio.ask("/project/trust")).trusted.map((entry) => entry.file);
@@ -100,4 +100,31 @@ inPage("where only a person's own word counts, the page has the command for each
   assert.deepEqual((await question.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} passed`, `portolan runs answer ${run} cancelled`]);
   assert.equal(await question.locator("form").count(), 0);
   await soundIn(page, complaints, "a person's question");
+});
+
+inPage("a run that stopped for want of trust says so on its page, at the step, in the inbox and at home", async (page, complaints) => {
+  const agent = await project.agent().begin();
+  const run = await agent.open("third", "make it so");
+  for (let nth = 0; nth < 6 && agent.told.state !== "waiting"; nth += 1) await agent.next("failed");
+  agent.end();
+  assert.equal(agent.told.state, "waiting");
+  const help = /portolan trust \S*third\.json/;
+  await page.goto(studio.at("/"));
+  assert.match(await page.locator("a.definition", { hasText: "third" }).textContent(), /not trusted/);
+  await page.goto(studio.at(`/run/${run}`));
+  const why = page.getByRole("region", { name: "Why it stands" });
+  await why.getByText("It waits").waitFor();
+  assert.match(await why.textContent(), help);
+  await soundIn(page, complaints, "why a run stands");
+  await page.goto(studio.at(`/run/${run}?node=work`));
+  await page.getByText("Left without its check having been run: tests.").first().waitFor();
+  assert.match(await page.locator(".facts [role=note]").textContent(), help);
+  await page.goto(studio.at("/inbox"));
+  const question = page.locator(".question", { hasText: run });
+  await question.waitFor();
+  assert.match(await question.textContent(), help);
+  project.says("trust", ".flow/workflows/third.json");
+  await page.goto(studio.at(`/run/${run}`));
+  await why.getByText("It waits").waitFor();
+  assert.equal(await why.getByRole("note").count(), 0, "it is trusted now");
 });

@@ -28,7 +28,16 @@ export interface DefinitionEntry {
   errors: number;
   warnings: number;
   led: boolean;
+  /** Whether it runs commands that nobody has trusted. */
+  untrusted?: boolean;
   openRuns: number;
+}
+
+/** What a definition runs that nobody has trusted. */
+export interface Untrusted {
+  /** How a person has it trusted, with the command in backticks. */
+  help: string;
+  runs: { node: string; argv: string[] }[];
 }
 
 export interface Place {
@@ -222,6 +231,7 @@ export interface Run {
   situation: unknown;
   words: string;
   origin: { run: string; seq: number } | null;
+  untrusted?: Untrusted | null;
   /** How it is driven, where it is tried here. */
   driven?: Driven | null;
 }
@@ -335,6 +345,8 @@ export interface Visit {
   altered?: { seq: number; by: Author; value: unknown }[];
   error?: { code: string; message: string };
   checks?: { id: string; held: boolean; reason?: string; output?: string }[];
+  /** The checks that were not run since the last report. */
+  unchecked?: string[];
   messages?: { role: unknown; text: string; tools?: unknown }[];
   /** What the judges of each attempt found. */
   attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
@@ -350,6 +362,7 @@ export interface Question {
   wanted: string | null;
   words: string;
   failures: { check: string; reason: string; output: string }[];
+  untrusted?: Untrusted | null;
   options: { outcome: string; title: string; meaning: string | null }[];
   person: boolean;
   /** Whether a passkey may confirm the answer here. */

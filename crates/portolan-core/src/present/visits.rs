@@ -15,7 +15,7 @@ use crate::graph::Workflow;
 use crate::run::{
     Actor, BranchState, Change, Event, EventKind, Fault, Found, Frame, FramePath, Place, Run, Said, Spend,
 };
-use crate::value::{NodeId, Timestamp};
+use crate::value::{CheckId, NodeId, Timestamp};
 
 /// A visit of a node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -53,6 +53,9 @@ pub struct Visit {
     /// What its checks came to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Checked>,
+    /// The checks of the node that were not run since the last report.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<CheckId>,
     /// What was said to a model and by it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Spoken>,
@@ -144,13 +147,22 @@ impl Told<'_> {
     fn hears(&mut self, event: &Event) {
         let EventKind::Reported { frame, outcome, note, outputs, .. } = &event.what else { return };
         let (hidden, by) = (self.hidden, event.by.clone());
+        let checks = self.checks_at(frame);
         let Some(visit) = self.visit(frame) else { return };
+        visit.unchecked = checks;
         visit.reports.push(Reported {
             by,
             outcome: outcome.to_string(),
             note: note.as_ref().map(|note| hidden.text(note)),
             values: outputs.as_ref().map(|values| hidden.value(values)),
         });
+    }
+
+    /// The checks of the node that a frame is at.
+    fn checks_at(&self, path: &FramePath) -> Vec<CheckId> {
+        let Some(frame) = self.run.as_ref().and_then(|run| run.frame(path)) else { return Vec::new() };
+        let step = self.workflow.flow(&frame.flow).step(frame.place.node());
+        step.node.accept.iter().map(|check| check.id.clone()).collect()
     }
 
     fn takes(&mut self, seq: u64, at: Timestamp, change: &Change) {
@@ -177,6 +189,7 @@ impl Told<'_> {
             }
             Change::Settled { frame, check, verdict } => {
                 let Some(visit) = self.visit(frame) else { return };
+                visit.unchecked.retain(|open| open != check);
                 visit.checks.push(Checked::of(check, verdict));
             }
             Change::Talked { frame, said } => self.talks(frame, said),

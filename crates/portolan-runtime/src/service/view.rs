@@ -77,7 +77,7 @@ impl Service {
     }
 
     /// How to have a definition's commands trusted, when they are not.
-    pub(super) fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
+    pub fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
         let commands = definition.commands.as_ref()?;
         // A record that cannot be read trusts nothing.
         if self.trust.is_trusted(commands).unwrap_or(false) {

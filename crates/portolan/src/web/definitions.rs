@@ -16,7 +16,7 @@ use portolan_core::present::Drawing;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::library::{Library, Origin, Sketch};
-use portolan_runtime::service::ServiceError;
+use portolan_runtime::service::{Service, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -39,6 +39,8 @@ struct Line {
     warnings: usize,
     /// Whether an agent is led through it.
     led: bool,
+    /// Whether it runs commands that nobody has trusted.
+    untrusted: bool,
     open_runs: usize,
 }
 
@@ -47,15 +49,16 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let runs = studio.service.list(true, 10_000).await?;
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     runs.into_iter().for_each(|run| *open.entry(run.workflow).or_default() += 1);
-    let lines = tokio::task::spawn_blocking(move || lines(studio.service.library(), &open)).await;
+    let lines = tokio::task::spawn_blocking(move || lines(&studio.service, &open)).await;
     Ok(Json(json!({ "definitions": lines.map_err(broken)? })))
 }
 
-fn lines(library: &Library, open: &BTreeMap<String, usize>) -> Vec<Line> {
-    library.ids().iter().map(|(id, _)| line(library, id, open)).collect()
+fn lines(service: &Service, open: &BTreeMap<String, usize>) -> Vec<Line> {
+    service.library().ids().iter().map(|(id, _)| line(service, id, open)).collect()
 }
 
-fn line(library: &Library, id: &str, open: &BTreeMap<String, usize>) -> Line {
+fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
+    let library = service.library();
     let sketch = match library.sketch(id, None) {
         Ok(sketch) => sketch,
         Err(error) => return unreadable(id, &error),
@@ -72,6 +75,8 @@ fn line(library: &Library, id: &str, open: &BTreeMap<String, usize>) -> Line {
         errors,
         warnings: sketch.faults.len() - errors,
         led: is_led(&sketch),
+        // What has errors does not run at all.
+        untrusted: library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
         open_runs: sketch.roots.iter().filter_map(|root| open.get(root)).sum(),
         id: id.to_owned(),
     }
@@ -89,6 +94,7 @@ fn unreadable(id: &str, error: &ServiceError) -> Line {
         errors: 1,
         warnings: 0,
         led: false,
+        untrusted: false,
         open_runs: 0,
     }
 }

@@ -9,13 +9,14 @@ use portolan_core::graph::{EndResult, Graph, Kind};
 use portolan_core::present::{Act, Meaning, Offer, Situation};
 use portolan_core::value::NodeId;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{View, Waiting, shell_word};
+use portolan_runtime::service::{Service, View, Waiting, shell_word};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Studio;
 use super::answer::{Answer, Refusal};
 use super::definitions::broken;
+use super::project::untrusted;
 use crate::words::tasks as words;
 
 /// A question that waits.
@@ -32,6 +33,8 @@ struct Asked {
     words: String,
     /// What did not hold before, where that is why.
     failures: Vec<Failure>,
+    /// The commands that its workflow leads through and that nobody has trusted.
+    untrusted: Option<Value>,
     options: Vec<Choice>,
     /// Whether only a person's own word counts.
     person: bool,
@@ -64,7 +67,8 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
     // What cannot be read confirms nothing; `portolan doctor` says why.
     let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
-    let asked: Vec<Asked> = waiting.into_iter().map(|waiting| asked(waiting, passkeys)).collect();
+    let told = |waiting| asked(&studio.service, waiting, passkeys);
+    let asked: Vec<Asked> = waiting.into_iter().map(told).collect();
     Ok(Json(json!({ "questions": asked })))
 }
 
@@ -92,7 +96,7 @@ impl Studio {
     }
 }
 
-fn asked(Waiting { view, since, definition }: Waiting, passkeys: bool) -> Asked {
+fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passkeys: bool) -> Asked {
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let ways = Ways { graphs: &graphs, from: &position.step };
@@ -105,6 +109,7 @@ fn asked(Waiting { view, since, definition }: Waiting, passkeys: bool) -> Asked 
         wanted: view.situation.wanted.clone(),
         words: words::headline(&view.situation),
         failures: failures(&view.situation),
+        untrusted: untrusted(service, &definition),
         options: answers.map(|offer| ways.choice(offer)).collect(),
         person: view.asks_person,
         passkey: view.asks_person && passkeys,

@@ -1,24 +1,27 @@
 //! The built page. It is a part of the program: nothing is read from the disk for it, and users need no Node.js.
 
+use std::io::Read;
 use std::sync::OnceLock;
 
 use axum::extract::Path;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use flate2::read::GzDecoder;
 use portolan_runtime::digest::Digest;
 
 /// A file of the page, with what it is known by to browsers that have it.
 struct Asset {
     name: &'static str,
     kind: &'static str,
-    bytes: &'static [u8],
+    /// Its text, compressed by gzip when the program was built.
+    packed: &'static [u8],
     tag: OnceLock<String>,
 }
 
 macro_rules! assets {
     ($($name:literal: $kind:literal,)*) => {
-        [$(Asset { name: $name, kind: $kind, bytes: include_bytes!(concat!("../../studio/dist/", $name)), tag: OnceLock::new() },)*]
+        [$(Asset { name: $name, kind: $kind, packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".gz")), tag: OnceLock::new() },)*]
     };
 }
 
@@ -44,11 +47,37 @@ fn asset(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return (StatusCode::NOT_FOUND, "there is no such page").into_response();
     };
-    let etag = asset.tag.get_or_init(|| format!("\"{}\"", Digest::of(asset.bytes)));
+    let packed = takes_gzip(headers);
+    // The two forms of a file are two things to a browser's store.
+    let form = if packed { "" } else { "-plain" };
+    let etag = format!("\"{}{form}\"", asset.tag.get_or_init(|| Digest::of(asset.packed).to_string()));
     let same = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
     // The names are the same in every release, so that browsers ask each time.
-    let told = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, etag.clone()), (CONTENT_TYPE, asset.kind.to_owned())];
-    if same { (StatusCode::NOT_MODIFIED, told).into_response() } else { (told, asset.bytes).into_response() }
+    let told = [(CACHE_CONTROL, "no-cache"), (ETAG, &etag), (CONTENT_TYPE, asset.kind), (VARY, "accept-encoding")]
+        .map(|(name, value)| (name, value.to_owned()));
+    if same {
+        (StatusCode::NOT_MODIFIED, told).into_response()
+    } else if packed {
+        (told, [(CONTENT_ENCODING, "gzip")], asset.packed).into_response()
+    } else {
+        (told, plain(asset.packed)).into_response()
+    }
+}
+
+/// Whether a client says that it takes gzip: by name, and not with a weight of zero.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let listed = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    listed.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.trim().parse::<f32>().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && weight != Some(0.0)
+    })
+}
+
+fn plain(packed: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut text).expect("it was packed by the build");
+    text
 }
 
 /// What programs are told of the interface.

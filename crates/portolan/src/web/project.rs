@@ -6,8 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use portolan_runtime::audit::{project_log, verify};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::ServiceError;
-use portolan_runtime::trust::Digest;
+use portolan_runtime::definition::Definition;
+use portolan_runtime::service::{Service, ServiceError, lifted_by};
+use portolan_runtime::trust::{Digest, commands};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,6 +46,14 @@ pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     });
     let unread = unread.into_iter().map(|error| error.to_string());
     Ok(Json(json!({ "trusted": entries.collect::<Vec<_>>(), "unreadable": unread.collect::<Vec<_>>() })))
+}
+
+/// What a definition runs that nobody has trusted, and how that is done; nothing where nothing is lacking.
+pub(super) fn untrusted(service: &Service, definition: &Definition) -> Option<Value> {
+    let lacking = service.untrusted(definition)?;
+    let runs = commands(&definition.workflow);
+    let runs = runs.iter().map(|command| json!({ "node": command.node, "argv": command.argv }));
+    Some(json!({ "help": lifted_by(&lacking), "runs": runs.collect::<Vec<_>>() }))
 }
 
 #[derive(Debug, Deserialize)]

@@ -18,6 +18,7 @@ use super::Studio;
 use super::answer::{Answer, Body, InPath, InQuery, Refusal};
 use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
+use super::project::untrusted;
 use super::tries::Driven;
 use crate::words::tasks as words;
 
@@ -59,6 +60,8 @@ struct Told<'v> {
     situation: &'v Situation,
     words: String,
     origin: Option<Value>,
+    /// The commands that it leads through and that nobody has trusted.
+    untrusted: Option<Value>,
     /// How it is driven, where it is tried here.
     driven: Option<Driven>,
 }
@@ -105,6 +108,7 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
+            untrusted: untrusted(&self.service, definition),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))

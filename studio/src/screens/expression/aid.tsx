@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { isAbort, toApiError } from "../../api/client";
 import { Icon } from "../../parts/icons";
 import { useStore } from "../../parts/store";
@@ -102,9 +103,12 @@ function Names({ field, text, names, onText }: { field: Props["field"]; text: st
     if (!element || !found || name === undefined) return;
     const next = completed(element.value, found, name);
     typed.current = false;
-    onText(next.text);
-    setFound(null);
-    requestAnimationFrame(() => element.setSelectionRange(next.cursor, next.cursor));
+    // At once: what is typed right after it would stand before the cursor, or behind it.
+    flushSync(() => {
+      onText(next.text);
+      setFound(null);
+    });
+    element.setSelectionRange(next.cursor, next.cursor);
   };
   const keys = useRef<(event: KeyboardEvent) => void>(() => undefined);
   keys.current = (event) => {

@@ -37,6 +37,12 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
               {plural(d.warnings, "warning")}
             </span>
           )}
+          {d.untrusted && (
+            <span className="chip tint waiting" title="Its checks or servers run commands that nobody has trusted: they are not run">
+              <Icon name="lock" size={14} />
+              not trusted
+            </span>
+          )}
           {d.errors + d.warnings === 0 && (
             <span className="chip tint done">
               <Icon name="done" size={14} />

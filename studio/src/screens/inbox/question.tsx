@@ -6,6 +6,7 @@ import { hindrance } from "../../passkey/where";
 import { Age, CheckList } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
+import { UntrustedNote } from "../../parts/untrusted";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
 
@@ -45,6 +46,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
       {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
+      {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
       {personOnly && (
         <div className="callout">
           <Icon name="person" />

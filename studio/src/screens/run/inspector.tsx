@@ -1,9 +1,10 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { About, NodeOverlay, Overlay, Visit } from "../../api/types";
+import type { About, NodeOverlay, Overlay, Untrusted, Visit } from "../../api/types";
 import { By, CheckList, Coded, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
+import { UntrustedNote } from "../../parts/untrusted";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
 import { link } from "../../route";
 import { AboutHead, FactList } from "../definition/facts";
@@ -16,13 +17,14 @@ interface Props {
   chosen: boolean;
   about: Record<string, About>;
   overlay: Overlay | null;
+  untrusted: Untrusted | null;
   /** Begins another run with the past up to a record. */
   onAgain: ((seq: number) => void) | null;
   /** What can be done at the step while the run is tried. */
   children?: React.ReactNode;
 }
 
-export function Inspector({ run, seq, id, chosen, about, overlay, onAgain, children }: Props) {
+export function Inspector({ run, seq, id, chosen, about, overlay, untrusted, onAgain, children }: Props) {
   if (id === null) return <p className="hint">Select a step to see its visits: input, output, checks and messages.</p>;
   const entry = about[id];
   const over = overlay?.nodes[id];
@@ -31,6 +33,7 @@ export function Inspector({ run, seq, id, chosen, about, overlay, onAgain, child
       {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
       {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
       <StateLine over={over} />
+      {untrusted && <UntrustedNote lacking={untrusted} step={id.split("/").pop()} />}
       {children}
       <Saying run={run} id={id} />
       <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
@@ -139,6 +142,14 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
         </section>
       ))}
       {visit.checks && visit.checks.length > 0 && <CheckList title="Checks" checks={visit.checks} />}
+      {visit.ended !== undefined && visit.unchecked && visit.unchecked.length > 0 && (
+        <p className="inline-failure">
+          <Icon name="warning" />
+          <span>
+            Left without its {visit.unchecked.length === 1 ? "check" : "checks"} having been run: {visit.unchecked.join(", ")}.
+          </span>
+        </p>
+      )}
       {visit.attempts?.map((found, i) => (
         <CheckList key={i} title={`Attempt ${i + 1}`} checks={found.map((f) => ({ id: f.name, held: f.met, reason: f.reason, output: f.evidence }))} />
       ))}

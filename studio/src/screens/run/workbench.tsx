@@ -22,6 +22,7 @@ import type { RunRoute } from "./run";
 import { RecordPane, SituationPane, ValuesPane } from "./panes";
 import { Slider } from "./slider";
 import { Timeline } from "./timeline";
+import { WhyItStands } from "./why";
 
 export function RunWorkbench({ route, run, records, readOnly, reload }: { route: RunRoute; run: Run; records: Records; readOnly: boolean; reload: () => void }) {
   const { folds, toggle } = useFolds();
@@ -134,6 +135,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </div>
       </header>
+      <WhyItStands run={run} records={records} onMove={moveTo} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
         <Suspense fallback={null}>
@@ -202,7 +204,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} onAgain={isFunction && !readOnly ? setForking : null}>
+              <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
                 {drive.allowed && drawing && (selected ?? here) !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />

@@ -166,6 +166,29 @@ fn the_visits_of_a_node_say_what_was_reported() {
 }
 
 #[test]
+fn commands_that_nobody_has_trusted_are_told_with_the_run_and_its_visits() {
+    let mut project = Project::new();
+    project.write(".flow/workflows/checked.json", crate::support::checked(r#"["make", "test"]"#));
+    let run = project.run("checked", "failed");
+    let studio = Studio::of(&project, &[]);
+    let lacking = json!({
+        "help": "run `portolan trust .flow/workflows/checked.json`",
+        "runs": [{ "node": "work", "argv": ["make", "test"] }],
+    });
+    assert_eq!(studio.get(&format!("/runs/{run}")).json()["untrusted"], lacking);
+    let visits = studio.get(&format!("/runs/{run}/nodes/work")).json()["visits"].clone();
+    assert_eq!(visits[0]["unchecked"], json!(["tests"]));
+    let listed = |studio: &Studio| {
+        let listed = studio.get("/definitions").json();
+        listed["definitions"].as_array().and_then(|all| all.iter().find(|one| one["id"] == "checked")).cloned()
+    };
+    assert_eq!(listed(&studio).expect("it is there")["untrusted"], true);
+    project.agent(async |service, _| trusted(service)).expect("trust is recorded");
+    assert!(studio.get(&format!("/runs/{run}")).json()["untrusted"].is_null());
+    assert_eq!(listed(&studio).expect("it is there")["untrusted"], false);
+}
+
+#[test]
 fn a_run_is_forked() {
     let mut project = Project::small();
     let run = project.run("small", "passed");
@@ -199,6 +222,36 @@ fn names_that_are_markup_stay_text() {
     let answer = studio.get("/definitions/small");
     assert_eq!(answer.json()["name"], name);
     assert_eq!(answer.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn the_page_comes_compressed_to_who_takes_it_and_once() {
+    let project = Project::new();
+    let studio = Studio::of(&project, &[]);
+    let host = studio.host();
+    let file = |encoding: Option<&str>, known: Option<&str>| {
+        let mut headers = vec![("Host", &*host)];
+        headers.extend(encoding.map(|encoding| ("Accept-Encoding", encoding)));
+        headers.extend(known.map(|known| ("If-None-Match", known)));
+        studio.with("GET", "/favicon.svg", &headers, "")
+    };
+    for (encoding, packed) in [
+        (Some("gzip, deflate, br"), true),
+        (Some("br;q=1, GZIP ; q=0.5"), true),
+        (Some("gzip;q=0"), false),
+        (Some("identity"), false),
+        (None, false),
+    ] {
+        let answer = file(encoding, None);
+        assert_eq!(answer.header("content-encoding"), packed.then_some("gzip"), "{encoding:?}");
+        assert_eq!(answer.header("vary"), Some("accept-encoding"));
+        assert_eq!(answer.body.starts_with("<svg"), !packed, "{encoding:?}");
+        let etag = answer.header("etag").expect("it has a tag");
+        let again = file(encoding, Some(etag));
+        assert_eq!((again.status, &*again.body), (304, ""), "{encoding:?}");
+        let other = file(if packed { None } else { Some("gzip") }, Some(etag));
+        assert_eq!(other.status, 200, "the other form has another tag: {encoding:?}");
+    }
 }
 
 #[test]
