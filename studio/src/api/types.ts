@@ -89,6 +89,8 @@ export interface DrawnNode {
   budget: number | null;
   result: "success" | "failure" | "blocked" | "cancelled" | null;
   checks: number;
+  /** How far a person has moved it, right and down. */
+  moved?: Point;
 }
 
 export interface DrawnEdge {

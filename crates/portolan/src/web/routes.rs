@@ -10,7 +10,8 @@ use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, runs, saving, tries,
+    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, places, project, runs, saving,
+    tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -33,6 +34,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/definitions/{id}/edit", post(definitions::edit)),
         ("/definitions/{id}/source", put(definitions::write)),
         ("/definitions/{id}/evaluate", post(evaluate::field)),
+        ("/definitions/{id}/places", put(places::keep)),
         ("/definitions/{id}/try", post(tries::begin)),
         ("/runs", get(runs::list)),
         ("/runs/{run}", get(runs::one)),

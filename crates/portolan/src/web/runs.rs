@@ -18,6 +18,7 @@ use super::Studio;
 use super::answer::{Answer, Body, InPath, InQuery, Refusal};
 use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
+use super::places;
 use super::tries::Driven;
 use crate::words::tasks as words;
 
@@ -140,10 +141,11 @@ pub(super) async fn drawing(
     let past = studio.past(&run).await?;
     let definition = past.lock().await.definition().clone();
     let drawn = tokio::task::spawn_blocking(move || {
+        let moved = places::moved_in_run(studio.service.library(), &definition);
         let graphs = definition.graphs();
         let root = graphs.get(definition.workflow.id().as_str());
         let root = root.ok_or("the definition has no root")?;
-        let drawing = draw(root, Some(&definition.workflow), &graphs, &folds);
+        let drawing = draw(root, Some(&definition.workflow), &graphs, &folds, &moved);
         let about = about(&drawing, &graphs, root, None, None);
         Ok::<_, &str>(json!({ "drawing": drawing, "about": about }))
     });

@@ -6,6 +6,7 @@ mod editing;
 mod evaluating;
 mod events;
 mod passkeys;
+mod places;
 mod saving;
 mod security;
 mod tries;
