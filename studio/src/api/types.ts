@@ -220,7 +220,7 @@ export interface Run {
   status: RunStatus;
   situation: unknown;
   words: string;
-  origin: { run: string; seq: number } | null;
+  origin: { run: string; seq: number; carried?: { seq: number; from: string; to: string }[] } | null;
   /** How it is driven, where it is tried here. */
   driven?: Driven | null;
 }

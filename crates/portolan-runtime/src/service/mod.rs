@@ -13,6 +13,7 @@ mod create;
 mod driven;
 mod feed;
 mod flow;
+mod fork;
 mod functions;
 mod hold;
 mod interrupted;
@@ -60,6 +61,7 @@ pub use flow::{
     Start, Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
+pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use portolan_core::present::{Overlay, Situation, Visit, history, visits};
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Past, Request, event_word};
+use portolan_runtime::service::{Fork, Onto, Past, Request, event_word};
 use portolan_runtime::store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -105,7 +105,7 @@ impl Studio {
             status: past.trail().run().map(|run| Status::of(run).shown().to_owned()).unwrap_or_default(),
             situation: &view.situation,
             words: words::instructions(&view),
-            origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
+            origin: origin.map(|origin| json!(origin)),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))
@@ -299,6 +299,17 @@ pub(super) struct Forking {
     seq: u64,
     /// Variables, and the values that they have in the new run.
     set: Option<Map<String, Value>>,
+    /// What the new run is held to.
+    #[serde(default)]
+    definition: Which,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    #[default]
+    Pinned,
+    Current,
 }
 
 /// Begins a run with the past of another.
@@ -308,7 +319,12 @@ pub(super) async fn fork(
     Body(wanted): Body<Forking>,
 ) -> Answer<Value> {
     let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
-    let view = studio.service.fork(&address(&run)?, wanted.seq, values, &studio.person).await?;
+    let onto = match wanted.definition {
+        Which::Pinned => Onto::Pinned,
+        Which::Current => Onto::Current,
+    };
+    let fork = Fork { seq: wanted.seq, values, onto };
+    let view = studio.service.fork(&address(&run)?, fork, &studio.person).await?;
     let fork = view.address.to_string();
     studio.also_try(&run, &fork).await?;
     Ok(Json(json!({ "run": fork })))
