@@ -333,6 +333,23 @@ export interface Visit {
   spent?: Record<string, number>;
 }
 
+/** What has changed in the repository since a step began. */
+export interface Since {
+  step: string;
+  at: number;
+  commit: string;
+  files: ChangedFile[];
+  cut: boolean;
+}
+
+export interface ChangedFile {
+  path: string;
+  how: "added" | "changed" | "removed";
+  diff: string | null;
+  /** Why it is not told, or not to its end. */
+  note: string | null;
+}
+
 export interface Question {
   run: string;
   workflow: string;

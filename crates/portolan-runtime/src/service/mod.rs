@@ -28,6 +28,7 @@ mod records;
 mod report;
 mod request;
 mod resume;
+mod standing;
 mod view;
 mod workers;
 
@@ -72,6 +73,7 @@ pub use questions::Waiting;
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::Kept;
+pub use standing::Since;
 pub use view::{lifted_by, shell_word};
 
 /// How a service is set up.

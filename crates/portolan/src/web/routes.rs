@@ -43,6 +43,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/records/{seq}", get(runs::record)),
         ("/runs/{run}/at/{seq}", get(runs::at)),
         ("/runs/{run}/nodes/{node}", get(runs::node)),
+        ("/runs/{run}/changes", get(inbox::changes)),
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
         ("/runs/{run}/test", post(saving::save)),

@@ -8,6 +8,7 @@ import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
+import { Changes } from "./changes";
 
 interface Props {
   question: Question;
@@ -45,6 +46,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
       {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
+      <Changes question={q} />
       {personOnly && (
         <div className="callout">
           <Icon name="person" />

@@ -189,7 +189,7 @@ fn a_fork_stands_on_the_definition_as_it_is_now() {
     };
     let wanted = json!({ "input": { "a": 1, "b": 2 }, "paused": true });
     let run = studio.post("/definitions/sums/try", &wanted).json()["run"].as_str().expect("a run").to_owned();
-    project.write(".flow/workflows/sums.yaml", &format!("# It is another text now.\n{SUM}"));
+    project.write(".flow/workflows/sums.yaml", format!("# It is another text now.\n{SUM}"));
     let forked = current(&run, 1).json();
     let fork = forked["run"].as_str().unwrap_or_else(|| panic!("{forked}"));
     let told = studio.get(&format!("/runs/{fork}")).json();
