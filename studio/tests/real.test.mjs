@@ -153,6 +153,10 @@ inPage("a question is answered in the inbox", async (page) => {
   await page.goto(studio.at("/inbox"));
   const question = page.locator(".question", { hasText: run });
   await question.waitFor();
+  // What has changed is looked for when it is asked for.
+  await question.getByText("What changed since the step began").click();
+  await question.getByText("at commit").waitFor();
+  await question.getByText("What changed since the step began").click();
   await picture(page, "inbox");
   assert.equal(asked.person, false);
   await question.locator("input[type=radio]").first().check();

@@ -98,6 +98,8 @@ export interface DrawnNode {
   budget: number | null;
   result: "success" | "failure" | "blocked" | "cancelled" | null;
   checks: number;
+  /** How far a person has moved it, right and down. */
+  moved?: Point;
 }
 
 export interface DrawnEdge {
@@ -230,7 +232,7 @@ export interface Run {
   status: RunStatus;
   situation: unknown;
   words: string;
-  origin: { run: string; seq: number } | null;
+  origin: { run: string; seq: number; carried?: { seq: number; from: string; to: string }[] } | null;
   untrusted?: Untrusted | null;
   /** How it is driven, where it is tried here. */
   driven?: Driven | null;
@@ -351,6 +353,23 @@ export interface Visit {
   /** What the judges of each attempt found. */
   attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
   spent?: Record<string, number>;
+}
+
+/** What has changed in the repository since a step began. */
+export interface Since {
+  step: string;
+  at: number;
+  commit: string;
+  files: ChangedFile[];
+  cut: boolean;
+}
+
+export interface ChangedFile {
+  path: string;
+  how: "added" | "changed" | "removed";
+  diff: string | null;
+  /** Why it is not told, or not to its end. */
+  note: string | null;
 }
 
 export interface Question {

@@ -3,13 +3,14 @@ import { memo, useMemo } from "react";
 import type { DrawnEdge, Point } from "../api/types";
 import { labelPlaces, LONGEST } from "./labels";
 import type { Graph } from "./model";
+import { shiftedEdge } from "./move";
 import { boxOf, edgePath, meets, middle, type Box } from "./shapes";
 import { useGraph, useGraphState } from "./state";
 
 /** How far beyond the window edges are drawn, and how far it may move before they are chosen again. */
 const CELL = 600;
 
-export function Edges({ graph }: { graph: Graph }) {
+export function Edges({ graph, shift }: { graph: Graph; shift: Parameters<typeof shiftedEdge>[1] }) {
   const near = useStore(visibleCells);
   const boxes = useMemo(() => new Map(graph.drawing.edges.map((edge) => [edge.id, boxOf(edge.points)])), [graph]);
   const counts = useGraphState((state) => state.overlay?.edges);
@@ -22,8 +23,8 @@ export function Edges({ graph }: { graph: Graph }) {
   const shown = useMemo(() => {
     const [x = 0, y = 0, right = 0, bottom = 0] = near.split(" ").map(Number);
     const window: Box = { x, y, width: right - x, height: bottom - y };
-    return graph.drawing.edges.filter((edge) => meets(boxes.get(edge.id) as Box, window));
-  }, [graph, boxes, near]);
+    return graph.drawing.edges.filter((edge) => meets(boxes.get(edge.id) as Box, window)).map((edge) => shiftedEdge(edge, shift));
+  }, [graph, boxes, near, shift]);
 
   return (
     <ViewportPortal>

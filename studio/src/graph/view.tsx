@@ -12,6 +12,7 @@ import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
 import { hit } from "./hit";
 import { indexDrawing, type Graph } from "./model";
+import { shiftedNodes, useMove, type OnMove } from "./move";
 import { NodeView } from "./node";
 import { GraphContext, NO_STOPS, type GraphState, type Stops } from "./state";
 import { center, isVisible, opening, reveal } from "./viewport";
@@ -41,6 +42,9 @@ export interface GraphProps {
   stops?: Stops;
   /** Sets a breakpoint at a node, or removes it. */
   onStop?: ((id: string) => void) | null;
+  /** Without it, nothing is moved by hand. */
+  onMove?: OnMove | null;
+  onLayOutAgain?: () => void;
 }
 
 export function GraphView(props: GraphProps) {
@@ -53,7 +57,7 @@ export function GraphView(props: GraphProps) {
 
 const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
-function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null }: GraphProps) {
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null, onMove = null, onLayOutAgain }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
   const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null, stops }));
   const flow = useReactFlow();
@@ -77,6 +81,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
 
   useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line, stops })), [state, selected, edge, overlay, marks, stops]);
   const { begin, line } = useDrag(graph, state, editing);
+  const { shift, landed, drag, drop, nudge } = useMove(graph, onMove);
 
   const look = useCallback(() => {
     const { transform, width, height } = flowStore.getState();
@@ -135,11 +140,13 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     }
     // What was folded or edited stays where the eye is.
     const view = look();
-    const shift = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
+    const anchor = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
+    const isThere = landed.current;
+    landed.current = false;
     folded.current = null;
-    if (!shift) return;
-    if (shift.dx !== 0 || shift.dy !== 0) move({ x: view.x - shift.dx * view.zoom, y: view.y - shift.dy * view.zoom, zoom: view.zoom }, 0);
-    if (!calm.current && host.current) glide(host.current, last.graph, graph, shift);
+    if (!anchor) return;
+    if (anchor.dx !== 0 || anchor.dy !== 0) move({ x: view.x - anchor.dx * view.zoom, y: view.y - anchor.dy * view.zoom, zoom: view.zoom }, 0);
+    if (!calm.current && !isThere && host.current) glide(host.current, last.graph, graph, anchor);
   }, [graph, ready, selected, width, height]);
 
   const show = useCallback(
@@ -153,12 +160,17 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   useEffect(() => show(selected), [selected, show]);
   useEffect(() => show(follow ?? null), [follow, show]);
 
-  const nodes = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0)), [graph]);
+  const movable = onMove !== null;
+  const laidOut = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0, movable)), [graph, movable]);
+  const nodes = useMemo(() => shiftedNodes(laidOut, shift), [laidOut, shift]);
+  const isMoved = useMemo(() => drawing.nodes.some((node) => node.moved), [drawing]);
 
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const direction = KEYS[event.key];
-    if (direction) {
+    if (direction && event.shiftKey) {
+      if (movable && selected !== null && !far) nudge(selected, direction);
+    } else if (direction) {
       const next = walk(graph, selected, direction, came.current);
       if (next !== null && next !== selected) {
         came.current = direction === "left" || direction === "right" ? came.current : selected;
@@ -178,7 +190,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   };
 
   const onPaneClick = (event: React.MouseEvent) => {
-    if (!far) return onSelect(null);
+    if (!far && !movable) return onSelect(null);
+    // What is far is painted, and open containers that can be moved let the pointer through.
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
     onSelect(hit(graph, at)?.id ?? null);
   };
@@ -186,7 +199,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const scarce = drawing.nodes.length > 40;
   return (
     <GraphContext.Provider value={context}>
-      <div className={`graph${far ? " is-far" : ""}${editing ? " can-edit" : ""}`} ref={host}>
+      <div className={`graph${far ? " is-far" : ""}${movable ? " can-move" : ""}${editing ? " can-edit" : ""}`} ref={host}>
         <div
           className="graph-keys"
           role="application"
@@ -204,7 +217,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             onlyRenderVisibleElements
             minZoom={LEAST}
             maxZoom={MOST}
-            nodesDraggable={false}
+            nodesDraggable={movable && !far}
+            nodeDragThreshold={4}
+            onNodeDrag={(_, node) => drag(node.id, node.position)}
+            onNodeDragStop={drop}
             nodesConnectable={false}
             nodesFocusable={false}
             edgesFocusable={false}
@@ -228,15 +244,15 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             onNodeClick={(_, node) => onSelect(node.id)}
             onNodeDoubleClick={(_, node) => (graph.nodes.get(node.id)?.container ? actions.fold(node.id) : onOpen(node.id))}
           >
-            {!far && <Edges graph={graph} />}
+            {!far && <Edges graph={graph} shift={shift} />}
             {line}
           </ReactFlow>
         </div>
         <p id={help} className="unseen">
-          Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.
+          Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.{movable && " With Shift, arrow keys move the selected step."}
         </p>
         <div className="unseen" aria-live="polite">
-          {announce(graph, selected, overlay, stops)}
+          {shift ? `${graph.nodes.get(shift.id)?.name ?? shift.id} moved to ${shift.base[0] + shift.by[0]} right and ${shift.base[1] + shift.by[1]} down of its place` : announce(graph, selected, overlay, stops)}
         </div>
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
@@ -249,6 +265,11 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
           <button type="button" aria-label="Show everything" title="Show everything (0)" onClick={() => move(fitAll(graph, look()))}>
             <Icon name="fit" />
           </button>
+          {movable && isMoved && onLayOutAgain && (
+            <button type="button" aria-label="Lay out again" title="Lay out again: what was moved by hand goes back" onClick={onLayOutAgain}>
+              <Icon name="undo" />
+            </button>
+          )}
         </div>
       </div>
     </GraphContext.Provider>
@@ -257,8 +278,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
 
 const fitAll = (graph: Graph, view: { width: number; height: number }) => opening(graph, view, null, LEAST);
 
-function asFlowNode(node: DrawnNode, depth: number): Node {
+function asFlowNode(node: DrawnNode, depth: number, movable: boolean): Node {
   return {
+    // What can be moved holds the window still; in an open container that would be most of it.
+    style: movable && node.container === "open" ? { pointerEvents: "none" } : undefined,
     id: node.id,
     type: "drawn",
     position: { x: node.x, y: node.y },

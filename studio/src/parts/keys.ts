@@ -32,6 +32,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["Enter", "open the form"],
       ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
+      ["Shift+← ↑ → ↓", "move the selected step"],
       ["k", "change the kind"],
       ["Delete", "delete the step or the edge"],
       ["Ctrl+D", "duplicate"],

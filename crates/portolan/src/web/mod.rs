@@ -17,6 +17,7 @@ mod guard;
 mod inbox;
 mod listen;
 mod page;
+mod places;
 mod project;
 mod replies;
 mod routes;

@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, replies, runs, saving,
-    tries,
+    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, places, project, replies, runs,
+    saving, tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -34,6 +34,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/definitions/{id}/edit", post(definitions::edit)),
         ("/definitions/{id}/source", put(definitions::write)),
         ("/definitions/{id}/evaluate", post(evaluate::field)),
+        ("/definitions/{id}/places", put(places::keep)),
         ("/definitions/{id}/try", post(tries::begin)),
         ("/runs", get(runs::list)),
         ("/runs/{run}", get(runs::one)),
@@ -43,6 +44,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/at/{seq}", get(runs::at)),
         ("/runs/{run}/nodes/{node}", get(runs::node)),
         ("/runs/{run}/answers", get(replies::of_run)),
+        ("/runs/{run}/changes", get(inbox::changes)),
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
         ("/runs/{run}/test", post(saving::save)),

@@ -23,6 +23,7 @@ import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
 import { asksOutcome, nodeAt, placementsOf } from "./places";
+import { useMoves } from "./moves";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
 import { Source, type Jump } from "./source";
@@ -113,10 +114,12 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (place) setJump({ ...place });
   }, []);
 
+  const moves = useMoves(definition, root, session.wire, setRefusal);
   const operate = useCallback(
     (operations: Operations) => {
       setRefusal(null);
       return carryOut(operations, latest.current.selected, (result: Edited) => {
+        moves.follow(operations, (id) => latest.current.shown.drawing?.nodes.find((node) => node.id === id)?.moved, result);
         // Names of edges belong to one drawing.
         setEdge((now) => (now !== null && operations.length === 1 && keepsEdge(operations[0]) && result.drawing?.edges.some((entry) => entry.id === now) ? now : null));
         if (result.select !== null) address(result.select);
@@ -124,7 +127,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         if (place) setJump({ ...place });
       });
     },
-    [carryOut, address],
+    [carryOut, address, moves.follow],
   );
   const run = useCallback((operation: Operation) => operate([operation]), [operate]);
   /** For what is done without a dialog: a refusal stands above the graph. */
@@ -304,6 +307,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
               onSelect={select}
               onOpen={openDetails}
               onFold={toggle}
+              onMove={writable && sound ? moves.move : null}
+              onLayOutAgain={moves.layOutAgain}
             />
           ) : (
             <Notice icon="warning" title="No graph can be drawn">

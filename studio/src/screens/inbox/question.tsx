@@ -9,6 +9,7 @@ import { InlineFailure } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
+import { Changes } from "./changes";
 
 interface Props {
   question: Question;
@@ -47,6 +48,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
       {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
+      <Changes question={q} />
       {personOnly && (
         <div className="callout">
           <Icon name="person" />

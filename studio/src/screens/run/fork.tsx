@@ -60,6 +60,18 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
             <option value="current">The one that is on disk now</option>
           </select>
         </label>
+        {definition === "current" && (
+          <p className="dim">
+            {isFunction
+              ? "The step that it is at has to be there still, and what it was checked for so far has to be the same."
+              : "An agent's run is carried over by a person, in a terminal: "}
+            {!isFunction && (
+              <code>
+                portolan runs fork {run.run} --at {seq} --definition current
+              </code>
+            )}
+          </p>
+        )}
         <Changes run={run.run} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />
         <p className="dim">
           {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && moment.data && "Nothing has a value at this record."}

@@ -107,6 +107,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
               <a href={link.run(run.origin.run, run.origin.seq)}>
                 {run.origin.run}@{run.origin.seq}
               </a>
+              {run.origin.carried?.some((carried) => carried.seq === run.origin?.seq) && ", onto its definition as it was then"}
             </>
           )}
         </span>

@@ -2,10 +2,12 @@
 //! in a browser: `studio/tests`.
 
 mod api;
+mod changes;
 mod editing;
 mod evaluating;
 mod events;
 mod passkeys;
+mod places;
 mod saving;
 mod security;
 mod tries;
