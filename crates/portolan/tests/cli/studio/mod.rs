@@ -2,6 +2,7 @@
 //! in a browser: `studio/tests`.
 
 mod api;
+mod bounds;
 mod corpora;
 mod editing;
 mod evaluating;
