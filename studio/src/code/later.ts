@@ -3,6 +3,8 @@ import { lazy } from "react";
 const later = () => import("./code");
 
 export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
+export const BudgetsSection = lazy(() => later().then((code) => ({ default: code.BudgetsSection })));
+export const ServersSection = lazy(() => later().then((code) => ({ default: code.ServersSection })));
 export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
 export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
 export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));

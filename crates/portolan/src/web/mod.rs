@@ -22,6 +22,7 @@ mod replies;
 mod routes;
 mod runs;
 mod saving;
+mod servers;
 #[cfg(test)]
 mod tests;
 mod tries;

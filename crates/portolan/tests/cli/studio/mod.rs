@@ -10,6 +10,7 @@ mod events;
 mod passkeys;
 mod saving;
 mod security;
+mod servers;
 mod tries;
 
 use std::io::{BufRead, BufReader, Read, Write};
