@@ -3,7 +3,7 @@
 //! A server is started for a request and ended after it, and only where a person has trusted the file that names it. What is
 //! asked of it is bounded in time, what it answers in size; what its entry hides is shown nowhere.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,7 @@ fn reaches(transport: &Transport) -> Option<String> {
     }
 }
 
-fn read(studio: &Studio, path: &PathBuf) -> Result<Functions, Refusal> {
+fn read(studio: &Studio, path: &Path) -> Result<Functions, Refusal> {
     if run_as(path)? != Some(RunAs::Calls) {
         return Err(Refusal::from(ServiceError::refused(
             "no_servers",
@@ -101,7 +101,7 @@ fn read(studio: &Studio, path: &PathBuf) -> Result<Functions, Refusal> {
             "choose another definition",
         )));
     }
-    let files = [path.clone()];
+    let files = [path.to_owned()];
     studio.service.library().functions(FunctionFiles::served(&files, None)).map_err(faulty)
 }
 

@@ -27,7 +27,7 @@ fn assert_boxes(drawing: &Drawing, known: &BTreeMap<&str, &DrawnNode>) {
         if let Some(parent) = node.parent.as_deref().map(|parent| known[parent]) {
             assert_eq!(parent.container, Some(Fold::Open));
             assert!(node.x > parent.x && node.x + node.width < parent.x + parent.width, "{node:?} in {parent:?}");
-            let head = u32::try_from(HEAD).unwrap();
+            let head = u32::try_from(HEAD).expect("it is small");
             assert!(node.y >= parent.y + head && node.y + node.height < parent.y + parent.height, "{node:?}");
         }
         beside.entry(node.parent.as_deref()).or_default().push(node);
