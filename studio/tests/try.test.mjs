@@ -340,3 +340,28 @@ inPage(
   },
   { colorScheme: "dark", viewport: { width: 720, height: 450 }, reducedMotion: "reduce" },
 );
+
+inPage("what becomes of a run is on screen when it is told, and nobody asks again and again", async (page, complaints) => {
+  await page.addInitScript(() => {
+    window.often = [];
+    const plain = window.setInterval;
+    window.setInterval = (act, ms, ...more) => {
+      if (!(ms >= 5_000)) window.often.push(ms);
+      return plain(act, ms, ...more);
+    };
+  });
+  const run = await begun({ breakpoints: [], paused: true });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before entry");
+  // Somebody else tells it to go on, up to a breakpoint; that another is set stands in no record.
+  await studio.post(`/runs/${run}/control`, { breakpoints: ["big"], do: "resume" });
+  await said(page, "paused before big");
+  const { head } = await studio.ask(`/runs/${run}`);
+  await studio.post(`/runs/${run}/control`, { breakpoints: ["big", "exit"] });
+  await page.waitForFunction(() => document.querySelectorAll(".node .stop-mark.set").length === 2);
+  assert.equal((await studio.ask(`/runs/${run}`)).head, head);
+  await studio.post(`/runs/${run}/control`, { do: "stop" });
+  await said(page, "over");
+  assert.deepEqual(await page.evaluate(() => window.often), []);
+  await soundIn(page, complaints, "stopped by somebody else");
+});

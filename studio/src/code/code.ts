@@ -2,6 +2,8 @@
 export { createPane } from "./editor";
 export { ExpressionAid } from "../screens/expression/aid";
 export { ExpressionSource } from "../screens/expression/source";
+export { BudgetsSection } from "../screens/project/budgets";
+export { ServersSection } from "../screens/project/servers";
 export { TryScreen } from "../screens/try/try";
 export { DriveBar } from "../screens/run/drive-bar";
 export { AskDialog } from "../screens/definition/ask";

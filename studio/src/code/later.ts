@@ -3,6 +3,8 @@ import { lazy } from "react";
 const later = () => import("./code");
 
 export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
+export const BudgetsSection = lazy(() => later().then((code) => ({ default: code.BudgetsSection })));
+export const ServersSection = lazy(() => later().then((code) => ({ default: code.ServersSection })));
 export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
 export const AskDialog = lazy(() => later().then((code) => ({ default: code.AskDialog })));
 export const ConflictDialog = lazy(() => later().then((code) => ({ default: code.ConflictDialog })));

@@ -68,7 +68,7 @@ pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
-pub use past::{Moment, Past};
+pub use past::{Before, Moment, Past};
 pub use questions::Waiting;
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};

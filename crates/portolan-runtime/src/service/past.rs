@@ -63,6 +63,18 @@ impl Past {
         &self.latest
     }
 
+    /// From where on the journal is read for the last visits of a node up to the record `seq`: so many records lie before,
+    /// and this was the run. All of a long journal need not be read for a few of them.
+    pub fn before_visits(&self, node: &str, seq: u64, most: u32) -> Before {
+        let folds = || self.folds.iter().rev().filter(|(fold, _)| *fold <= seq);
+        let visited = folds().next().map_or(0, |(_, trail)| trail.visits(node));
+        let lies_before = |trail: &Trail| trail.visits(node) == 0 || trail.visits(node).saturating_add(most) <= visited;
+        let before = folds().find(|(fold, trail)| *fold < seq && lies_before(trail));
+        let told =
+            |(fold, trail): &(u64, Trail)| Before { seq: *fold, run: trail.run().cloned(), visits: trail.visits(node) };
+        before.map(told).unwrap_or_default()
+    }
+
     fn take(&mut self, records: &[Record]) {
         self.hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
         for record in records {
@@ -73,6 +85,17 @@ impl Past {
             self.head = record.seq;
         }
     }
+}
+
+/// What lies before the records that are read.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// The number of the last of these records.
+    pub seq: u64,
+    /// The run after it; nothing where there is none.
+    pub run: Option<Run>,
+    /// How often the node was visited by then.
+    pub visits: u32,
 }
 
 /// A run at one moment.

@@ -11,7 +11,7 @@ use axum::routing::{MethodRouter, get, post, put};
 use super::answer::Refusal;
 use super::{
     Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, places, project, replies, runs,
-    saving, tries,
+    saving, servers, tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -28,6 +28,10 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/project/trust/revoke", post(project::revoke)),
         ("/project/log", get(project::log)),
         ("/project/hooks", get(project::hooks)),
+        ("/project/budgets", get(project::budgets)),
+        ("/project/servers", get(servers::list)),
+        ("/project/servers/tools", post(servers::tools)),
+        ("/project/servers/call", post(servers::call)),
         ("/definitions", get(definitions::list)),
         ("/definitions/{id}", get(definitions::one)),
         ("/definitions/{id}/check", post(definitions::check)),

@@ -272,7 +272,24 @@ pub(super) struct Until {
 }
 
 /// The most visits that are told, the latest of all.
-const MOST_VISITS: usize = 200;
+const MOST_VISITS: u32 = 200;
+
+/// How many records are read at once. Others are answered between two pages.
+const PAGE: u64 = 1_000;
+
+/// The records behind `after`, up to `last`.
+async fn between(studio: &Studio, run: &Address, after: u64, last: u64) -> Result<Vec<Record>, Refusal> {
+    let mut records = Vec::new();
+    let mut after = after;
+    while after < last {
+        let count = usize::try_from((last - after).min(PAGE)).unwrap_or(usize::MAX);
+        let page = studio.service.page(run, after, count).await?;
+        let Some(read) = page.last() else { break };
+        after = read.seq;
+        records.extend(page);
+    }
+    Ok(records)
+}
 
 /// What happened at a node of the drawing.
 pub(super) async fn node(
@@ -281,17 +298,18 @@ pub(super) async fn node(
     InQuery(until): InQuery<Until>,
 ) -> Answer<Value> {
     let past = studio.past(&run).await?;
-    let (definition, hidden, head) = {
+    let (definition, hidden, last, before) = {
         let past = past.lock().await;
-        (past.definition().clone(), past.hidden().clone(), past.head())
+        let last = until.at.unwrap_or(past.head()).min(past.head());
+        (past.definition().clone(), past.hidden().clone(), last, past.before_visits(&node, last, MOST_VISITS))
     };
-    let last = usize::try_from(until.at.unwrap_or(head).min(head)).unwrap_or(usize::MAX);
-    let records = studio.service.page(&address(&run)?, 0, last).await?;
+    let records = between(&studio, &address(&run)?, before.seq, last).await?;
     let told = tokio::task::spawn_blocking(move || {
         let records = records.iter().map(|record| (record.seq, &record.event, record.changes.as_slice()));
-        let mut found = visits(&definition.workflow, records, &node, &hidden);
-        let earlier = found.len().saturating_sub(MOST_VISITS);
-        found.drain(..earlier);
+        let mut found = visits(&definition.workflow, before.run.as_ref(), records, &node, &hidden);
+        let more = found.len().saturating_sub(MOST_VISITS as usize);
+        found.drain(..more);
+        let earlier = before.visits as usize + more;
         json!({ "visits": found.iter().map(visit).collect::<Vec<_>>(), "earlier": earlier })
     });
     Ok(Json(told.await.map_err(broken)?))

@@ -312,7 +312,15 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             />
           ) : (
             <Notice icon="warning" title="No graph can be drawn">
-              <p>The source has errors that leave nothing to draw. The problems below name their places.</p>
+              <p>
+                {syntax?.message ?? "The source has errors that leave nothing to draw."}{" "}
+                {syntax?.place && (
+                  <button type="button" className="link" onClick={() => onProblem(syntax)}>
+                    line {syntax.place.line}
+                  </button>
+                )}
+              </p>
+              {syntax?.help && <p className="dim">{syntax.help}</p>}
             </Notice>
           )}
           {refusal && (

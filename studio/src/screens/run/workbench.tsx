@@ -205,7 +205,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
                 {drive.allowed && drawing && (selected ?? here) !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />

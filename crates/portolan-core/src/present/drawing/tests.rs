@@ -2,13 +2,15 @@
 
 mod files;
 mod properties;
+mod sound;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 
-use super::{Drawing, Drawn, Fold, Moved, drawing, svg};
+use super::size::HEAD;
+use super::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
 use crate::dialect::{self, Strictness};
 use crate::graph::{Graph, MAX_DEPTH};
 use crate::source::Source;

@@ -2,7 +2,9 @@
 //! in a browser: `studio/tests`.
 
 mod api;
+mod bounds;
 mod changes;
+mod corpora;
 mod editing;
 mod evaluating;
 mod events;
@@ -10,6 +12,7 @@ mod passkeys;
 mod places;
 mod saving;
 mod security;
+mod servers;
 mod tries;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::{Drawn, Fold, Moved, drawing, svg};
-use super::properties::{assert_sound, assert_well_formed};
+use super::properties::assert_well_formed;
+use super::sound::assert_sound;
 use crate::graph::Graph;
 
 /// The files of folders that hold definitions.
