@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::dialect::editing::{Edited, Forms, Operation, edit};
+use portolan_core::dialect::editing::{Forms, Operation, edit};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Graph, Kind};
 use portolan_core::source::{Piece, Source, Span};
@@ -70,9 +70,14 @@ fn done(files: &[(String, String)], name: &str, operation: &Value) -> Result<(Fi
     let operation: Operation = serde_json::from_value(operation.clone()).expect("an operation");
     let (source, graph) = (source(files), read(files, name));
     let dialect = dialect::of(&source).expect("a format");
-    let Edited { texts, select } = edit(dialect, &source, &graph, &operation).map_err(|refused| refused.message)?;
-    assert_eq!(texts.len(), files.len());
-    Ok((files.iter().map(|(name, _)| name.clone()).zip(texts).collect(), select))
+    let edited = edit(dialect, &source, &graph, &operation).map_err(|refused| refused.message)?;
+    let names = edited.files.iter().map(|(name, _)| name);
+    assert!(names.zip(files).all(|(name, (before, _))| name == before), "none is left out");
+    let there = edited.files.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    let mut there: Files = there.collect();
+    // As they are ordered on disk.
+    there[1..].sort();
+    Ok((there, edited.select))
 }
 
 /// The nodes that are written: what stands for the beginning, the end and choices that nodes make is not, in some formats.

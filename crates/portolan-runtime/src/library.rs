@@ -38,7 +38,7 @@ use seen::Lookup;
 pub(crate) use seen::Seen;
 pub use servers::{Setup, servers_of};
 pub(crate) use sketch::rewritten;
-pub use sketch::{Marks, Sketch};
+pub use sketch::{Marks, Sketch, file_called, named_texts};
 use sources::Sources;
 
 /// Where a workflow comes from.

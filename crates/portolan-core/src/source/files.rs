@@ -14,6 +14,9 @@ pub struct Piece {
     pub text: Result<String, Diagnostic>,
 }
 
+/// A file of a definition while that is edited: its name with its text, or with nothing where it is not there (any more).
+pub type NamedText = (String, Option<String>);
+
 /// The files of a source behind its first.
 #[derive(Debug, Default)]
 pub(super) struct Files {

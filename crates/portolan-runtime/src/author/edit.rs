@@ -1,5 +1,7 @@
 //! A definition is edited by operations: all of them are done, or nothing is.
 
+use std::collections::BTreeMap;
+
 use portolan_core::dialect::editing::{self, Refused};
 use portolan_core::source::{self, MAX_SOURCE_BYTES, Source, Span, Tree};
 use serde_json::Value;
@@ -32,8 +34,8 @@ pub struct Edit {
 pub struct Edited {
     /// What the texts on disk are known by: after a trial still what they were, for the edit that follows it.
     pub revision: Digest,
-    /// The files that are others by it: each with its name, its text before, and after.
-    pub files: Vec<(String, String, String)>,
+    /// The files that are others by it: each with its name, its text before, and after; nothing where it is not there.
+    pub files: Vec<(String, Option<String>, Option<String>)>,
     /// For each operation, the node to look at.
     pub nodes: Vec<Option<String>>,
     /// Everything that is found in the definition afterwards.
@@ -57,19 +59,17 @@ impl Author {
         let (text, nodes) = performed(&before, wanted.graph.as_deref(), &steps)?;
         let after = Whole::of(library, text, self.mcp.as_deref());
         self.accept(&before, &after, wanted.graph.as_deref())?;
-        let texts: Vec<(String, String)> = after.source.texts();
+        let files = between(&before.source, &after.source);
         let mut revision = before.revision;
         if !wanted.is_trial {
-            let texts: Vec<String> = texts.iter().map(|(_, text)| text.clone()).collect();
-            match save_at(&self.file, &wanted.revision, &texts).await? {
+            let wished = files.iter().map(|(name, _, after)| (name.clone(), after.clone())).collect();
+            match save_at(&self.file, &wanted.revision, wished).await? {
                 Saved::Written(_) => revision = after.revision.clone(),
                 Saved::Changed(_) => return Err(self.stale()),
             }
         }
-        let files = before.source.texts().into_iter().zip(texts);
-        let files = files.filter(|((_, before), (_, after))| before != after);
         Ok(Edited {
-            files: files.map(|((name, before), (_, after))| (name, before, after)).collect(),
+            files: files.into_iter().filter(|(_, before, after)| before != after).collect(),
             nodes,
             findings: after.findings(),
             sound: after.is_sound(),
@@ -139,14 +139,27 @@ fn performed(
         target.clone_from(&graph.id.value);
         let operation = step.on(graph).map_err(not_done)?;
         let done = editing::edit(dialect, &source, graph, &operation).map_err(not_done)?;
-        if done.texts.iter().map(String::len).sum::<usize>() > MAX_SOURCE_BYTES {
+        let size = done.files.iter().filter_map(|(_, text)| text.as_ref()).map(String::len).sum::<usize>();
+        if size > MAX_SOURCE_BYTES {
             let message = format!("{}: the text would have more than {MAX_SOURCE_BYTES} bytes", step.title);
             return Err(refused("too_large", message, "move parts of it into another definition"));
         }
-        source = rewritten(&source, done.texts).map_err(|error: ServiceError| DefinitionError::from(error))?;
+        source = rewritten(&source, done.files).map_err(|error: ServiceError| DefinitionError::from(error))?;
         nodes.push(done.select);
     }
     Ok((source, nodes))
+}
+
+/// The files of two sources, each with its text in the one and in the other.
+fn between(before: &Source, after: &Source) -> Vec<(String, Option<String>, Option<String>)> {
+    let mut after: BTreeMap<String, String> = after.texts().into_iter().collect();
+    let known = before.texts().into_iter().map(|(name, text)| {
+        let now = after.remove(&name);
+        (name, Some(text), now)
+    });
+    let mut files: Vec<_> = known.collect();
+    files.extend(after.into_iter().map(|(name, text)| (name, None, Some(text))));
+    files
 }
 
 /// The servers that a file brings along, as they are written.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::carrier::task_file::{Durability, exchange};
+use crate::carrier::task_file::{Durability, exchange, sync_folder, write_new};
 use crate::disk::{self, NoTurn, WAIT, turn};
 use crate::error::{ServiceError, plain};
 
@@ -107,9 +107,23 @@ impl Locked {
                 }
             };
         }
-        let like = self.like()?;
-        exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), Durability::Fsync)
-            .map_err(|error| unwritable(&self.file, &error))?;
+        let written = match self.like()? {
+            None => write_new(&self.folder, &self.target, text.as_bytes(), Durability::Fsync),
+            like => {
+                exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), Durability::Fsync).map(|_| true)
+            }
+        };
+        written.map_err(|error| unwritable(&self.file, &error))
+    }
+
+    /// Takes the file away; false when it is no more what was read. Of a symlink it is the link that goes.
+    pub(super) fn remove(&mut self, read: &str) -> Result<bool, ServiceError> {
+        if self.read()?.as_deref() != Some(read) {
+            return Ok(false);
+        }
+        fs::remove_file(&self.file).map_err(|error| unwritable(&self.file, &error))?;
+        // It is gone, whatever becomes of this: only a power cut could still undo it.
+        let _ = sync_folder(disk::folder_of(&self.file));
         Ok(true)
     }
 

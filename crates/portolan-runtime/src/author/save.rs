@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_core::source::{MAX_SOURCE_BYTES, Source};
+use portolan_core::source::{MAX_SOURCE_BYTES, NamedText, Source};
 
 use super::file::Locked;
 use crate::digest::Digest;
 use crate::error::ServiceError;
-use crate::library::{Library, Origin, read_definition};
+use crate::library::{Library, Origin, read_definition, rewritten};
 
 /// A definition on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,59 +53,92 @@ impl OnDisk {
     }
 }
 
-/// Writes the texts of a definition's files, where these are still what `revision` names: only those that are others. A
-/// text may have faults; whoever wants it has seen them.
+/// Writes the files of a definition, where these are still what `revision` names: only those that are others. An activity
+/// that is a file of its own comes where there was none, and goes where it has no text any more. A text may have faults;
+/// whoever wants it has seen them.
 ///
 /// # Errors
-/// It is not known, may not be written, or has other files than there are texts: then none is written. Where the disk
-/// refuses in the middle, each file is whole, as it was or as it is wanted.
-pub async fn save(library: &Library, id: &str, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
+/// It is not known, may not be written, or these cannot be its files: then none is written. Where the disk refuses in the
+/// middle, each file is whole, as it was or as it is wanted.
+pub async fn save(library: &Library, id: &str, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
     let before = OnDisk::of(library, id)?;
-    write(before, revision, texts).await
+    let file = PathBuf::from(&before.files[0].0);
+    save_at(&file, revision, files).await
 }
 
 /// The same for the definition in a file, whether or not it is one of the library's.
-pub(super) async fn save_at(file: &Path, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
-    write(OnDisk::at(file)?, revision, texts).await
-}
-
-async fn write(before: OnDisk, revision: &str, texts: &[String]) -> Result<Saved, ServiceError> {
+pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
+    let source = read_definition(file)?;
+    let before = OnDisk::read(&source);
     if before.revision.as_str() != revision {
         return Ok(Saved::Changed(before));
     }
-    let file = PathBuf::from(&before.files[0].0);
-    if before.files.len() != texts.len() {
-        let message = format!("`{}` has {} files, and {} texts came", file.display(), before.files.len(), texts.len());
-        return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
-    }
-    let mut named = before.files.iter().zip(texts);
-    if let Some(((name, _), _)) = named.find(|(_, text)| text.len() > MAX_SOURCE_BYTES) {
+    if let Some((name, _)) = files.iter().find(|(_, text)| text.as_ref().is_some_and(|it| it.len() > MAX_SOURCE_BYTES))
+    {
         let message = format!("`{name}` would have more than {MAX_SOURCE_BYTES} bytes, and could not be read again");
         return Err(ServiceError::refused("too_large", message, "move parts of it into another definition"));
     }
+    rewritten(&source, files.clone())?;
     // All of them are held and looked at before any is written.
-    let (mut held, mut wanted) = (Vec::new(), Vec::new());
-    for ((name, known), text) in before.files.iter().zip(texts).filter(|((_, known), text)| known != *text) {
-        let locked = Locked::among(&held, Path::new(name)).await?;
-        let raw = locked.read()?.unwrap_or_default();
-        if raw.strip_prefix(MARK).unwrap_or(&raw) != known {
-            return Ok(Saved::Changed(OnDisk::at(&file)?));
+    let (mut held, mut changes) = (Vec::new(), Vec::new());
+    for (name, text) in files {
+        let known = before.files.iter().find(|(known, _)| *known == name).map(|(_, text)| text);
+        if known == text.as_ref() {
+            continue;
+        }
+        let locked = Locked::among(&held, Path::new(&name)).await?;
+        let raw = locked.read()?;
+        if raw.as_ref().map(|raw| raw.strip_prefix(MARK).unwrap_or(raw)) != known.map(String::as_str) {
+            return changed(file, &name);
         }
         locked.may_be_written()?;
-        wanted.push((marked(&raw, text), raw));
+        changes.push(Change { nth: held.len(), name, text: text.map(|text| marked(raw.as_deref(), text)), raw });
         held.push(locked);
     }
-    for (locked, (text, raw)) in held.iter_mut().zip(&wanted) {
-        if !locked.replace(Some(raw), text)? {
-            return Ok(Saved::Changed(OnDisk::at(&file)?));
+    // Nothing names an activity that is not there, whenever this ends: what comes is written first, and what goes is
+    // taken away last.
+    changes.sort_by_key(|change| (change.raw.is_some(), change.text.is_none()));
+    for Change { nth, name, raw, text } in &changes {
+        let is_done = match (text, raw) {
+            (Some(text), raw) => held[*nth].replace(raw.as_deref(), text)?,
+            (None, Some(raw)) => held[*nth].remove(raw)?,
+            (None, None) => true,
+        };
+        if !is_done {
+            return changed(file, name);
         }
     }
-    Ok(Saved::Written(OnDisk::at(&file)?))
+    Ok(Saved::Written(OnDisk::at(file)?))
+}
+
+/// A file that is to be written: as it was read, and as it is wanted.
+struct Change {
+    nth: usize,
+    name: String,
+    raw: Option<String>,
+    text: Option<String>,
+}
+
+/// Somebody else has written the file called `name`. One that is not read as a part of the definition is in the way: to look
+/// at the definition again would not show it.
+fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
+    let now = OnDisk::at(file)?;
+    let is_in_the_way = now.files.iter().all(|(known, _)| known != name) && Path::new(name).symlink_metadata().is_ok();
+    if is_in_the_way {
+        let message =
+            format!("`{name}` is there already, and cannot be read as an activity; nothing was written over it");
+        return Err(ServiceError::refused(
+            "file_exists",
+            message,
+            "move it away, or mend it and load the definition again",
+        ));
+    }
+    Ok(Saved::Changed(now))
 }
 
 /// What a text may begin with that no reader counts.
 pub(crate) const MARK: &str = "\u{feff}";
 
-fn marked(before: &str, text: &str) -> String {
-    if before.starts_with(MARK) { [MARK, text].concat() } else { text.to_owned() }
+fn marked(before: Option<&str>, text: String) -> String {
+    if before.is_some_and(|before| before.starts_with(MARK)) { [MARK, &text].concat() } else { text }
 }

@@ -14,7 +14,7 @@ use crate::disk;
 use crate::error::plain;
 
 /// The most files of activities that a workflow has.
-const MAX_FILES: usize = 100;
+pub(super) const MAX_FILES: usize = 100;
 /// The folder of activities where a workflow names none.
 const USUAL_FOLDER: &str = "activities";
 
@@ -37,6 +37,15 @@ pub(super) fn joined(path: &Path, source: Source) -> Source {
         Some((pieces, faults)) => source.joined(pieces, faults),
         None => source,
     }
+}
+
+/// Where a file called `name` would hold an activity of a workflow whose activities are files of their own; nothing where
+/// no activity is called so.
+pub(super) fn place_in(source: &Source, name: &str) -> Option<PathBuf> {
+    let main = source.main();
+    let folder = activities_folder(&main).filter(|_| source.is_joined())?;
+    let path = disk::folder_of(Path::new(&*main.name)).join(folder.path).join(name);
+    (path.file_name()? == name && is_activity_file(name) && is_definition(&path)).then_some(path)
 }
 
 /// The folders whose entries decide which files of activities a source has, whether they are there or not.

@@ -1,19 +1,19 @@
 //! A definition as it is written, for whoever looks at it or edits it: as many of its workflows as can be drawn, with
 //! everything that was found. It may be a text that is not on disk yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::{self, Dialect, RunAs};
 use portolan_core::graph::{Graph, Workflow};
-use portolan_core::source::{Piece, Source};
+use portolan_core::source::{NamedText, Piece, Source};
 
 use super::family::Family;
 use super::folder::id_of;
 use super::functions::FunctionFiles;
 use super::seen::Lookup;
-use super::{Library, Origin, workflow_files};
+use super::{Library, Origin, activities, workflow_files};
 use crate::definition::{DefinitionError, Parsed};
 use crate::disk::Stamp;
 use crate::error::ServiceError;
@@ -58,14 +58,15 @@ impl Library {
         Marks(marks.into_iter().map(|path| (Stamp::of(&path), path)).map(|(stamp, path)| (path, stamp)).collect())
     }
 
-    /// The definition called `id`. With `texts`, one for each of its files, it is looked at as if these stood there.
+    /// The definition called `id`. With `files` it is looked at as if these stood there: all that it has, and activities
+    /// that come.
     ///
     /// # Errors
-    /// It is not known or cannot be read; or there is not one text for each of its files.
-    pub fn sketch(&self, id: &str, texts: Option<Vec<String>>) -> Result<Sketch, ServiceError> {
+    /// It is not known or cannot be read; or these cannot be its files.
+    pub fn sketch(&self, id: &str, files: Option<Vec<NamedText>>) -> Result<Sketch, ServiceError> {
         let (on_disk, origin) = self.look_up(&Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
-        let source = match texts {
-            Some(texts) => rewritten(&on_disk, texts)?,
+        let source = match files {
+            Some(files) => rewritten(&on_disk, files)?,
             None => on_disk,
         };
         Ok(self.sketched(id, source, origin, None))
@@ -125,18 +126,63 @@ impl Library {
     }
 }
 
-/// A source with other texts in its files.
-pub(crate) fn rewritten(on_disk: &Source, texts: Vec<String>) -> Result<Source, ServiceError> {
-    let names: Vec<String> = on_disk.texts().into_iter().map(|(name, _)| name).collect();
-    if names.len() != texts.len() {
-        let message = format!("`{}` has {} files, and {} texts came", clip(&names[0]), names.len(), texts.len());
+/// The name of the file that `named` means where it is one of `source`, or would be one of its activities. `shown` says how
+/// a file is called by whoever names it.
+pub fn file_called(source: &Source, named: &str, shown: &dyn Fn(&str) -> String) -> Option<String> {
+    if let Some((name, _)) = source.texts().into_iter().find(|(name, _)| shown(name) == named) {
+        return Some(name);
+    }
+    let place = activities::place_in(source, named.rsplit(['/', '\\']).next()?)?;
+    Some(place.to_string_lossy().into_owned()).filter(|place| shown(place) == named)
+}
+
+/// A source with other texts in its files, the first of them its own. Each of its files is named; of its activities some
+/// may come and go. They are ordered by their names, as they are when they are read.
+pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Source, ServiceError> {
+    let known: Vec<String> = on_disk.texts().into_iter().map(|(name, _)| name).collect();
+    let mut named = BTreeSet::new();
+    let is_own = |name: &str| {
+        let file = Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned());
+        let place = file.and_then(|file| activities::place_in(on_disk, &file));
+        known.iter().any(|known| known == name) || place.is_some_and(|place| place.to_string_lossy() == name)
+    };
+    for (name, _) in &files {
+        if !is_own(name) {
+            let message = format!("`{}` is none of the files of `{}`", clip(name), clip(&known[0]));
+            let help = "a new activity is a file beside the others, called like `09-name.yaml`";
+            return Err(ServiceError::refused("other_files", message, help));
+        }
+        if !named.insert(name.clone()) {
+            let message = format!("`{}` is there twice", clip(name));
+            return Err(ServiceError::refused("other_files", message, "send each file once"));
+        }
+    }
+    if let Some(missing) = known.iter().find(|name| !named.contains(*name)) {
+        let message =
+            format!("`{}` has {} files, and no text came for `{}`", clip(&known[0]), known.len(), clip(missing));
         return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
     }
-    let mut texts = texts.into_iter();
-    let main = Source::new(&*names[0], texts.next().unwrap_or_default());
+    let (own, mut others): (Vec<NamedText>, Vec<NamedText>) =
+        files.into_iter().partition(|(name, _)| *name == known[0]);
+    let Some(text) = own.into_iter().next().and_then(|(_, text)| text) else {
+        let message = format!("`{}` is the definition itself, and stays", clip(&known[0]));
+        return Err(ServiceError::refused("other_files", message, "send its text"));
+    };
+    let main = Source::new(&*known[0], text);
     if !on_disk.is_joined() {
         return Ok(main);
     }
-    let pieces = names[1..].iter().zip(texts).map(|(name, text)| Piece { name: name.clone(), text: Ok(text) });
-    Ok(main.joined(pieces.collect(), on_disk.faults().to_vec()))
+    others.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let pieces = others.into_iter().filter_map(|(name, text)| Some(Piece { name, text: Ok(text?) }));
+    let pieces: Vec<Piece> = pieces.collect();
+    if pieces.len() > activities::MAX_FILES {
+        let message = format!("a workflow has at most {} files of activities", activities::MAX_FILES);
+        return Err(ServiceError::refused("too_large", message, "make some of them a workflow of their own"));
+    }
+    Ok(main.joined(pieces, on_disk.faults().to_vec()))
+}
+
+/// The files of a definition that is read, each with its text.
+pub fn named_texts(source: &Source) -> Vec<NamedText> {
+    source.texts().into_iter().map(|(name, text)| (name, Some(text))).collect()
 }

@@ -9,13 +9,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use portolan_core::diagnostic::clip;
 use portolan_core::dialect::RunAs;
 use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
 use portolan_core::graph::{Graph, Kind};
 use portolan_core::present::{Drawing, Moved};
+use portolan_core::source::NamedText;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
-use portolan_runtime::library::{Library, Origin, Sketch};
+use portolan_runtime::library::{Library, Origin, Sketch, file_called, named_texts};
 use portolan_runtime::service::{Service, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -113,7 +115,7 @@ fn is_led(sketch: &Sketch) -> bool {
 #[derive(Debug, Serialize)]
 pub(super) struct FileText {
     name: String,
-    text: String,
+    text: Option<String>,
     language: &'static str,
 }
 
@@ -208,13 +210,13 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let library = studio.service.library();
     let on_disk = library.sketch(id, None)?;
     let revision = Digest::of(&*on_disk.source.text);
-    let texts = with_plain_ends(on_disk.source.texts());
+    let texts = with_plain_ends(named_texts(&on_disk.source));
     // Places are told in the text as the page has it.
     let sketch = match on_disk.source.text.contains('\r') {
-        true => library.sketch(id, Some(texts.iter().map(|(_, text)| text.clone()).collect()))?,
+        true => library.sketch(id, Some(texts.clone()))?,
         false => on_disk,
     };
-    let checked = checked(library, &sketch, None, &Folds::default(), begun);
+    let checked = checked(library, &sketch, &texts, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let roots = sketch.roots.iter().filter_map(|id| Root::of(&sketch, id));
     let editing = sketch.dialect.and_then(|dialect| dialect.editing);
@@ -237,13 +239,13 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
 }
 
 /// Texts whose lines end as the page's do: what it edits has no other ends.
-fn with_plain_ends(files: Vec<(String, String)>) -> Vec<(String, String)> {
-    files.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect()
+fn with_plain_ends(files: Vec<NamedText>) -> Vec<NamedText> {
+    files.into_iter().map(|(name, text)| (name, text.map(|text| text.replace("\r\n", "\n")))).collect()
 }
 
-fn told_files(library: &Library, files: Vec<(String, String)>) -> Vec<FileText> {
-    let told = |(name, text): (String, String)| {
-        let language = language(&name, &text);
+fn told_files(library: &Library, files: Vec<NamedText>) -> Vec<FileText> {
+    let told = |(name, text): NamedText| {
+        let language = language(&name, text.as_deref().unwrap_or_default());
         FileText { name: shown_name(library, &name), text, language }
     };
     files.into_iter().map(told).collect()
@@ -270,16 +272,34 @@ pub(super) struct Wanted {
     opened: std::collections::BTreeSet<String>,
 }
 
-/// The text of a file.
+/// The text of a file; none where the file is not there, or is to go.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
-    #[serde(rename = "name")]
-    _name: String,
-    pub(super) text: String,
+    name: String,
+    #[serde(deserialize_with = "Option::deserialize")]
+    text: Option<String>,
     /// Files may be given back as they came.
     #[serde(rename = "language")]
     _language: Option<String>,
+}
+
+/// The files that came for a definition. The first is its own; the others go by their names, also one that would be a new
+/// activity.
+pub(super) fn files_of(library: &Library, id: &str, files: Vec<Written>) -> Result<Vec<NamedText>, Refusal> {
+    let (on_disk, _) = library.text(id)?;
+    let name = |(nth, Written { name, text, .. }): (usize, Written)| {
+        let known = match nth {
+            0 => Some(on_disk.name.to_string()),
+            _ => file_called(&on_disk, &name, &|name| shown_name(library, name)),
+        };
+        known.map(|name| (name, text)).ok_or_else(|| {
+            let message = format!("`{}` is none of the files of `{}`", clip(&name), clip(id));
+            let help = "load it again; a new activity is a file beside the others, called like `09-name.yaml`";
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "other_files", message, help)
+        })
+    };
+    files.into_iter().enumerate().map(name).collect()
 }
 
 /// How a definition reads, with the texts that the page has in the place of those on disk.
@@ -290,18 +310,27 @@ pub(super) async fn check(
 ) -> Answer<Checked> {
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
-        let texts = wanted.files.map(|files| files.into_iter().map(|file| file.text).collect());
         let library = studio.service.library();
-        let sketch = library.sketch(&id, texts)?;
+        let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
+        let sketch = library.sketch(&id, files.clone())?;
+        let files = files.unwrap_or_else(|| named_texts(&sketch.source));
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
-        Ok::<_, Refusal>(checked(library, &sketch, wanted.root.as_deref(), &folds, begun))
+        Ok::<_, Refusal>(checked(library, &sketch, &files, wanted.root.as_deref(), &folds, begun))
     });
     Ok(Json(told.await.map_err(broken)??))
 }
 
-fn checked(library: &Library, sketch: &Sketch, root: Option<&str>, folds: &Folds, begun: Instant) -> Checked {
+/// What is found in a definition. Its files have the numbers that they have in `files`.
+fn checked(
+    library: &Library,
+    sketch: &Sketch,
+    files: &[NamedText],
+    root: Option<&str>,
+    folds: &Folds,
+    begun: Instant,
+) -> Checked {
     let root = root.or(sketch.roots.first().map(String::as_str));
-    let places = Places::of(&sketch.source);
+    let places = Places::of(&sketch.source, files.iter().map(|(name, _)| name.as_str()).collect());
     let graph = root.and_then(|root| sketch.graphs.get(root));
     let (moved, unread) = places::moved(library, sketch, root);
     let workflow = root.and_then(|root| sketch.workflows.get(root));
@@ -351,8 +380,8 @@ pub(super) async fn edit(
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let library = studio.service.library();
-        let texts = wanted.files.into_iter().map(|file| file.text).collect();
-        let sketch = library.sketch(&id, Some(texts))?;
+        let files = files_of(library, &id, wanted.files)?;
+        let sketch = library.sketch(&id, Some(files.clone()))?;
         let root = wanted.root.as_deref().or(sketch.roots.first().map(String::as_str));
         let (Some(dialect), Some(graph)) = (sketch.dialect, root.and_then(|root| sketch.graphs.get(root))) else {
             let message = "its text cannot be read so far that it could be edited piece by piece";
@@ -362,13 +391,22 @@ pub(super) async fn edit(
         let drawing = draw(graph, None, &sketch.graphs, &folds, &Moved::new());
         let operation = in_the_graph(wanted.operation, &drawing)?;
         let done = editing::edit(dialect, &sketch.source, graph, &operation).map_err(refused)?;
-        let names = sketch.source.texts().into_iter().map(|(name, _)| name);
-        let files = told_files(library, names.zip(done.texts.clone()).collect());
-        let after = library.sketch(&id, Some(done.texts))?;
+        let files = in_order_of(&files, done.files);
+        let after = library.sketch(&id, Some(files.clone()))?;
         let root = root.filter(|root| after.graphs.contains_key(*root));
-        Ok(Edited { files, select: done.select, checked: checked(library, &after, root, &folds, begun) })
+        let checked = checked(library, &after, &files, root, &folds, begun);
+        Ok(Edited { files: told_files(library, files), select: done.select, checked })
     });
     Ok(Json(told.await.map_err(broken)??))
+}
+
+/// Files as they are by now, in the order in which they came, and behind them those that are new: a file keeps its number.
+fn in_order_of(came: &[NamedText], now: Vec<NamedText>) -> Vec<NamedText> {
+    let mut now: BTreeMap<String, Option<String>> = now.into_iter().collect();
+    let came = came.iter().map(|(name, _)| (name.clone(), now.remove(name).flatten()));
+    let mut files: Vec<NamedText> = came.collect();
+    files.extend(now);
+    files
 }
 
 fn refused(refused: Refused) -> Refusal {
@@ -432,20 +470,21 @@ pub(super) async fn write(
 ) -> Result<Response, Refusal> {
     let library = studio.service.library();
     let before = OnDisk::of(library, &id)?;
-    let texts: Vec<String> = wanted.files.into_iter().map(|file| file.text).collect();
-    let texts = with_ends_of(&before, texts)?;
-    let (status, told) = match save(library, &id, &wanted.revision, &texts).await? {
+    let files = with_ends_of(&before, files_of(library, &id, wanted.files)?)?;
+    let (status, told) = match save(library, &id, &wanted.revision, files.clone()).await? {
         Saved::Written(now) => {
             let begun = Instant::now();
-            let texts = with_plain_ends(now.files).into_iter().map(|(_, text)| text).collect();
-            let sketch = library.sketch(&id, Some(texts))?;
-            let checked = checked(library, &sketch, None, &Folds::default(), begun);
+            let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
+            let files = in_order_of(&files, with_plain_ends(there));
+            let sketch = library.sketch(&id, Some(files.clone()))?;
+            let checked = checked(library, &sketch, &files, None, &Folds::default(), begun);
             let mut told = serde_json::to_value(&checked).map_err(broken)?;
             told["revision"] = json!(now.revision);
             (StatusCode::OK, told)
         }
         Saved::Changed(now) => {
-            let files = told_files(library, with_plain_ends(now.files));
+            let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
+            let files = told_files(library, with_plain_ends(there));
             let message = "somebody else has written it meanwhile, and what stands there was left";
             let error = json!({ "code": "changed", "message": message, "help": "compare both, and save again" });
             (StatusCode::CONFLICT, json!({ "error": error, "current": { "revision": now.revision, "files": files } }))
@@ -455,13 +494,15 @@ pub(super) async fn write(
 }
 
 /// Texts whose lines end as those of the files do. Where a file has both ends, it cannot be told which a line has.
-fn with_ends_of(before: &OnDisk, texts: Vec<String>) -> Result<Vec<String>, Refusal> {
-    let ends = |((name, before), text): (&(String, String), String)| {
+fn with_ends_of(before: &OnDisk, files: Vec<NamedText>) -> Result<Vec<NamedText>, Refusal> {
+    let ends = |(name, text): NamedText| {
+        let before = before.files.iter().find(|(known, _)| *known == name);
+        let Some(((_, before), text)) = before.zip(text.clone()) else { return Ok((name, text)) };
         let (all, long) = (before.matches('\n').count(), before.matches("\r\n").count());
         match long {
-            0 => Ok(text),
-            _ if before.replace("\r\n", "\n") == text => Ok(before.clone()),
-            _ if long == all => Ok(text.replace('\n', "\r\n")),
+            0 => Ok((name, Some(text))),
+            _ if before.replace("\r\n", "\n") == text => Ok((name, Some(before.clone()))),
+            _ if long == all => Ok((name, Some(text.replace('\n', "\r\n")))),
             _ => {
                 let message = format!("`{name}` has lines that end differently, and would lose that");
                 let help = "have all of its lines end alike first, with an editor";
@@ -469,7 +510,7 @@ fn with_ends_of(before: &OnDisk, texts: Vec<String>) -> Result<Vec<String>, Refu
             }
         }
     };
-    before.files.iter().zip(texts).map(ends).collect()
+    files.into_iter().map(ends).collect()
 }
 
 /// A fault of our own, or a task that was ended with the server.

@@ -110,7 +110,8 @@ impl Count {
 const APART: usize = 4 << 10;
 
 impl<'s> Places<'s> {
-    pub(super) fn of(source: &'s Source) -> Places<'s> {
+    /// `names` are those of its files, in the order in which they are numbered.
+    pub(super) fn of(source: &'s Source, names: Vec<&'s str>) -> Places<'s> {
         let text = source.text.as_bytes();
         let mut before = Count::default();
         let counts = text.chunks(APART).map(|chunk| {
@@ -120,7 +121,7 @@ impl<'s> Places<'s> {
         });
         let counts = counts.collect();
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        Places { source, names: source.names().collect(), lines: ends.map(|(at, _)| at + 1).collect(), counts }
+        Places { source, names, lines: ends.map(|(at, _)| at + 1).collect(), counts }
     }
 
     /// What lies before an offset in the whole text.
@@ -276,7 +277,7 @@ mod tests {
         let alone = Source::new("alone.yaml", text(2));
         let joined = Source::new("workflow.yaml", text(0)).joined(vec![piece(1), piece(2), piece(0)], Vec::new());
         for source in [alone, joined] {
-            let places = Places::of(&source);
+            let places = Places::of(&source, source.names().collect());
             for (at, _) in source.text.char_indices() {
                 let place = places.place(Span { start: at, end: at + 1 });
                 let Location { line, column } = source.location(at);

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
-use super::definitions::{Written, broken};
+use super::definitions::{Written, broken, files_of};
 use super::runs::address;
 
 /// The text of a field, and what it is to be evaluated over.
@@ -80,8 +80,9 @@ pub(super) async fn field(
         None => None,
     };
     let told = tokio::task::spawn_blocking(move || {
-        let texts = wanted.files.as_ref().map(|files| files.iter().map(|file| file.text.clone()).collect());
-        let sketch = studio.service.library().sketch(&id, texts)?;
+        let library = studio.service.library();
+        let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
+        let sketch = library.sketch(&id, files)?;
         let dialect = sketch.dialect.ok_or_else(|| unknown("the text is of no format that is known"))?;
         let root = wanted.root.as_ref().or(sketch.roots.first());
         let root = root.and_then(|root| sketch.graphs.get(root)).ok_or_else(|| unknown("there is no such workflow"))?;

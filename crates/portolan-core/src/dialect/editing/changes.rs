@@ -8,14 +8,21 @@ use super::{Done, Page, Place};
 use crate::source::{Edit, Step, Tree, TreeKind};
 
 /// Edits in the making. Values are set first, then something may be put in, and what is taken out goes last, from behind.
+/// A file of which all is taken out goes as a whole.
 #[derive(Default)]
 pub(crate) struct Changes {
     sets: Vec<(usize, Edit)>,
     put: Vec<(usize, Edit)>,
     gone: Vec<Place>,
+    come: Vec<(String, String)>,
 }
 
 impl Changes {
+    /// A file comes.
+    pub(crate) fn bring(&mut self, name: String, text: String) {
+        self.come.push((name, text));
+    }
+
     /// A place has another value.
     pub(crate) fn set(&mut self, place: Place, value: impl Into<Value>) {
         self.sets.push((place.file, Edit::Set { at: place.at, value: value.into() }));
@@ -54,8 +61,14 @@ impl Changes {
         let mut gone: Vec<Place> =
             all.iter().filter(|place| !all.iter().any(|other| is_inside(place, other))).cloned().collect();
         gone.sort_by(|one, other| later(&one.at, &other.at));
+        let (whole, gone): (Vec<Place>, Vec<Place>) = gone.into_iter().partition(|place| place.at.is_empty());
         let taken = gone.into_iter().map(|place| (place.file, Edit::Remove { at: place.at }));
-        Done { edits: self.sets.into_iter().chain(self.put).chain(taken).collect(), select: None }
+        Done {
+            edits: self.sets.into_iter().chain(self.put).chain(taken).collect(),
+            come: self.come,
+            gone: whole.into_iter().map(|place| place.file).collect(),
+            select: None,
+        }
     }
 
     /// What a place stands in, where all of that is taken out and nothing says so yet.

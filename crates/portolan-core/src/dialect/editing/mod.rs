@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::Dialect;
 use crate::graph::{Graph, Node};
-use crate::source::{Edit, Source, Step, Tree, edited};
+use crate::source::{Edit, NamedText, Source, Step, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{Field, FieldKind, NodeForm};
@@ -93,6 +93,10 @@ pub(crate) type Edits = Result<Done, Refused>;
 pub(crate) struct Done {
     /// The edits, each with the file that it is made in, in order.
     pub(crate) edits: Vec<(usize, Edit)>,
+    /// The files that come, each with its name and its text.
+    pub(crate) come: Vec<(String, String)>,
+    /// The files that go, by their numbers.
+    pub(crate) gone: Vec<usize>,
     /// The node that is looked at afterwards.
     pub(crate) select: Option<String>,
 }
@@ -100,7 +104,12 @@ pub(crate) struct Done {
 impl Done {
     /// Edits of the first file.
     pub(crate) fn here(edits: Vec<Edit>) -> Done {
-        Done { edits: edits.into_iter().map(|edit| (0, edit)).collect(), select: None }
+        Done::of(edits.into_iter().map(|edit| (0, edit)).collect())
+    }
+
+    /// Edits of the files that there are.
+    pub(crate) fn of(edits: Vec<(usize, Edit)>) -> Done {
+        Done { edits, ..Done::default() }
     }
 
     /// The same, after which a node is looked at.
@@ -230,8 +239,8 @@ impl Refused {
 /// A definition after an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// The texts of its files, in order.
-    pub texts: Vec<String>,
+    /// Its files: those that it had, in order, and behind them those that have come.
+    pub files: Vec<NamedText>,
     /// The node to look at.
     pub select: Option<String>,
 }
@@ -258,18 +267,27 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
             _ => (editing.edits)(&page, operation)?,
         },
     };
-    let mut texts = page.texts();
-    for (nth, (name, text)) in texts.iter_mut().enumerate() {
+    let mut files = Vec::new();
+    for (nth, (name, text)) in page.texts().into_iter().enumerate() {
+        if done.gone.contains(&nth) {
+            files.push((name, None));
+            continue;
+        }
         let edits: Vec<Edit> =
             done.edits.iter().filter(|(file, _)| *file == nth).map(|(_, edit)| edit.clone()).collect();
-        if !edits.is_empty() {
-            *text = edited(&Source::new(&**name, &*text), &edits).map_err(|unfit| {
-                let message = format!("it cannot be changed in place: {}", unfit.0);
-                Refused::new(message, "edit the text")
-            })?;
-        }
+        let text = if edits.is_empty() { text } else { rewritten(&name, &text, &edits)? };
+        files.push((name, Some(text)));
     }
-    Ok(Edited { texts: texts.into_iter().map(|(_, text)| text).collect(), select: done.select })
+    files.extend(done.come.into_iter().map(|(name, text)| (name, Some(text))));
+    Ok(Edited { files, select: done.select })
+}
+
+/// The text of a file after edits.
+pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String, Refused> {
+    edited(&Source::new(name, text), edits).map_err(|unfit| {
+        let message = format!("it cannot be changed in place: {}", unfit.0);
+        Refused::new(message, "edit the text")
+    })
 }
 
 /// The steps of a field's path.
@@ -304,7 +322,7 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     } else {
         Edit::Set { at, value: value.clone() }
     };
-    let done = Done { edits: vec![(file, edit)], select: None };
+    let done = Done::of(vec![(file, edit)]);
     Ok(match node {
         Some(node) => done.selecting(node.id.as_str()),
         None => done,

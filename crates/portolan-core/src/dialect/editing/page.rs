@@ -72,12 +72,18 @@ impl<'p> Page<'p> {
         let (tree, faults) = source::parse(&main);
         let tree = tree.filter(|_| !faults.iter().any(crate::diagnostic::Diagnostic::is_error))?;
         let (mut texts, mut trees) = (vec![main.text.to_string()], vec![Some(tree)]);
-        for part in source.parts() {
+        for part in source.read_parts() {
             texts.push(source.text[part.span.start..part.span.end].to_owned());
-            trees.push(part.was_read.then(|| parse_part(source, part, &mut 0).0).flatten());
+            trees.push(parse_part(source, part, &mut 0).0);
         }
+        let names = source.texts().into_iter().map(|(name, _)| name).collect();
         let index = Index::of(&trees);
-        Some(Page { graph, names: source.names().map(str::to_owned).collect(), texts, trees, index })
+        Some(Page { graph, names, texts, trees, index })
+    }
+
+    /// The names of the files.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The names and the texts of the files.

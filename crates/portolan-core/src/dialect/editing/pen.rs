@@ -70,7 +70,7 @@ impl Pen {
         self.removals.dedup();
         let removals = self.removals.into_iter().map(|(file, at)| (file, Edit::Remove { at }));
         let edits = self.sets.into_iter().chain(removals).chain(self.inserts).chain(self.renames).collect();
-        Done { edits, select: None }
+        Done::of(edits)
     }
 }
 

@@ -16,7 +16,7 @@ pub(in crate::dialect) fn tried(name: &str, graph: &str, text: &str, operations:
         let graph = read.graphs.iter().find(|one| graph.is_empty() || one.id.value.as_str() == graph);
         let graph = graph.unwrap_or_else(|| panic!("it can be drawn: {:?}", read.faults));
         match edit(dialect::of(&source).expect("a format"), &source, graph, &operation) {
-            Ok(edited) => text = edited.texts.concat(),
+            Ok(edited) => text = edited.files.into_iter().filter_map(|(_, text)| text).collect(),
             Err(refused) => return format!("refused: {}\nhelp: {}\n", refused.message, refused.help),
         }
     }

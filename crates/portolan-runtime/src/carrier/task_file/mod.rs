@@ -23,7 +23,7 @@ pub use error::{Fault, TaskFileError};
 pub use lock::Locked;
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::Durability;
-pub(crate) use write::exchange;
+pub(crate) use write::{exchange, sync_folder, write_new};
 
 /// The largest task file that is read or written.
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;

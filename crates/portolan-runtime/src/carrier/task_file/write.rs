@@ -59,6 +59,31 @@ pub(crate) fn exchange(
     Ok(meta)
 }
 
+/// Writes these bytes where nothing stands; false where something does, also since a moment ago. The caller has the
+/// folder's turn.
+pub(crate) fn write_new(folder: &Path, target: &Path, bytes: &[u8], durability: Durability) -> io::Result<bool> {
+    let temporary = folder.join(TEMPORARY);
+    let written = create(&temporary, None)
+        .and_then(|fresh| fill(fresh, bytes, None, durability))
+        .and_then(|_| without_replacing(&temporary, target));
+    // Best effort: the next write removes it too.
+    let _ = fs::remove_file(&temporary);
+    if durability == Durability::Fsync {
+        let _ = sync_folder(folder);
+    }
+    written
+}
+
+/// Gives a file a second name, as a rename would replace what has it by now. Where files have one name only, it is renamed.
+fn without_replacing(file: &Path, target: &Path) -> io::Result<bool> {
+    match fs::hard_link(file, target) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(_) if target.symlink_metadata().is_ok() => Ok(false),
+        Err(_) => fs::rename(file, target).map(|()| true),
+    }
+}
+
 /// Creates the temporary file anew: one left behind may be a link that somebody laid there.
 fn create(path: &Path, like: Option<&Metadata>) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -112,12 +137,13 @@ fn take_over(_fresh: &File, _like: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
+/// Has the disk hold the names of a folder as they are.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -207,8 +207,10 @@ fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
 fn difference(edited: &Edited) -> String {
     let mut all = String::new();
     for (name, before, after) in &edited.files {
-        let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DIFF_TIME).diff_lines(before, after);
-        all.push_str(&diff.unified_diff().header(name, name).to_string());
+        let side = |text: &Option<String>| if text.is_some() { name.as_str() } else { "/dev/null" };
+        let (left, right) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+        let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DIFF_TIME).diff_lines(left, right);
+        all.push_str(&diff.unified_diff().header(side(before), side(after)).to_string());
     }
     if all.len() > MAX_DIFF_BYTES {
         let end = (0..=MAX_DIFF_BYTES).rev().find(|at| all.is_char_boundary(*at)).unwrap_or_default();

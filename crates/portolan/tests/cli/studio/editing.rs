@@ -193,7 +193,8 @@ fn of_several_files_all_are_written_or_none() {
     let studio = Studio::of(&project, &[]);
     let whole = studio.get("/definitions/look").json();
     assert_eq!(whole["files"].as_array().map(Vec::len), Some(3));
-    let files = texts.iter().map(|text| json!({ "name": "x", "text": format!("# Changed.\n{text}") }));
+    let names = whole["files"].as_array().expect("files").iter().map(|file| file["name"].clone());
+    let files = names.zip(&texts).map(|(name, text)| json!({ "name": name, "text": format!("# Changed.\n{text}") }));
     let wanted = json!({ "revision": whole["revision"], "files": files.collect::<Vec<_>>() });
     let last = project.path().join(".flow/workflows/look/activities/02-part.yaml");
     let mode = |mode| std::fs::set_permissions(&last, std::fs::Permissions::from_mode(mode)).expect("it is ours");
@@ -205,6 +206,139 @@ fn of_several_files_all_are_written_or_none() {
     let written = studio.get("/definitions/look").json();
     let all = written["files"].as_array().expect("files");
     assert!(all.iter().all(|file| file["text"].as_str().is_some_and(|text| text.starts_with("# Changed.\n"))));
+}
+
+/// A folder of two activities, the second of them called `02-two.yaml`.
+fn folder(project: &Project) -> Studio {
+    project
+        .write(".flow/workflows/look/workflow.yaml", "id: look\nversion: 1.0.0\ntitle: Look\ninitialActivity: one\n");
+    for (file, id, more) in [("01-one", "one", "transitions: [{ to: two }]\n"), ("02-two", "two", "")] {
+        let text = format!("id: {id}\nname: {id}\nsteps:\n  - {{ id: read, name: Read, kind: step }}\n{more}");
+        project.write(&format!(".flow/workflows/look/activities/{file}.yaml"), &text);
+    }
+    Studio::of(project, &[])
+}
+
+/// The names of files, without their folder, each with whether it is there.
+fn names(files: &Value) -> Vec<(String, bool)> {
+    let name = |file: &Value| file["name"].as_str().expect("a name").rsplit('/').next().map(str::to_owned);
+    let files = files.as_array().expect("files").iter();
+    files.map(|file| (name(file).expect("a word"), file["text"].is_string())).collect()
+}
+
+/// The files as a request has them.
+fn sent(files: &Value) -> Value {
+    let file = |file: &Value| json!({ "name": file["name"], "text": file["text"] });
+    files.as_array().expect("files").iter().map(file).collect()
+}
+
+#[test]
+fn an_activity_comes_and_goes_as_a_file() {
+    let project = Project::new();
+    let studio = folder(&project);
+    let whole = studio.get("/definitions/look").json();
+    let edit = |files: &Value, operation: Value| {
+        studio.post("/definitions/look/edit", &json!({ "files": sent(files), "do": operation })).json()
+    };
+    let added = edit(&whole["files"], json!({ "is": "add", "kind": "activity", "id": "more", "after": "one" }));
+    let there = |name: &str, is: bool| (name.to_owned(), is);
+    let all = [("workflow.yaml", true), ("01-one.yaml", true), ("02-two.yaml", true), ("03-more.yaml", true)];
+    assert_eq!(names(&added["files"]), all.map(|(name, is)| there(name, is)));
+    assert_eq!(added["select"], "more");
+    assert_eq!(studio.get("/definitions/look").json()["revision"], whole["revision"], "nothing is written");
+    // A file that goes keeps its number, and what is found behind it lies where the page has it.
+    let gone = edit(&added["files"], json!({ "is": "delete", "nodes": ["two"] }));
+    let all = [("workflow.yaml", true), ("01-one.yaml", true), ("02-two.yaml", false), ("03-more.yaml", true)];
+    assert_eq!(names(&gone["files"]), all.map(|(name, is)| there(name, is)));
+    assert_eq!(gone["about"]["more"]["place"]["file"], 3, "{gone:#}");
+    let wanted = json!({ "revision": whole["revision"], "files": sent(&gone["files"]) });
+    let saved = studio.put("/definitions/look/source", &wanted);
+    assert_eq!(saved.status, 200, "{}", saved.body);
+    assert_eq!(saved.json()["about"]["more"]["place"]["file"], 3);
+    let folder = project.path().join(".flow/workflows/look/activities");
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it is there");
+    expect![[r#"
+        id: one
+        name: one
+        steps:
+          - { id: read, name: Read, kind: step }
+        transitions: [{ to: more }]
+        ---
+        id: more
+    "#]]
+    .assert_eq(&(text("01-one.yaml") + "---\n" + &text("03-more.yaml")));
+    let mut left: Vec<String> = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    left.sort();
+    assert_eq!(left, ["01-one.yaml", "03-more.yaml"]);
+}
+
+#[test]
+fn what_somebody_else_has_made_or_changed_meanwhile_stays() {
+    let project = Project::new();
+    let studio = folder(&project);
+    let whole = studio.get("/definitions/look").json();
+    let edited = |operation: Value| {
+        let wanted = json!({ "files": sent(&whole["files"]), "do": operation });
+        let files = studio.post("/definitions/look/edit", &wanted).json()["files"].clone();
+        json!({ "revision": whole["revision"], "files": sent(&files) })
+    };
+    let added = edited(json!({ "is": "add", "kind": "activity", "id": "more" }));
+    let gone = edited(json!({ "is": "delete", "nodes": ["two"] }));
+    let theirs = ".flow/workflows/look/activities/03-more.yaml";
+    project.write(theirs, "id: more\nname: Theirs\n");
+    let late = studio.put("/definitions/look/source", &added);
+    assert_eq!(late.refusal(), "409 changed");
+    assert_eq!(
+        late.json()["current"]["files"][3],
+        json!({ "name": theirs, "text": "id: more\nname: Theirs\n", "language": "yaml" })
+    );
+    std::fs::remove_file(project.path().join(theirs)).expect("it is there");
+    // What stands there and is no activity is in nobody's list of files.
+    std::fs::create_dir(project.path().join(theirs)).expect("it is free");
+    let refused = studio.put("/definitions/look/source", &added);
+    assert_ne!(refused.status, 200, "{}", refused.body);
+    std::fs::remove_dir(project.path().join(theirs)).expect("it is empty");
+    let second = ".flow/workflows/look/activities/02-two.yaml";
+    project.write(second, "id: two\nname: Theirs\n");
+    assert_eq!(studio.put("/definitions/look/source", &gone).refusal(), "409 changed");
+    assert_eq!(std::fs::read_to_string(project.path().join(second)).expect("it is there"), "id: two\nname: Theirs\n");
+}
+
+#[test]
+fn only_files_of_activities_come() {
+    let project = Project::new();
+    let studio = folder(&project);
+    let whole = studio.get("/definitions/look").json();
+    let with = |name: &str| {
+        let mut files = sent(&whole["files"]);
+        files.as_array_mut().expect("files").push(json!({ "name": name, "text": "id: more\n" }));
+        json!({ "revision": whole["revision"], "files": files })
+    };
+    let around = ".flow/workflows/look";
+    for name in [
+        "03-more.yaml",
+        "/etc/03-more.yaml",
+        &format!("{around}/03-more.yaml"),
+        &format!("{around}/activities/more.yaml"),
+        &format!("{around}/activities/03-more.sh"),
+        &format!("{around}/activities/../03-more.yaml"),
+        &format!("{around}/activities/deep/03-more.yaml"),
+        &project.path().join(around).join("activities/03-more.yaml").to_string_lossy(),
+    ] {
+        assert_eq!(studio.put("/definitions/look/source", &with(name)).refusal(), "422 other_files", "{name}");
+    }
+    let mut few = with("x");
+    few["files"].as_array_mut().expect("files").truncate(2);
+    assert_eq!(studio.put("/definitions/look/source", &few).refusal(), "422 other_files");
+    let mut none = with("x");
+    none["files"].as_array_mut().expect("files").truncate(3);
+    none["files"][0]["text"] = Value::Null;
+    assert_eq!(studio.put("/definitions/look/source", &none).refusal(), "422 other_files");
+    assert_eq!(studio.get("/definitions/look").json()["revision"], whole["revision"]);
 }
 
 /// Two who write the same definition, five hundred times each, each of them over what is there: no line of either is lost.

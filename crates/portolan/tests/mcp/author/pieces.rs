@@ -276,6 +276,68 @@ fn a_folder_of_activities_is_edited_in_the_files_that_are_meant() {
 }
 
 #[test]
+fn an_activity_of_a_folder_comes_and_goes_as_a_file() {
+    let activity = |id: &str, more: &str| {
+        format!("id: {id}\nversion: 1.0.0\nname: {id}\nsteps:\n  - {{ id: wait, kind: step, name: Wait }}\n{more}")
+    };
+    let (boil, pour) = (activity("boil", "transitions: [{ to: pour }]\n"), activity("pour", ""));
+    let files = [
+        ("tea/workflow.yaml", "# Tea.\nid: tea\nversion: 1.0.0\ntitle: Tea\n"),
+        ("tea/activities/01-boil.yaml", &boil),
+        ("tea/activities/02-pour.yaml", &pour),
+    ];
+    let (project, mut wire) = served(&files, "tea");
+    let before = contents(&project);
+    let steps = json!([{ "id": "stir", "kind": "step", "name": "Stir" }]);
+    let add = json!({ "is": "add", "kind": "activity", "id": "stir", "after": "boil", "values": { "name": "Stir", "steps": steps } });
+    let rename = json!({ "is": "rename", "node": "stir", "to": "mix" });
+    let delete = json!({ "is": "delete", "nodes": ["pour"] });
+    let mut arguments = edit(&mut wire, &json!([add, rename, delete]));
+    arguments["dryRun"] = json!(true);
+    let tried = wire.done("editDefinition", &arguments);
+    expect![[r#"
+        --- tea/activities/01-boil.yaml
+        +++ tea/activities/01-boil.yaml
+        @@ -3,4 +3,4 @@
+         name: boil
+         steps:
+           - { id: wait, kind: step, name: Wait }
+        -transitions: [{ to: pour }]
+        +transitions: [{ to: mix }]
+        --- tea/activities/02-pour.yaml
+        +++ /dev/null
+        @@ -1,5 +0,0 @@
+        -id: pour
+        -version: 1.0.0
+        -name: pour
+        -steps:
+        -  - { id: wait, kind: step, name: Wait }
+        --- /dev/null
+        +++ tea/activities/03-stir.yaml
+        @@ -0,0 +1,6 @@
+        +id: mix
+        +name: Stir
+        +steps:
+        +  - id: stir
+        +    kind: step
+        +    name: Stir
+    "#]]
+    .assert_eq(tried["difference"].as_str().expect("a text"));
+    assert_eq!(contents(&project), before, "nothing is written");
+    arguments["dryRun"] = json!(false);
+    project.write("tea/activities/03-stir.yaml", "id: theirs\n");
+    refused(&mut wire, "editDefinition", &arguments, "stale");
+    std::fs::remove_file(project.path().join("tea/activities/03-stir.yaml")).expect("it is there");
+    let edited = wire.done("editDefinition", &arguments);
+    assert_eq!((&edited["nodes"], &edited["difference"]), (&json!(["stir", "mix", null]), &tried["difference"]));
+    let left: Vec<String> = contents(&project).into_keys().filter(|name| name.starts_with("tea/activities")).collect();
+    assert_eq!(left, ["tea/activities/01-boil.yaml", "tea/activities/03-stir.yaml"]);
+    let last = json!({ "revision": edited["revision"], "do": [{ "is": "delete", "nodes": ["boil", "mix"] }] });
+    refused(&mut wire, "editDefinition", &last, "not_editable");
+    project.run(&["check", "tea"]);
+}
+
+#[test]
 fn what_is_asked_for_is_shown() {
     let (_project, mut wire) = served(&[("release.json", NAVIGATOR)], "release.json");
     let usual = wire.done("getDefinition", &json!({}));

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::names;
 use super::take::{names_steps, naming_loops};
 use super::ways::{Way, leaving, open, way_of};
 use super::{Written, sound, taken, written};
+use super::{files, names};
 use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, filled, fresh, text_of};
 use crate::graph::{Kind, Node};
 use crate::source::{Step, Tree};
@@ -152,20 +152,11 @@ fn array<'p>(page: &'p Page<'_>) -> &'p str {
     array.and_then(|variable| text_of(variable, "name")).unwrap_or("items")
 }
 
-fn in_files(page: &Page<'_>) -> Result<(), Refused> {
-    if page.files() < 2 {
-        return Ok(());
-    }
-    let help = "write a file for it beside the others, such as `09-name.yaml`";
-    Err(Refused::new("its activities are files of their own", help))
-}
-
 fn is_activity(page: &Page<'_>, id: &str) -> bool {
     names::activity(page, id).is_some()
 }
 
 fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
-    in_files(page)?;
     let id = match adding.id {
         Some(id) if is_activity(page, id) => return Err(taken("an activity", id)),
         Some(id) => sound(id, "an activity").map(|()| id.to_owned())?,
@@ -194,13 +185,22 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         if let (Some(to), Some(fields)) = (led_to(page, way), value.as_object_mut()) {
             fields.insert("transitions".to_owned(), json!([{ "to": to }]));
         }
-        // Where nothing says what comes first, that is the first of the list.
-        let is_said = !matches!(way, Way::Initial) || page.tree(&page.own().with("initialActivity")).is_some();
+        // Where nothing says what comes first, that is the first of the list; a new file is the last one.
+        let is_said = !matches!(way, Way::Initial)
+            || files::holds_activities(page)
+            || page.tree(&page.own().with("initialActivity")).is_some();
         if is_said {
             way.lead(page, &id, &mut changes);
         }
     }
-    changes.put(page, &list, nth, value);
+    match files::holds_activities(page) {
+        true => {
+            let name = files::name_for(page, &id)?;
+            let text = files::written_out(&name, &value)?;
+            changes.bring(name, text);
+        }
+        false => changes.put(page, &list, nth, value),
+    }
     Ok(changes.done(page).selecting(id))
 }
 
@@ -274,14 +274,19 @@ fn rename_all(page: &Page<'_>, activity: &Place, value: &mut Value, own: Option<
 
 /// The copy of an activity leads nowhere, and nothing leads to it.
 fn duplicate_activity(page: &Page<'_>, written: &Written<'_>, mut value: Value) -> Edits {
-    in_files(page)?;
     let id = fresh(written.id(), &|id| is_activity(page, id));
+    let mut changes = Changes::default();
+    if written.place.file > 0 {
+        let name = files::name_for(page, &id)?;
+        let text = files::copied(page, &written.place, &name, &id, &["transitions", "decisions"])?;
+        changes.bring(name, text);
+        return Ok(changes.done(page).selecting(id));
+    }
     if let Some(fields) = value.as_object_mut() {
         fields.insert("id".to_owned(), json!(id));
         ["transitions", "decisions"].iter().for_each(|key| drop(fields.shift_remove(*key)));
     }
     let Some((list, nth)) = written.listed() else { return Err(Refused::unknown("activity", written.id())) };
-    let mut changes = Changes::default();
     changes.put(page, &list, nth + 1, value);
     Ok(changes.done(page).selecting(id))
 }

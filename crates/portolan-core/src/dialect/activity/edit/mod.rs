@@ -3,6 +3,7 @@
 //! What stands between (conditions, ends of passes, the ways out) is made of these, and edited with them.
 
 mod add;
+mod files;
 mod forms;
 mod names;
 mod take;

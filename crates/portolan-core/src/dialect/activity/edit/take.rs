@@ -55,11 +55,6 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     let mut all = Vec::new();
     for node in gone {
         let written = written(page, node)?;
-        if written.is_activity() && written.place.file > 0 {
-            let name = page.texts().swap_remove(written.place.file).0;
-            let message = format!("`{node}` is a file of its own, and stays while the file does");
-            return Err(Refused::new(message, format!("take `{name}` away, and what leads to it")));
-        }
         changes.take(written.place.clone());
         all.push(written);
     }

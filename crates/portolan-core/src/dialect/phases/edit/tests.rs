@@ -12,10 +12,13 @@ fn check(operation: Value, expected: Expect) {
     let graph = dialect::parse(&source, Strictness::Strict).first().0.expect("it can be drawn");
     let operation = serde_json::from_value(operation).expect("an operation");
     let told = match edit(&super::super::DIALECT, &source, &graph, &operation) {
-        Ok(edited) => edited.texts[0].split_once("phases:\n").map_or_else(String::new, |(head, phases)| {
-            let field = head.lines().nth(3).unwrap_or_default();
-            format!("fields:\n{field}\nphases:\n{phases}")
-        }),
+        Ok(edited) => edited.files[0].1.as_deref().unwrap_or_default().split_once("phases:\n").map_or_else(
+            String::new,
+            |(head, phases)| {
+                let field = head.lines().nth(3).unwrap_or_default();
+                format!("fields:\n{field}\nphases:\n{phases}")
+            },
+        ),
         Err(refused) => format!("{}\nhelp: {}\n", refused.message, refused.help),
     };
     expected.assert_eq(&told);

@@ -98,7 +98,12 @@ fn operations() -> Value {
     });
     let all = [
         one("set", "A field has another value.", set, &["field", "value"]),
-        one("add", "A node is added.", add, &["kind"]),
+        one(
+            "add",
+            "A node is added. Where the activities of a workflow are files of their own, an activity comes as a file.",
+            add,
+            &["kind"],
+        ),
         one(
             "connect",
             "An edge is added.",
@@ -122,7 +127,7 @@ fn operations() -> Value {
         ),
         one(
             "delete",
-            "Nodes are taken away, with their edges.",
+            "Nodes are taken away, with their edges; an activity with its file, where it has one.",
             json!({ "nodes": { "type": "array", "items": { "type": "string" } } }),
             &["nodes"],
         ),

@@ -251,13 +251,6 @@ fn activities_in_files_are_edited_in_their_own() {
     "#]],
     );
     check(
-        json!({ "is": "add", "kind": "activity", "after": "two" }),
-        expect![[r#"
-        its activities are files of their own
-        help: write a file for it beside the others, such as `09-name.yaml`
-    "#]],
-    );
-    check(
         json!({ "is": "connect", "from": "two", "to": "one" }),
         expect![[r#"
         c/activities/02-two.yaml:3
@@ -287,20 +280,6 @@ fn activities_in_files_are_edited_in_their_own() {
         -id: two
         +id: last
         at last
-    "#]],
-    );
-    check(
-        json!({ "is": "delete", "nodes": ["two"] }),
-        expect![[r#"
-        `two` is a file of its own, and stays while the file does
-        help: take `c/activities/02-two.yaml` away, and what leads to it
-    "#]],
-    );
-    check(
-        json!({ "is": "duplicate", "node": "two" }),
-        expect![[r#"
-        its activities are files of their own
-        help: write a file for it beside the others, such as `09-name.yaml`
     "#]],
     );
 }

@@ -1,6 +1,7 @@
 //! Definitions of activities after an operation: the lines that it has changed.
 
 mod adding;
+mod files;
 mod leading;
 mod naming;
 
@@ -28,7 +29,19 @@ fn check_in(files: &[(&str, &str)], operation: Value, expected: Expect) {
     let mut told = String::new();
     match edit(&super::super::DIALECT, &source, &graph, &operation) {
         Ok(edited) => {
-            for ((name, before), after) in files.iter().zip(&edited.texts).filter(|((_, one), other)| one != other) {
+            let before = |nth: usize| files.get(nth).map_or("", |(_, text)| *text);
+            for (nth, (name, after)) in edited.files.iter().enumerate() {
+                let (before, after) = (before(nth), after.as_deref());
+                if nth >= files.len() {
+                    told += "new ";
+                }
+                let Some(after) = after else {
+                    told += &format!("{name} is gone\n");
+                    continue;
+                };
+                if before == after {
+                    continue;
+                }
                 let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
                 let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
                 let rest = before.len().min(after.len()) - same;

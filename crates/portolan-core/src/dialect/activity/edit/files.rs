@@ -1,0 +1,51 @@
+//! Activities that are files of their own: what a new one is called, and what it says.
+
+use serde_json::Value;
+
+use crate::dialect::editing::{Page, Place, Refused, rewritten};
+use crate::source::{self, Edit, Source};
+
+/// The highest number that the name of such a file begins with.
+const LAST_NUMBER: usize = 99;
+
+/// Whether the activities are files of their own.
+pub(super) fn holds_activities(page: &Page<'_>) -> bool {
+    page.files() > 1
+}
+
+/// The name of a file for a new activity: beside the last one, with the next number and the same ending, so that it comes
+/// behind all others.
+pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, Refused> {
+    let last = page.names().last().map_or("", String::as_str);
+    let (folder, file) = last.split_at(last.rfind(['/', '\\']).map_or(0, |at| at + 1));
+    let ending = file.rsplit_once('.').map_or("yaml", |(_, ending)| ending);
+    let number = file.get(..2).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or_default() + 1;
+    if number > LAST_NUMBER {
+        let help = "give the files before it lower numbers, in their names";
+        return Err(Refused::new(format!("`{file}` has the last number that a file of an activity can have"), help));
+    }
+    Ok(format!("{folder}{number:02}-{id}.{ending}"))
+}
+
+/// The text of a new file.
+pub(super) fn written_out(name: &str, value: &Value) -> Result<String, Refused> {
+    source::appended(&Source::new(name, ""), value).map_err(|unfit| {
+        let message = format!("the activity cannot be written: {}", unfit.0);
+        Refused::new(message, "add it with fewer fields, and edit its text")
+    })
+}
+
+/// The text of the file at a place, as that of an activity with another identifier and without some fields.
+pub(super) fn copied(
+    page: &Page<'_>,
+    place: &Place,
+    name: &str,
+    id: &str,
+    without: &[&str],
+) -> Result<String, Refused> {
+    let text = page.texts().into_iter().nth(place.file).map(|(_, text)| text).unwrap_or_default();
+    let mut edits = vec![Edit::Set { at: vec!["id".into()], value: id.into() }];
+    let there = without.iter().filter(|key| page.tree(&place.with(**key)).is_some());
+    edits.extend(there.map(|key| Edit::Remove { at: vec![(*key).into()] }));
+    rewritten(name, &text, &edits)
+}
