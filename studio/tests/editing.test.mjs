@@ -110,8 +110,8 @@ class Hands {
 }
 
 /** The lines that are others than at the last commit, file by file. */
-function changed() {
-  const lines = project.git("diff", "-U0").split("\n");
+function changed(...since) {
+  const lines = project.git("diff", "-U0", "--no-renames", ...since).split("\n");
   return lines.filter((line) => /^[-+]/.test(line) && !line.startsWith("---")).map((line) => line.replace(/^\+\+\+ b\/.flow\/workflows\//, "in "));
 }
 
@@ -244,6 +244,76 @@ inPage("changes that were kept are taken up again, and that is told", async (pag
   await page.getByRole("button", { name: "Take them up again" }).click();
   await page.waitForFunction(() => document.querySelector(".told")?.textContent.includes("here again"));
   await page.waitForFunction(() => document.activeElement?.matches("[data-graph]"));
+});
+
+inPage("an activity comes and goes as a file of its own, and undo goes back over both", async (page, said) => {
+  const hands = new Hands(page);
+  const tabs = () => page.locator(".files button").allTextContents();
+  const status = () => project.git("status", "--short", "--untracked-files=all").split("\n").filter((line) => line && !line.endsWith(".portolan.lock")).map((line) => line.replace(".flow/workflows/", ""));
+  await hands.at("work-package", "merge");
+  await hands.add("Activity", "debrief");
+  await hands.fill("Name", "Look back");
+  await hands.add("Step", "ask", "debrief.ask");
+  assert.ok((await tabs()).at(-1).startsWith("activities/14-debrief.yaml"), (await tabs()).join());
+  await page.evaluate(() => (location.hash = "#/definition/work-package?node=document"));
+  await page.waitForFunction(() => document.querySelector('aside[aria-label=Details] [data-path="name"]')?.value === "Document");
+  await hands.remove();
+  await page.waitForFunction(() => ![...document.querySelectorAll(".files button")].some((button) => button.textContent.includes("08-document")));
+  // Back over both, and forward again: one history for all files.
+  for (let i = 0; i < 4; i++) await hands.key("Control+z");
+  await page.waitForFunction(() => document.querySelectorAll(".files button").length === 14);
+  assert.equal(await page.getByRole("button", { name: "Save…" }).count(), 0);
+  for (let i = 0; i < 4; i++) await hands.key("Control+Shift+z");
+  await page.waitForFunction(() => [...document.querySelectorAll(".files button")].at(-1).textContent.includes("14-debrief"));
+  await hands.key("Control+s");
+  await page.waitForSelector("dialog[open] .diff-lines");
+  const heads = await page.locator("dialog h3").allTextContents();
+  assert.deepEqual(heads.map((head) => head.replace(".flow/workflows/work-package/", "").replace("  ", " ")), [
+    "activities/04-plan.yaml 1 line added, 1 line removed",
+    "activities/07-validate.yaml 0 lines added, 1 line removed",
+    "activities/08-document.yaml file removed 0 lines added, 14 lines removed",
+    "activities/12-merge.yaml 1 line added, 1 line removed",
+    "activities/14-debrief.yaml new file 7 lines added, 0 lines removed",
+  ]);
+  await soundIn(page, said, "files come and go");
+  await page.locator("dialog .actions .primary").click();
+  await hands.closed();
+  await page.waitForFunction(() => document.querySelector(".told")?.textContent.includes("14-debrief.yaml"));
+  assert.deepEqual(status(), [
+    " M work-package/activities/04-plan.yaml",
+    " M work-package/activities/07-validate.yaml",
+    " D work-package/activities/08-document.yaml",
+    " M work-package/activities/12-merge.yaml",
+    "?? work-package/activities/14-debrief.yaml",
+  ]);
+  project.git("add", "-A");
+  const document = project.git("show", "HEAD:.flow/workflows/work-package/activities/08-document.yaml").trimEnd().split("\n");
+  assert.deepEqual(changed("HEAD"), [
+    "in work-package/activities/04-plan.yaml",
+    '-      - { id: no-docs, label: "Approved, without documentation", effect: { skipActivities: [document] } }',
+    '+      - { id: no-docs, label: "Approved, without documentation" }',
+    "in work-package/activities/07-validate.yaml",
+    "-  - { to: document, when: public_api }",
+    "+++ /dev/null",
+    ...document.map((line) => `-${line}`),
+    "in work-package/activities/12-merge.yaml",
+    "-  - { to: close }",
+    "+  - { to: debrief }",
+    "in work-package/activities/14-debrief.yaml",
+    "+id: debrief",
+    "+transitions:",
+    "+  - to: close",
+    "+name: Look back",
+    "+steps:",
+    "+  - id: ask",
+    "+    kind: step",
+  ]);
+  // What is saved is undone all the same, and saved again: everything is as it was.
+  for (let i = 0; i < 4; i++) await hands.key("Control+z");
+  await hands.save();
+  await page.waitForFunction(() => document.querySelector(".told")?.textContent.includes("08-document.yaml"));
+  project.git("add", "-A");
+  assert.deepEqual(status(), []);
 });
 
 /** Whether every step of the drawing is within its pane. */

@@ -172,7 +172,8 @@ export type Operation =
   | { is: "kind"; node: string; kind: string };
 
 export interface Edited extends Checked {
-  files: { name: string; text: string }[];
+  /** In the order in which they were sent, and behind them those that are new; `null` for one that goes. */
+  files: { name: string; text: string | null; language?: SourceFile["language"] }[];
   select: string | null;
 }
 

@@ -2,12 +2,21 @@ import type { SourceFile } from "../api/types";
 import { Store } from "../parts/store";
 import { applySplice, joined, reverse, spliceBetween, type Splice } from "../text/splice";
 
-export type FileSplice = Splice & { file: number };
+/** `turn` says that the file comes into being by it, or goes. */
+export type FileSplice = Splice & { file: number; turn?: "comes" | "goes" };
+
+/** A file with its text; `null` where it is not there. */
+export interface FileText {
+  name: string;
+  text: string | null;
+  language?: SourceFile["language"];
+}
 
 export interface DocumentState {
-  texts: string[];
+  /** By the places of the files in `names`; `null` for one that is not there. */
+  texts: (string | null)[];
   /** What is on disk, as far as this page knows: what the texts are compared with, and saved over. */
-  base: string[];
+  base: (string | null)[];
   revision: string;
   unsaved: boolean;
   canUndo: boolean;
@@ -34,6 +43,7 @@ const MOST_STEPS = 500;
  * it covers several files and edits of the graph, and works before the editor is loaded.
  */
 export class Document {
+  /** All files that were ever there: one that comes is put behind the others, and none moves, so that history and places hold. */
   readonly names: { name: string; language: SourceFile["language"] }[];
   readonly state: Store<DocumentState>;
   private past: Step[] = [];
@@ -42,14 +52,18 @@ export class Document {
 
   constructor(files: SourceFile[], revision: string) {
     this.names = files.map(({ name, language }) => ({ name, language }));
-    const texts = files.map((file) => file.text);
+    const texts: string[] = files.map((file) => file.text);
     this.state = new Store<DocumentState>({ texts, base: texts, revision, unsaved: false, canUndo: false, canRedo: false });
   }
 
   /** The files as requests carry them. */
-  files(): { name: string; text: string }[] {
-    const { texts } = this.state.get();
-    return this.names.map(({ name }, i) => ({ name, text: texts[i] ?? "" }));
+  files(): { name: string; text: string | null }[] {
+    return this.named(this.state.get().texts);
+  }
+
+  /** Texts with the names of their files. */
+  named(texts: (string | null)[]): { name: string; text: string | null }[] {
+    return this.names.map(({ name }, i) => ({ name, text: texts[i] ?? null }));
   }
 
   onChange(listener: Listener): () => void {
@@ -69,13 +83,9 @@ export class Document {
     this.apply([{ ...splice, file }], by);
   }
 
-  /** Takes over whole texts as one step: an edit of the graph, a merge. */
-  replace(texts: string[], before: string | null, after: string | null): void {
-    const now = this.state.get().texts;
-    const splices = texts.flatMap((text, file) => {
-      const splice = spliceBetween(now[file] ?? "", text);
-      return splice ? [{ ...splice, file }] : [];
-    });
+  /** Takes over whole files as one step: an edit of the graph, a merge. */
+  replace(files: FileText[], before: string | null, after: string | null): void {
+    const splices = this.between(this.placed(files, this.state.get().texts));
     if (splices.length === 0) return;
     this.push({ splices, before, after, at: Date.now(), typing: false });
     this.future = [];
@@ -87,7 +97,7 @@ export class Document {
     const step = this.past.pop();
     if (!step) return null;
     this.future.push(step);
-    const splices = step.splices.map((splice) => ({ ...reverse(splice), file: splice.file })).reverse();
+    const splices = step.splices.map(undone).reverse();
     this.apply(splices, null);
     return { select: step.before, splices };
   }
@@ -101,21 +111,40 @@ export class Document {
   }
 
   /** What is on disk is this by now; the texts and their history stay. */
-  rebase(base: string[], revision: string): void {
-    this.note({ base, revision });
+  rebase(files: FileText[], revision: string): void {
+    this.note({ base: this.placed(files, []), revision });
   }
 
-  /** Begins anew with other texts, where nothing is unsaved. */
-  reset(texts: string[], revision: string): void {
+  /** Begins anew with other files, where nothing is unsaved. */
+  reset(files: FileText[], revision: string): void {
     this.past = [];
     this.future = [];
-    const before = this.state.get().texts;
-    const splices = texts.flatMap((text, file) => {
-      const splice = spliceBetween(before[file] ?? "", text);
-      return splice ? [{ ...splice, file }] : [];
-    });
+    const texts = this.placed(files, []);
     this.note({ base: texts, revision });
-    this.apply(splices, null);
+    this.apply(this.between(texts), null);
+  }
+
+  /** The texts by the places of their files, of which some may be new; those of the others are as `rest` has them. */
+  private placed(files: FileText[], rest: (string | null)[]): (string | null)[] {
+    for (const { name, language } of files) {
+      if (!this.names.some((known) => known.name === name)) this.names.push({ name, language: language ?? (name.endsWith(".json") ? "json" : "yaml") });
+    }
+    return this.names.map(({ name }, i) => {
+      const file = files.find((file) => file.name === name);
+      return file ? file.text : (rest[i] ?? null);
+    });
+  }
+
+  /** What makes these texts of those that are there. */
+  private between(texts: (string | null)[]): FileSplice[] {
+    const now = this.state.get().texts;
+    return texts.flatMap((text, file) => {
+      const before = now[file] ?? null;
+      const splice = spliceBetween(before ?? "", text ?? "") ?? { from: 0, removed: "", inserted: "" };
+      if (before === null && text !== null) return [{ ...splice, file, turn: "comes" as const }];
+      if (before !== null && text === null) return [{ ...splice, file, turn: "goes" as const }];
+      return before === text ? [] : [{ ...splice, file }];
+    });
   }
 
   private push(step: Step): void {
@@ -124,17 +153,23 @@ export class Document {
   }
 
   private apply(splices: FileSplice[], by: object | null): void {
-    const texts = [...this.state.get().texts];
-    for (const splice of splices) texts[splice.file] = applySplice(texts[splice.file] ?? "", splice);
+    const now = this.state.get().texts;
+    const texts = this.names.map((_, i) => now[i] ?? null);
+    for (const splice of splices) texts[splice.file] = splice.turn === "goes" ? null : applySplice(texts[splice.file] ?? "", splice);
     this.note({ texts });
     for (const listener of [...this.listeners]) listener(splices, by);
   }
 
   private note(change: Partial<DocumentState>): void {
     const next = { ...this.state.get(), ...change };
-    next.unsaved = next.texts.some((text, i) => text !== next.base[i]);
+    next.unsaved = this.names.some((_, i) => (next.texts[i] ?? null) !== (next.base[i] ?? null));
     next.canUndo = this.past.length > 0;
     next.canRedo = this.future.length > 0;
     this.state.set(next);
   }
+}
+
+function undone(splice: FileSplice): FileSplice {
+  const { file, turn } = splice;
+  return { ...reverse(splice), file, ...(turn && { turn: turn === "comes" ? "goes" : "comes" }) };
 }

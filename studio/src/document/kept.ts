@@ -3,8 +3,8 @@ import type { Document } from "./document";
 /** Unsaved texts of a definition, kept in this tab so that a reload loses nothing. */
 export interface Kept {
   revision: string;
-  base: string[];
-  texts: string[];
+  base: (string | null)[];
+  texts: (string | null)[];
   names: string[];
 }
 
@@ -28,6 +28,9 @@ export function forget(id: string): void {
   }
 }
 
+/** The files of one of the lists of texts that were kept. */
+export const keptFiles = ({ names }: Kept, texts: (string | null)[]) => names.map((name, i) => ({ name, text: texts[i] ?? null }));
+
 /** Whether this tab has changes of a definition that were never saved. */
 export function isKept(id: string): boolean {
   try {
@@ -38,12 +41,13 @@ export function isKept(id: string): boolean {
   }
 }
 
-/** What was kept, if it belongs to the same files. */
+/** What was kept, if it belongs to the same definition: of its activities some may have come or gone. */
 export function keptOf(id: string, document: Document): Kept | null {
   try {
     const kept = JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "null") as Kept | null;
-    const same = kept && kept.names.length === document.names.length && kept.names.every((name, i) => name === document.names[i]?.name);
-    return same && kept.texts.some((text, i) => text !== document.state.get().texts[i]) ? kept : null;
+    const same = kept && kept.names[0] === document.names[0]?.name;
+    const now = new Map(document.files().map(({ name, text }) => [name, text]));
+    return same && kept.names.some((name, i) => kept.texts[i] !== (now.get(name) ?? null)) ? kept : null;
   } catch {
     return null;
   }

@@ -17,7 +17,7 @@ export interface CheckedState {
   error: ApiError | null;
 }
 
-type File = { name: string; text: string };
+type File = { name: string; text: string | null };
 
 /** The requests, so that tests need no server. */
 export interface Port {
@@ -157,12 +157,7 @@ export class Wire {
         if (!result || this.ended) return;
         // Somebody typed meanwhile: the operation is done again on the text as it is now.
         if (this.document.state.get().texts !== sent) continue;
-        const { texts } = this.document.state.get();
-        this.document.replace(
-          this.document.names.map(({ name }, i) => result.files.find((file) => file.name === name)?.text ?? texts[i] ?? ""),
-          before,
-          result.select,
-        );
+        this.document.replace(result.files, before, result.select);
         // The answer says already what a check would say.
         this.dirty = false;
         if (this.timer !== null) clearTimeout(this.timer);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mergeBlocks, mergedText, type Side } from "./merge";
+import { mergeBlocks, mergedFile, mergedText, mergeFile, type Side } from "./merge";
 
 const merge = (base: string, mine: string, theirs: string, side?: Side) => {
   const blocks = mergeBlocks(base, mine, theirs);
@@ -53,4 +53,25 @@ test("one side for everything gives that side where the other changed nothing, w
     const both = blocks.some((block) => block.is === "same");
     assert.ok(both || all("mine").join("\n") === m);
   }
+});
+
+test("a file that one side removes and the other changes is for a person to choose", () => {
+  const of = (base: string | null, mine: string | null, theirs: string | null, ...choices: ("mine" | "theirs")[]) => {
+    const versions = { base, mine, theirs };
+    return mergedFile(versions, mergeFile(versions), choices);
+  };
+  assert.equal(of("a", null, "b"), undefined);
+  assert.equal(of("a", null, "b", "mine"), null);
+  assert.equal(of("a", null, "b", "theirs"), "b");
+  assert.equal(of("a", "b", null), undefined);
+  // Where only one of them did something, that counts.
+  assert.equal(of("a", null, "a"), null);
+  assert.equal(of("a", "a", null), null);
+  assert.equal(of(null, "new", null), "new");
+  assert.equal(of(null, null, "new"), "new");
+  assert.equal(of(null, null, null), null);
+  assert.equal(of("a", null, null), null);
+  // Both have made it.
+  assert.equal(of(null, "one", "other"), undefined);
+  assert.equal(of(null, "same", "same"), "same");
 });

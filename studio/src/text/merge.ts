@@ -51,6 +51,27 @@ export function mergedText(blocks: Block[], choices: (Side | undefined)[]): stri
   return lines.join("\n");
 }
 
+interface Versions {
+  base: string | null;
+  mine: string | null;
+  theirs: string | null;
+}
+
+/** The same for a file that need not be there: where one side has it and the other has not, it is one block. */
+export function mergeFile({ base, mine, theirs }: Versions): Block[] {
+  if ((mine === null) === (theirs === null)) return mine === null ? [] : mergeBlocks(base ?? "", mine, theirs ?? "");
+  const lines = (text: string | null) => (text === null ? [] : text.split("\n"));
+  return [{ is: "changed", base: lines(base), mine: lines(mine), theirs: lines(theirs), by: mine === base ? "theirs" : theirs === base ? "mine" : "both" }];
+}
+
+/** The text that the choices make of a file, `null` where it is not to be there; nothing while a choice is missing. */
+export function mergedFile({ mine, theirs }: Versions, blocks: Block[], choices: (Side | undefined)[]): string | null | undefined {
+  if ((mine === null) === (theirs === null)) return mine === null ? null : (mergedText(blocks, choices) ?? undefined);
+  const [block] = blocks;
+  const side = choices[0] ?? (block?.is === "changed" && block.by !== "both" ? block.by : undefined);
+  return side && (side === "mine" ? mine : theirs);
+}
+
 interface Change {
   side: Side;
   from: number;

@@ -1,17 +1,17 @@
 import { useMemo, useState } from "react";
-import type { Document } from "../../document/document";
+import type { Document, FileText } from "../../document/document";
 import { Dialog } from "../../parts/dialog";
-import { mergeBlocks, mergedText, type Block, type Side } from "../../text/merge";
+import { mergeFile, mergedFile, type Block, type Side } from "../../text/merge";
 
 export interface Current {
   revision: string;
-  files: { name: string; text: string }[];
+  files: { name: string; text: string | null }[];
 }
 
 interface Props {
   document: Document;
   current: Current;
-  onMerged: (texts: string[]) => void;
+  onMerged: (files: FileText[]) => void;
   onClose: () => void;
 }
 
@@ -25,13 +25,15 @@ export function ConflictDialog({ document, current, onMerged, onClose }: Props) 
   const [choices, setChoices] = useState<Choices>({});
   const files = useMemo(() => {
     const { texts, base } = document.state.get();
-    return document.names.map(({ name }, i) => {
-      const theirs = current.files.find((file) => file.name === name)?.text ?? base[i] ?? "";
-      return { name, blocks: mergeBlocks(base[i] ?? "", texts[i] ?? "", theirs) };
+    const known = document.names.map(({ name }, i) => ({ name, base: base[i] ?? null, mine: texts[i] ?? null }));
+    const others = current.files.filter(({ name }) => !known.some((file) => file.name === name));
+    return [...known, ...others.map(({ name }) => ({ name, base: null, mine: null }))].map((file) => {
+      const all = { ...file, theirs: current.files.find(({ name }) => name === file.name)?.text ?? null };
+      return { ...all, blocks: mergeFile(all) };
     });
   }, [document, current]);
 
-  const merged = files.map(({ blocks }, f) => mergedText(blocks, blocks.map((_, b) => choices[`${f} ${b}`])));
+  const merged = files.map((file, f) => mergedFile(file, file.blocks, file.blocks.map((_, b) => choices[`${f} ${b}`])));
   const open = files.reduce((sum, { blocks }, f) => sum + blocks.filter((block, b) => isConflict(block) && !choices[`${f} ${b}`]).length, 0);
   const chooseAll = (f: number, side: Side) =>
     setChoices((now) => ({ ...now, ...Object.fromEntries(files[f]?.blocks.flatMap((block, b) => (block.is === "changed" ? [[`${f} ${b}`, side]] : [])) ?? []) }));
@@ -42,12 +44,12 @@ export function ConflictDialog({ document, current, onMerged, onClose }: Props) 
         Somebody else wrote it after you began. Nothing of theirs is overwritten. Choose what goes into your text; you save it afterwards.
       </p>
       <div className="differences">
-        {files.map(({ name, blocks }, f) =>
+        {files.map(({ name, base, mine, theirs, blocks }, f) =>
           blocks.every((block) => block.is === "same") ? null : (
             <section key={name}>
               <div className="merge-head">
                 <h3>
-                  <code>{name}</code>
+                  <code>{name}</code> <span className="dim">{said(base, mine, theirs)}</span>
                 </h3>
                 <button type="button" className="button small" onClick={() => chooseAll(f, "mine")}>
                   Take all of mine
@@ -76,12 +78,18 @@ export function ConflictDialog({ document, current, onMerged, onClose }: Props) 
         <button type="button" className="button" onClick={onClose}>
           Go on editing
         </button>
-        <button type="button" className="button primary" disabled={merged.some((text) => text === null)} onClick={() => onMerged(merged.map((text) => text ?? ""))}>
+        <button type="button" className="button primary" disabled={merged.some((text) => text === undefined)} onClick={() => onMerged(merged.map((text, f) => ({ name: files[f]?.name ?? "", text: text ?? null })))}>
           Use this
         </button>
       </div>
     </Dialog>
   );
+}
+
+/** Where the file itself comes or goes, and not only lines of it. */
+function said(base: string | null, mine: string | null, theirs: string | null): string {
+  if (base !== null) return [mine === null && "removed by you", theirs === null && "removed on disk"].filter(Boolean).join(", ");
+  return [mine !== null && "made by you", theirs !== null && "made on disk"].filter(Boolean).join(", ");
 }
 
 const isConflict = (block: Block) => block.is === "changed" && block.by === "both";

@@ -37,9 +37,8 @@ export function DefinitionScreen({ route, onlyShows }: { route: DefinitionRoute;
     if (events.some((event) => event.is === "definitions")) reload();
   });
   if (definition.data) {
-    // Other files are another document.
-    const files = definition.data.files.map((file) => file.name).join("\n");
-    return <Workbench key={`${definition.data.id}\n${files}`} route={route} definition={definition.data} onlyShows={onlyShows} onSaved={reload} />;
+    // In another file it is another document. Its activities may come and go.
+    return <Workbench key={`${definition.data.id}\n${definition.data.files[0]?.name}`} route={route} definition={definition.data} onlyShows={onlyShows} onSaved={reload} />;
   }
   return definition.error ? <Failure alone error={definition.error} retry={definition.reload} /> : <Loading what="the definition" />;
 }
@@ -142,18 +141,20 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     });
   };
   /** A step of the history is shown, with what it was about: it may be one that nobody sees any more. */
-  const time = (step: ReturnType<typeof document.undo>, what: "Undone" | "Done again") => {
+  const time = (step: ReturnType<typeof document.undo>, done: "Undone" | "Done again") => {
     if (!step) return;
-    const changed = step.splices[0];
+    // A file that is there no more cannot be shown.
+    const changed = step.splices.find(({ turn }) => turn !== "goes");
+    const gone = changed ? undefined : step.splices[0];
     const line = changed && (document.state.get().texts[changed.file] ?? "").slice(0, changed.from).split("\n").length;
-    const name = changed && definition.files.length > 1 ? ` of ${definition.files[changed.file]?.name ?? ""}` : "";
+    const name = changed && document.names.length > 1 ? ` of ${document.names[changed.file]?.name ?? ""}` : "";
+    const what = gone ? `${document.names[gone.file]?.name} is gone` : `line ${line ?? 1}${name}`;
     const unsaved = document.state.get().unsaved;
     setTab("source");
-    tell(`${what}: line ${line ?? 1}${name}.${what === "Undone" ? " Shift+Ctrl+Z does it again." : ""}${unsaved ? " It is not saved like this." : ""}`);
+    tell(`${done}: ${what}.${done === "Undone" ? " Shift+Ctrl+Z does it again." : ""}${unsaved ? " It is not saved like this." : ""}`);
     setEdge(null);
     if (step.select !== latest.current.selected) address(step.select);
-    const [first] = step.splices;
-    if (first) setJump({ file: first.file, from: first.from, to: first.from + first.inserted.length });
+    if (changed) setJump({ file: changed.file, from: changed.from, to: changed.from + changed.inserted.length });
   };
 
   const connect = useCallback(
@@ -404,7 +405,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             </div>
             {tab === "problems" && (
               <div className="tab-body" role="tabpanel" aria-label="Problems">
-                <Problems problems={problems} files={definition.files} selected={selected} faultOf={faultAt} onChoose={onProblem} />
+                <Problems problems={problems} files={document.names} selected={selected} faultOf={faultAt} onChoose={onProblem} />
               </div>
             )}
           </>
@@ -421,6 +422,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             setDialog(null);
           }}
           onSave={async () => {
+            const { texts, base } = document.state.get();
+            const written = document.names.filter((_, i) => (texts[i] ?? base[i] ?? null) !== null);
             const error = await session.save();
             if (error?.code === "changed") setDialog("conflict");
             else if (error) return error;
@@ -433,7 +436,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
                 setTimeout(() => go(address));
               }
               next.current = null;
-              tell(`Saved: ${definition.files.map((file) => file.name).join(", ")}`);
+              tell(`Saved: ${written.map((file) => file.name).join(", ")}`);
             }
             return null;
           }}
@@ -444,8 +447,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           document={document}
           current={theirs}
           onClose={() => setDialog(null)}
-          onMerged={(texts) => {
-            session.merged(texts, theirs, selected);
+          onMerged={(files) => {
+            session.merged(files, theirs, selected);
             setDialog(document.state.get().unsaved ? "save" : null);
           }}
         />

@@ -6,7 +6,7 @@ export interface Fault {
   field: Pick<Field, "path" | "label"> | null;
 }
 
-export function faultOf(problem: Problem, definition: Definition, about: Checked["about"], texts: string[]): Fault {
+export function faultOf(problem: Problem, definition: Definition, about: Checked["about"], texts: (string | null)[]): Fault {
   const entry = problem.node === null ? undefined : about[problem.node];
   const fields = entry ? (definition.palette.find((kind) => kind.kind === entry.word)?.fields ?? []) : definition.fields;
   return { step: entry ? { id: entry.id, name: entry.name } : null, field: named(problem.message, fields) ?? written(problem, fields, entry?.place?.from ?? 0, texts) };
@@ -20,7 +20,7 @@ function named(message: string, fields: Field[]): Field | null {
 }
 
 /** The field at whose value the problem stands: the last key of one before it, on its line. */
-function written({ place }: Problem, fields: Field[], from: number, texts: string[]): Field | null {
+function written({ place }: Problem, fields: Field[], from: number, texts: (string | null)[]): Field | null {
   if (!place) return null;
   const text = texts[place.file] ?? "";
   const line = text.slice(Math.max(from, text.lastIndexOf("\n", place.from - 1) + 1), place.from + 1);

@@ -1,4 +1,4 @@
-import type { Problem, SourceFile } from "../../api/types";
+import type { Problem } from "../../api/types";
 import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import type { Fault } from "./fault";
@@ -13,7 +13,7 @@ export function marksOf(problems: Problem[]): Record<string, "error" | "warning"
 
 interface Props {
   problems: Problem[];
-  files: SourceFile[];
+  files: { name: string }[];
   selected: string | null;
   faultOf: (problem: Problem) => Fault;
   onChoose: (problem: Problem) => void;

@@ -32,7 +32,7 @@ export function SaveDialog({ document, errors, onSave, onClose }: Props) {
     <Dialog title="Save these changes?" onClose={onClose} wide>
       <div className="differences">
         {document.names.map(({ name }, i) => {
-          const [before = "", after = ""] = [base[i], texts[i]];
+          const [before = null, after = null] = [base[i], texts[i]];
           return before === after ? null : <Difference key={name} name={name} before={before} after={after} />;
         })}
       </div>
@@ -63,13 +63,15 @@ export function SaveDialog({ document, errors, onSave, onClose }: Props) {
   );
 }
 
-function Difference({ name, before, after }: { name: string; before: string; after: string }) {
-  const hunks = useMemo(() => hunksOf(before, after), [before, after]);
+/** Of a file that comes or goes all lines are shown. */
+function Difference({ name, before, after }: { name: string; before: string | null; after: string | null }) {
+  const hunks = useMemo(() => hunksOf(before ?? "", after ?? ""), [before, after]);
   const { gone, come } = countChanges(hunks);
   return (
     <section>
       <h3>
-        <code>{name}</code> <span className="dim">{plural(come, "line")} added, {plural(gone, "line")} removed</span>
+        <code>{name}</code> {before === null && <strong>new file</strong>}
+        {after === null && <strong>file removed</strong>} <span className="dim">{plural(come, "line")} added, {plural(gone, "line")} removed</span>
       </h3>
       <div className="diff-lines" tabIndex={0} role="group" aria-label={`Changes of ${name}`}>
         {hunks.map((hunk) => (

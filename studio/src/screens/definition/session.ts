@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, post, put, segment, toApiError } from "../../api/client";
 import type { Checked, Definition, Edited, Operation, Saved } from "../../api/types";
-import { Document } from "../../document/document";
-import { forget, keep, keptOf, type Kept } from "../../document/kept";
+import { Document, type FileText } from "../../document/document";
+import { forget, keep, keptFiles, keptOf, type Kept } from "../../document/kept";
 import { Wire, type Shape } from "../../document/wire";
 import { useStore } from "../../parts/store";
 import { guardRoutes, openRoutes, type Route } from "../../route";
@@ -41,7 +41,7 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
     const now = document.state.get();
     if (definition.revision === now.revision) return setTheirs(null);
     if (now.unsaved) return setTheirs({ revision: definition.revision, files: definition.files });
-    document.reset(definition.files.map((file) => file.text), definition.revision);
+    document.reset(definition.files, definition.revision);
     wire.ask();
   }, [definition, document, wire]);
 
@@ -69,11 +69,12 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
   );
 
   const save = useCallback(async (): Promise<ApiError | null> => {
-    const { texts, revision } = document.state.get();
+    const { revision } = document.state.get();
+    const files = document.files();
     try {
-      const saved = await put<Saved>(`/definitions/${segment(definition.id)}/source`, { revision, files: document.files() });
+      const saved = await put<Saved>(`/definitions/${segment(definition.id)}/source`, { revision, files });
       seen.current = saved.revision;
-      document.rebase(texts, saved.revision);
+      document.rebase(files, saved.revision);
       setTheirs(null);
       keep(definition.id, document);
       return null;
@@ -85,11 +86,11 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
     }
   }, [definition.id, document]);
 
-  /** The chosen text, over what is on disk now. */
+  /** The chosen texts, over what is on disk now. */
   const merged = useCallback(
-    (texts: string[], current: Current, selected: string | null) => {
-      document.rebase(document.names.map(({ name }, i) => current.files.find((file) => file.name === name)?.text ?? document.state.get().base[i] ?? ""), current.revision);
-      document.replace(texts, selected, selected);
+    (files: FileText[], current: Current, selected: string | null) => {
+      document.rebase(current.files, current.revision);
+      document.replace(files, selected, selected);
       seen.current = current.revision;
       setTheirs(null);
     },
@@ -99,11 +100,13 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
   const takeKept = useCallback(() => {
     if (!kept) return;
     const now = document.state.get();
-    document.replace(kept.texts, null, null);
+    const base = document.named(now.base);
+    const missing = base.filter(({ name }) => !kept.names.includes(name)).map(({ name }) => ({ name, text: null }));
+    document.replace([...keptFiles(kept, kept.texts), ...missing], null, null);
     // It goes on from where it began; if the file is another one by now, that has to be seen.
     if (kept.revision !== now.revision) {
-      setTheirs({ revision: now.revision, files: document.names.map(({ name }, i) => ({ name, text: now.base[i] ?? "" })) });
-      document.rebase(kept.base, kept.revision);
+      setTheirs({ revision: now.revision, files: base });
+      document.rebase(keptFiles(kept, kept.base), kept.revision);
     }
     setKept(null);
   }, [kept, document]);
@@ -113,7 +116,7 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
   }, [definition.id]);
   const discard = useCallback(() => {
     const { base, revision } = document.state.get();
-    document.reset(base, revision);
+    document.reset(document.named(base), revision);
     forget(definition.id);
     openRoutes();
     setTheirs(null);

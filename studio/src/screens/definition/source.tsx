@@ -39,8 +39,9 @@ export function Source({ document, writable, problems, jump, selected, onCursor 
   const latest = useRef({ onCursor, shown, selected, document });
   latest.current = { onCursor, shown, selected, document };
   const names = shortNames(document.names.map((file) => file.name));
-  const changed = useSelected(document.state, ({ texts, base }) => texts.map((text, i) => (text === base[i] ? "" : "1")).join());
-  const isChanged = changed.split(",");
+  const marks = useSelected(document.state, ({ texts, base }) => texts.map((text, i) => (text === null ? "gone" : text === (base[i] ?? null) ? "" : "changed")).join());
+  const files = marks.split(",").flatMap((mark, i) => (mark === "gone" ? [] : [{ name: names[i] ?? "", i, changed: mark === "changed" }]));
+  const isGone = !files.some(({ i }) => i === shown);
 
   useEffect(() => {
     let ended = false;
@@ -65,11 +66,12 @@ export function Source({ document, writable, problems, jump, selected, onCursor 
   useEffect(() => {
     const file = document.names[shown];
     if (!pane || !file) return;
+    if (isGone) return setShown(0);
     pane.show({ ...file, text: document.state.get().texts[shown] ?? "", editable: writable });
     return document.onChange((splices, by) => {
       if (by !== pane) pane.apply(splices.filter((splice) => splice.file === shown));
     });
-  }, [pane, document, shown, writable]);
+  }, [pane, document, shown, writable, isGone]);
   useEffect(() => {
     pane?.setProblems(problems.filter((problem) => problem.place?.file === shown));
   }, [pane, problems, shown, writable, document]);
@@ -88,12 +90,12 @@ export function Source({ document, writable, problems, jump, selected, onCursor 
   }
   return (
     <div className="source">
-      {names.length > 1 && (
+      {files.length > 1 && (
         <div className="files" role="group" aria-label="Files">
-          {names.map((name, i) => (
+          {files.map(({ name, i, changed }) => (
             <button key={name} type="button" aria-pressed={i === shown} onClick={() => setShown(i)}>
               {name}
-              {isChanged[i] && <span title="unsaved"> •<span className="unseen"> unsaved</span></span>}
+              {changed && <span title="unsaved"> •<span className="unseen"> unsaved</span></span>}
             </button>
           ))}
         </div>

@@ -8,7 +8,7 @@ export interface Evaluation {
   root: string | null;
   /** What runs of it are called. */
   workflows: string[];
-  files: () => { name: string; text: string }[];
+  files: () => { name: string; text: string | null }[];
 }
 
 /** What an expression is evaluated over: a run, or values that stand in the form. */

@@ -7,7 +7,7 @@ use super::ways::{Way, leaving, open, way_of};
 use super::{Written, sound, taken, written};
 use super::{files, names};
 use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, filled, fresh, text_of};
-use crate::graph::{Kind, Node};
+use crate::graph::{Edge, Kind, Node};
 use crate::source::{Step, Tree};
 use crate::value::{PASS, PASSED, SKIPPED};
 
@@ -164,7 +164,7 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     };
     let mut value = filled(Map::from_iter([("id".to_owned(), json!(id))]), adding.values);
     let way = match (adding.edge, adding.after) {
-        (Some(edge), _) => Some(way_of(page, page.edge(edge)?)?),
+        (Some(edge), _) => Some(way_along(page, page.edge(edge)?)?),
         (None, Some(after)) => Some(way_behind(page, page.node(after)?)?),
         (None, None) => None,
     };
@@ -202,6 +202,13 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         false => changes.put(page, &list, nth, value),
     }
     Ok(changes.done(page).selecting(id))
+}
+
+/// The way that an edge is. Past an activity that is skipped, that is its way on, as behind what is done in it.
+fn way_along(page: &Page<'_>, edge: &Edge) -> Result<Way, Refused> {
+    let from = page.node(edge.from.value.as_str())?;
+    let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
+    if is_past { way_behind(page, from) } else { way_of(page, edge) }
 }
 
 /// The way on that is taken behind a node when no condition holds.

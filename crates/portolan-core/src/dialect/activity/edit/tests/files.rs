@@ -161,3 +161,32 @@ fn an_activity_goes_with_its_file() {
     "#]],
     );
 }
+
+#[test]
+fn past_an_activity_that_may_be_skipped_comes_what_comes_behind_it() {
+    let files = [
+        ("c/workflow.yaml", "id: c\nversion: 1.0.0\ntitle: C\n"),
+        (
+            "c/activities/01-one.yaml",
+            "id: one\nsteps:\n  - { id: ask, kind: checkpoint, message: Both?, options: [{ id: no, label: No, effect: { skipActivities: [two] } }, { id: yes, label: Yes }] }\ntransitions: [{ to: two }]\n",
+        ),
+        ("c/activities/02-two.yaml", "id: two\nsteps: [{ id: do, kind: step }]\ntransitions: [{ to: three }]\n"),
+        ("c/activities/03-three.yaml", "id: three\n"),
+    ];
+    let graph = crate::dialect::parse(&super::source(&files), crate::dialect::Strictness::Strict).first().0;
+    let graph = graph.expect("it can be drawn");
+    let skipped = |edge: &crate::graph::Edge| {
+        edge.from.value.as_str() == "two" && edge.on.outcome().is_some_and(|on| on.as_str() == "skipped")
+    };
+    let edge = graph.edges.iter().position(skipped).expect("it may be skipped");
+    check_in(&files, json!({ "is": "add", "kind": "activity", "id": "look", "edge": edge }), expect![[r#"
+        c/activities/02-two.yaml:3
+        -transitions: [{ to: three }]
+        +transitions: [{ to: look }]
+        new c/activities/04-look.yaml:1
+        +id: look
+        +transitions:
+        +  - to: three
+        at look
+    "#]]);
+}

@@ -16,14 +16,18 @@ const TODAY: &str = "id: a\nversion: 1.0.0\ntitle: A\ninitialActivity: read\nvar
 
 const FIRST: &str = "id: b\nversion: 1.0.0\nname: B\nvariables: [{ name: them, type: array, default: [] }]\nactivities:\n  - id: try\n    steps:\n      - id: make\n      - id: use # it\n      - id: count\n    loops:\n      - { id: each, type: forEach, over: them, steps: [make, use] }\n    checkpoints:\n      - { id: good, message: Good?, after: count, options: [{ id: yes, label: Yes, effect: { skipActivities: [tell] } }] }\n    transitions: [{ to: tell }]\n  - id: tell\n";
 
-/// The lines that an operation has made, and those that it has taken away.
-fn check_in(files: &[(&str, &str)], operation: Value, expected: Expect) {
+fn source(files: &[(&str, &str)]) -> Source {
     let piece = |(name, text): &(&str, &str)| Piece { name: (*name).to_owned(), text: Ok((*text).to_owned()) };
     let main = Source::new(files[0].0, files[0].1);
-    let source = match &files[1..] {
+    match &files[1..] {
         [] => main,
         others => main.joined(others.iter().map(piece).collect(), Vec::new()),
-    };
+    }
+}
+
+/// The lines that an operation has made, and those that it has taken away.
+fn check_in(files: &[(&str, &str)], operation: Value, expected: Expect) {
+    let source = source(files);
     let graph = dialect::parse(&source, Strictness::Strict).first().0.expect("it can be drawn");
     let operation = serde_json::from_value(operation).expect("an operation");
     let mut told = String::new();
