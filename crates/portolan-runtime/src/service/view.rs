@@ -117,7 +117,7 @@ pub fn lifted_by(untrusted: &Untrusted) -> String {
 /// Whether the step that a frame is at is left through commands.
 pub(super) fn runs_commands(definition: &Definition, frame: &Frame) -> bool {
     let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
-    checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }))
+    checks.iter().any(|check| check.by.runs_command())
 }
 
 /// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
@@ -146,7 +146,7 @@ pub fn shell_word(text: &str) -> String {
 /// Whether the run waits for an answer that is no agent's to give.
 pub(super) fn asks_a_person(run: &Run) -> bool {
     run.positions().into_iter().any(|(_, frame)| match &frame.place {
-        Place::Waiting { on: WaitingFor::Budget, .. } => true,
+        Place::Waiting { on: WaitingFor::Budget | WaitingFor::Unchecked, .. } => true,
         Place::Waiting { .. } => run.opening.rules.human == Human::Verified,
         _ => false,
     })
