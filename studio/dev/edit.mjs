@@ -177,7 +177,7 @@ export function edit(files, operation, refuse, shape) {
       const id = free(operation.id ?? operation.kind);
       const near = operation.after ?? (operation.edge ? written(operation.edge).edge.from : null);
       const text = near ? holder(near) : texts[0];
-      text.nodes[id] = { type: operation.kind, name: palette.find((k) => k.kind === operation.kind)?.label ?? id };
+      text.nodes[id] = { type: operation.kind, name: palette.find((k) => k.kind === operation.kind)?.label ?? id, ...operation.values };
       if (operation.after) edgesOf(operation.after).push({ from: operation.after, to: id, ...(operation.on ? { on: operation.on, text: operation.on, kind: "outcome" } : {}) });
       if (operation.edge) {
         const { list, edge } = written(operation.edge);

@@ -3,12 +3,11 @@ import { get } from "./api/client";
 import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
 import type { Project } from "./api/types";
-import { PasskeyScreen, TryScreen } from "./code/later";
+import { KeysDialog, PasskeyScreen, TryScreen } from "./code/later";
 import { useLive, useThrottled } from "./events/use";
 import { Boundary } from "./parts/boundary";
 import { Banner } from "./parts/banner";
 import { useGlobalKeys } from "./parts/keys";
-import { KeysDialog } from "./parts/keys-dialog";
 import { Loading, Notice } from "./parts/notice";
 import { useStore } from "./parts/store";
 import { TopBar } from "./parts/top-bar";
@@ -58,7 +57,11 @@ export function App() {
           </Boundary>
         )}
       </main>
-      {help && <KeysDialog onClose={() => setHelp(false)} />}
+      {help && (
+        <Suspense fallback={null}>
+          <KeysDialog onClose={() => setHelp(false)} />
+        </Suspense>
+      )}
     </>
   );
 }

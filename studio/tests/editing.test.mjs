@@ -1,5 +1,6 @@
 // Definitions of every format are edited in a real browser, by mouse and by keyboard, and exactly the lines of the edits change.
 import assert from "node:assert/strict";
+import { soundIn } from "./browser.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
@@ -45,19 +46,25 @@ class Hands {
   async rename(to, select = to) {
     await this.key("F2");
     await this.page.waitForSelector("dialog[open]");
-    await this.page.keyboard.press("Control+a");
-    await this.page.keyboard.type(to);
+    await this.page.locator("dialog").getByLabel(/^Id/).fill(to);
     await this.page.keyboard.press("Enter");
     await this.selected(select);
     await this.closed();
   }
 
-  /** Adds a step behind the one that is selected, with the mouse. */
-  async add(label, select) {
+  /** Adds a step behind the one that is selected, from the palette: it is called before it is there. */
+  async add(label, id, select = id, title = "") {
     const palette = this.page.locator("details.palette");
     if ((await palette.getAttribute("open")) === null) await palette.locator("summary").click();
     await palette.getByRole("button", { name: label, exact: true }).click();
+    const dialog = this.page.locator("dialog");
+    await dialog.waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Add" }).isDisabled());
+    if (title) await dialog.getByLabel(/^Name/).fill(title);
+    else await dialog.getByLabel(/^Id/).fill(id);
+    await this.page.keyboard.press("Enter");
     await this.selected(select);
+    await this.closed();
   }
 
   async fill(label, value) {
@@ -139,6 +146,166 @@ edits(
 );
 
 edits(
+  "a review between two steps: called by its title, with a label on the edge that leaves it, and renamed",
+  async (hands) => {
+    const details = hands.page.locator("aside[aria-label=Details]");
+    await hands.at("release", "write_notes");
+    await hands.add("Gate", "", "review_the_notes", "Review the notes");
+    // It stands between the two, and its form is what comes next.
+    await hands.page.waitForFunction(() => document.activeElement?.closest("[data-form]"));
+    assert.equal(await details.getByLabel("Retries").getAttribute("placeholder"), "3, the default");
+    assert.equal(await details.locator("[data-form] label").nth(1).textContent(), "Retries");
+    await hands.key("e");
+    await details.getByLabel("Label").fill("The notes are good");
+    await hands.page.keyboard.press("Enter");
+    await hands.page.waitForSelector(".edge text:text-is('The notes are good')", { state: "attached" });
+    await hands.click("review_the_notes");
+    await hands.key("F2");
+    await hands.page.locator("dialog").getByLabel(/^Name/).fill("Review the release notes");
+    await hands.page.keyboard.press("Enter");
+    await hands.closed();
+    await details.getByRole("heading", { name: "Review the release notes" }).waitFor();
+    await hands.save();
+  },
+  [
+    "in release.json",
+    '+    "review_the_notes": {',
+    '+      "type": "gate",',
+    '+      "name": "Review the release notes"',
+    '+    },',
+    '-    { "from": "write_notes", "to": "test" },',
+    '+    { "from": "write_notes", "to": "review_the_notes" },',
+    '+    { "from": "review_the_notes", "to": "test", "on": "passed", "label": "The notes are good" },',
+  ],
+);
+
+inPage("a problem names the step and the field as people do, and leads to the line and to the field", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("release", "test");
+  await hands.page.locator("[data-form]").getByLabel("Retries").fill("-2");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /problem/ }).click();
+  const problem = page.locator(".problems button", { hasText: "Test test: Retries maxRetries" }).first();
+  await problem.waitFor();
+  await soundIn(page, said, "a problem");
+  await hands.key("Escape");
+  await problem.click();
+  await hands.selected("test");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("data-path") === "maxRetries");
+  await page.waitForFunction(() => /"maxRetries": -2/.test(document.querySelector(".code-host")?.shadowRoot?.querySelector(".cm-activeLine")?.textContent ?? ""));
+});
+
+inPage("what was saved and undone is told, and the focus stays where it is of use", async (page, said) => {
+  const hands = new Hands(page);
+  const told = (words) => page.waitForFunction((words) => document.querySelector(".told[role=status]")?.textContent.includes(words), words);
+  const focused = (wanted) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), wanted);
+  await hands.at("release", "repair");
+  const agent = page.locator("[data-form]").getByLabel("Agent", { exact: true });
+  const before = await agent.inputValue();
+  // Escape takes back what is typed, and Ctrl+Z brings that again, rather than undoing something else.
+  await agent.fill("bob");
+  await page.keyboard.press("Escape");
+  assert.equal(await agent.inputValue(), before);
+  await page.keyboard.press("Control+z");
+  assert.equal(await agent.inputValue(), "bob");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await page.keyboard.press("Enter");
+  await told("Saved: .flow/workflows/release.json");
+  await focused('[data-path="agent"]');
+  await soundIn(page, said, "saved");
+  // A second Escape leads back to the graph; what is undone there is shown, though it was saved.
+  await page.keyboard.press("Escape");
+  await focused("[data-graph]");
+  await page.keyboard.press("Control+z");
+  await told("Undone: line");
+  await told("It is not saved like this.");
+  await page.waitForFunction((before) => document.querySelector('[data-path="agent"]').value === before, before);
+  // The button with which it is undone is of no use any more.
+  await page.getByRole("button", { name: "Redo" }).click();
+  await told("Done again: line");
+  await focused("[data-graph]");
+  await page.keyboard.press("Control+z");
+  await page.getByRole("button", { name: "Save…" }).click();
+  await page.locator("dialog .actions .primary").click();
+  await told("Saved:");
+  await focused("[data-graph]");
+});
+
+inPage("changes that were kept are taken up again, and that is told", async (page) => {
+  const hands = new Hands(page);
+  await hands.at("release", "repair");
+  await hands.fill("Agent", "carol");
+  await page.waitForFunction(() => Object.keys(sessionStorage).some((key) => key.startsWith("portolan-unsaved")));
+  await page.getByRole("link", { name: "Project" }).click();
+  await page.getByRole("button", { name: "Leave" }).click();
+  await page.waitForSelector(".project-facts");
+  await page.evaluate(() => (location.hash = "#/definition/release?node=repair"));
+  await page.getByRole("button", { name: "Take them up again" }).click();
+  await page.waitForFunction(() => document.querySelector(".told")?.textContent.includes("here again"));
+  await page.waitForFunction(() => document.activeElement?.matches("[data-graph]"));
+});
+
+/** Whether every step of the drawing is within its pane. */
+const isWhole = () => {
+  const pane = document.querySelector(".pane.middle")?.getBoundingClientRect();
+  const nodes = [...document.querySelectorAll(".react-flow__node")].map((node) => node.getBoundingClientRect());
+  return pane && nodes.length > 5 && nodes.every((node) => node.left >= pane.left && node.right <= pane.right && node.top >= pane.top && node.bottom <= pane.bottom);
+};
+
+inPage(
+  "in a small window the graph is fitted to its pane, and again when the window changes",
+  async (page, said) => {
+    await page.goto(studio.at("/definition/inventory"));
+    await page.waitForFunction(isWhole);
+    await page.setViewportSize({ width: 1440, height: 760 });
+    await page.waitForFunction(isWhole);
+    await page.setViewportSize({ width: 1024, height: 700 });
+    await page.waitForFunction(isWhole);
+    await soundIn(page, said, "a small window");
+  },
+  { viewport: { width: 1024, height: 700 } },
+);
+
+inPage(
+  "at 200 % zoom the form stands below the graph, the wheel scrolls the page, and the keys can be read to their end",
+  async (page) => {
+    const hands = new Hands(page);
+    await hands.at("release", "test");
+    const [graph, form, outline] = await Promise.all([".pane.middle", ".pane.right", ".pane.left"].map((pane) => page.locator(pane).boundingBox()));
+    assert.ok(Math.abs(form.y - (graph.y + graph.height)) < 4 && outline.y > form.y);
+    await page.mouse.move(graph.x + 200, graph.y + 100);
+    await page.mouse.wheel(0, 120);
+    await page.waitForFunction(() => document.querySelector("main").scrollTop >= 100);
+    await hands.key("?");
+    await page.waitForFunction(() => document.activeElement?.matches(".keys"));
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => {
+      const box = [...document.querySelectorAll(".keys dd")].at(-1).getBoundingClientRect();
+      return box.bottom <= innerHeight && document.querySelector("dialog header").getBoundingClientRect().top >= 0;
+    });
+  },
+  { viewport: { width: 720, height: 450 } },
+);
+
+inPage("the chooser has what is called exactly so first, and steps are found with the arrow keys", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("release", "repair");
+  await hands.key("k");
+  await page.getByLabel("Kind").fill("end");
+  assert.equal(await page.locator("dialog [role=option]").first().locator(".choice-label").textContent(), "End");
+  await soundIn(page, said, "the chooser");
+  await page.keyboard.press("Escape");
+  await hands.closed();
+  await page.getByLabel("Find a step").fill("release");
+  await page.keyboard.press("ArrowDown");
+  await hands.selected("write_notes");
+  await page.keyboard.press("ArrowDown");
+  await hands.selected("review_the_notes");
+  assert.equal(await page.getByLabel("Find a step").inputValue(), "release");
+});
+
+edits(
   "a graph of tool calls",
   async (hands) => {
     await hands.at("inventory", "list");
@@ -207,7 +374,7 @@ edits(
   async (hands) => {
     await hands.at("follow-up", "file.collect");
     await hands.rename("gather", "file.gather");
-    await hands.add("Step", "file.step");
+    await hands.add("Step", "step", "file.step");
     await hands.save();
   },
   [

@@ -13,9 +13,9 @@ const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const MARKERS = ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"];
 
 export class Project {
-  constructor(binary) {
+  constructor(binary, around = tmpdir()) {
     this.binary = binary;
-    this.folder = mkdtempSync(join(tmpdir(), "portolan-studio-"));
+    this.folder = mkdtempSync(join(around, "portolan-studio-"));
     this.path = join(this.folder, "harbour");
     mkdirSync(join(this.path, ".flow/workflows"), { recursive: true });
     this.env = { ...process.env, PORTOLAN_DATA_DIR: join(this.folder, "person"), USER: "ada" };
@@ -72,8 +72,10 @@ export class Project {
 const fronts = new Map();
 
 export class Studio {
-  static async start(project, words) {
-    const child = spawn(project.binary, ["studio", "--format", "json", ...words], { cwd: project.path, env: project.env, stdio: ["ignore", "pipe", "inherit"] });
+  /** `within` is what the program is started by: words that go before it. */
+  static async start(project, words, within = []) {
+    const [program, ...all] = [...within, project.binary, "studio", "--format", "json", ...words];
+    const child = spawn(program, all, { cwd: project.path, env: project.env, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
     for await (const chunk of child.stdout) {
       said += chunk;

@@ -153,6 +153,10 @@ inPage("a question is answered in the inbox", async (page) => {
   await page.goto(studio.at("/inbox"));
   const question = page.locator(".question", { hasText: run });
   await question.waitFor();
+  // What has changed is looked for when it is asked for.
+  await question.getByText("What changed since the step began").click();
+  await question.getByText("at commit").waitFor();
+  await question.getByText("What changed since the step began").click();
   await picture(page, "inbox");
   assert.equal(asked.person, false);
   await question.locator("input[type=radio]").first().check();
@@ -195,6 +199,7 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await graph.focus();
   await page.keyboard.press("F2");
   await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Tab");
   await page.keyboard.press("Control+a");
   await page.keyboard.type("notes");
   await page.keyboard.press("Enter");
@@ -203,13 +208,13 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await graph.focus();
   await page.keyboard.press("a");
   await page.waitForSelector("dialog[open]");
-  await page.keyboard.type("gate");
+  await page.keyboard.type("A second look");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => location.hash.includes("node=gate"));
+  await page.waitForFunction(() => location.hash.includes("node=a_second_look"));
   await closed();
   // What was added is taken back.
   await page.keyboard.press("Control+z");
-  await page.locator("aside[aria-label=Outline]").getByText("gate", { exact: true }).waitFor({ state: "detached" });
+  await page.locator("aside[aria-label=Outline]").getByText("A second look", { exact: true }).waitFor({ state: "detached" });
   await page.waitForFunction(() => document.querySelectorAll(".node").length === 9);
   await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
   await page.getByLabel("Retries").fill("5");

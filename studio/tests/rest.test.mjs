@@ -11,7 +11,23 @@ const checked = (name) => ({
   edges: [{ from: "start", to: "work" }, { from: "work", to: "done", on: "passed" }, { from: "work", to: "stuck", on: "failed" }, { from: "stuck", to: "work", on: "passed" }],
 });
 
+const ECHOES = `version: "1.0"
+server: {name: echoes, version: "1"}
+mcpServers:
+  far: {command: no-such-program, args: ["<img src=x onerror=alert(1)>"]}
+tools:
+  - name: echoes
+    description: Says it back
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: say}
+      - {id: say, type: mcp, server: echo, tool: echo, args: {}, next: exit}
+      - {id: exit, type: exit}
+`;
+
 prepare((project) => {
+  project.write(".flow/workflows/echoes.yaml", ECHOES);
+  project.write(".portolan/plugins.yaml", "budgets: {day: {turns: 10}}\n");
   for (const name of ["first", "second", "third"]) project.write(`.flow/workflows/${name}.json`, JSON.stringify(checked(name), null, 2));
 });
 
@@ -127,4 +143,34 @@ inPage("a run that stopped for want of trust says so on its page, at the step, i
   await page.goto(studio.at(`/run/${run}`));
   await why.getByText("It waits").waitFor();
   assert.equal(await why.getByRole("note").count(), 0, "it is trusted now");
+});
+
+inPage("a server's tools are shown, and one is called by hand, by keyboard; budgets stand beside them", async (page, complaints) => {
+  project.says("supervisor", "usage", "--turns", "9");
+  await page.goto(studio.at("/project"));
+  const far = page.locator(".trust-entry", { hasText: "no-such-program <img src=x onerror=alert(1)>" });
+  await far.waitFor();
+  assert.match(await far.textContent(), /not trusted.*nobody has trusted.*portolan trust/s);
+  assert.equal(await far.getByRole("button").count(), 0);
+  const show = page.getByRole("button", { name: "Show its tools: echo of echoes" });
+  await show.focus();
+  await page.keyboard.press("Enter");
+  const tools = page.getByRole("list", { name: "Tools of echo" });
+  await tools.waitFor();
+  const summary = tools.locator("summary", { has: page.locator("code:text-is('fail')") });
+  await summary.focus();
+  await page.keyboard.press("Enter");
+  const form = page.getByRole("form", { name: "Call fail" });
+  await form.getByRole("button", { name: "Call it" }).click();
+  await form.getByText("This is required.").waitFor();
+  await form.getByLabel(/message/).fill("<b>ahoy</b>");
+  await form.getByRole("button", { name: "Call it" }).focus();
+  await page.keyboard.press("Enter");
+  const reply = form.locator(".tool-reply");
+  await reply.waitFor();
+  await form.getByText(/It answered with an error after/).waitFor();
+  assert.match(await reply.textContent(), /<b>ahoy<\/b>/);
+  const budget = page.locator(".budgets tbody tr");
+  assert.match(await budget.textContent(), /day.*turns.*9 of 10.*1.*nearly used up/s);
+  await soundIn(page, complaints, "a tool called by hand");
 });

@@ -231,9 +231,77 @@ inPage("a run is run again from a node, with what came before it changed", async
   await soundIn(page, complaints, "the fork");
   await page.click("dialog button[type=submit]");
   await page.waitForSelector("text=forked from");
-  await page.getByRole("button", { name: "Go on" }).click();
+  // It waits, and says for what: the button has the focus.
+  await said(page, "ready: press Go on (c)");
+  await page.waitForFunction(() => document.activeElement?.textContent === "Go on");
+  await page.keyboard.press("Enter");
   await said(page, "over");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+});
+
+inPage("a click beside a dialog in which something was filled in leaves it open", async (page) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}?node=large`));
+  await said(page, "over");
+  const fork = page.getByRole("button", { name: "Fork from now" });
+  await fork.click();
+  await page.waitForSelector("dialog[open]");
+  await page.mouse.click(4, 4);
+  await page.waitForSelector("dialog", { state: "detached" });
+  await fork.click();
+  await page.click("dialog >> text=Copy the values of");
+  await page.locator("dialog textarea").first().waitFor();
+  await page.mouse.click(4, 4);
+  assert.equal(await page.locator("dialog[open]").count(), 1);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+});
+
+inPage("the answers of an earlier run are copied into the form, and changed by hand", async (page, complaints) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at("/try/sums"));
+  await fill(page, { sum: "" });
+  const answer = page.getByLabel("add", { exact: true });
+  await answer.fill("");
+  // What it looks like is shown before anything is written.
+  await page.waitForFunction(() => [...document.querySelectorAll("textarea")].some((field) => field.placeholder.includes('"sum": 42')));
+  await page.getByLabel("Copy the answers of run").selectOption(run);
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.waitForSelector(`[role=status]:has-text('1 answer copied from ${run}')`);
+  assert.deepEqual(JSON.parse(await answer.inputValue()), { sum: 42 });
+  await soundIn(page, complaints, "copied answers");
+  await answer.fill('{"sum": 5}');
+  await page.getByText("Run it").click();
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).small, { sum: 5, size: "small" });
+});
+
+inPage("what is tried is what is saved, and whoever has changed it may save first", async (page, complaints) => {
+  await page.goto(studio.at("/definition/small?node=work"));
+  const name = page.locator("[data-form]").getByLabel("Name");
+  await page.waitForSelector(".node.selected");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { name: "Small" }).first().waitFor();
+  await name.fill("Smaller");
+  await page.keyboard.press("Enter");
+  // What it is called now is shown before it is saved.
+  await page.locator(".work-head h1", { hasText: "Smaller" }).waitFor();
+  const tryIt = page.getByRole("link", { name: "Try it" });
+  await tryIt.click();
+  await page.waitForSelector("dialog :text('The saved file is tried, not your changes')");
+  await soundIn(page, complaints, "tried while unsaved");
+  await page.getByRole("button", { name: "Try what is saved" }).click();
+  await page.waitForSelector(".try-form :text('those are not saved')");
+  await page.getByRole("link", { name: "Go back and save them" }).click();
+  await page.getByRole("button", { name: "Take them up again" }).click();
+  await page.locator(".work-head h1", { hasText: "Smaller" }).waitFor();
+  await tryIt.click();
+  await page.getByRole("button", { name: "Save, then try…" }).click();
+  await page.waitForSelector("dialog[open] .diff-lines");
+  await page.locator("dialog .actions .primary").click();
+  await page.waitForSelector(".try-form :text('What is tried is what is saved')");
+  assert.match(project.read(".flow/workflows/small.json"), /Smaller/);
 });
 
 inPage("a run is saved as a test that holds", async (page, complaints) => {
@@ -272,3 +340,28 @@ inPage(
   },
   { colorScheme: "dark", viewport: { width: 720, height: 450 }, reducedMotion: "reduce" },
 );
+
+inPage("what becomes of a run is on screen when it is told, and nobody asks again and again", async (page, complaints) => {
+  await page.addInitScript(() => {
+    window.often = [];
+    const plain = window.setInterval;
+    window.setInterval = (act, ms, ...more) => {
+      if (!(ms >= 5_000)) window.often.push(ms);
+      return plain(act, ms, ...more);
+    };
+  });
+  const run = await begun({ breakpoints: [], paused: true });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before entry");
+  // Somebody else tells it to go on, up to a breakpoint; that another is set stands in no record.
+  await studio.post(`/runs/${run}/control`, { breakpoints: ["big"], do: "resume" });
+  await said(page, "paused before big");
+  const { head } = await studio.ask(`/runs/${run}`);
+  await studio.post(`/runs/${run}/control`, { breakpoints: ["big", "exit"] });
+  await page.waitForFunction(() => document.querySelectorAll(".node .stop-mark.set").length === 2);
+  assert.equal((await studio.ask(`/runs/${run}`)).head, head);
+  await studio.post(`/runs/${run}/control`, { do: "stop" });
+  await said(page, "over");
+  assert.deepEqual(await page.evaluate(() => window.often), []);
+  await soundIn(page, complaints, "stopped by somebody else");
+});

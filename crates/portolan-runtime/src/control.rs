@@ -20,6 +20,18 @@ pub(crate) use breakpoint::Next;
 #[derive(Clone, Debug)]
 pub struct Control(Arc<watch::Sender<State>>);
 
+/// What changes about how a run stands. Of changes that come fast only the last need be told.
+#[derive(Debug)]
+pub struct Changes(watch::Receiver<State>);
+
+impl Changes {
+    /// How it stands after the next change; nothing when there will be none.
+    pub async fn next(&mut self) -> Option<Phase> {
+        self.0.changed().await.ok()?;
+        Some(self.0.borrow_and_update().phase)
+    }
+}
+
 #[derive(Debug)]
 struct State {
     phase: Phase,
@@ -220,6 +232,11 @@ impl Control {
             // Whoever drove it has ended without taking it up.
             None => answer.await.unwrap_or_else(|_| Err(not_waiting(self.phase()))),
         }
+    }
+
+    /// What changes about it from now on.
+    pub fn changes(&self) -> Changes {
+        Changes(self.0.subscribe())
     }
 
     /// Waits until it is paused before a node, stopped or over.

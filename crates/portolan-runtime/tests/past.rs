@@ -10,7 +10,7 @@ use portolan_core::present::Mark;
 use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Feed, Happened, Service};
+use portolan_runtime::service::{Feed, Fork, Happened, Onto, Service};
 use serde_json::Value;
 
 const MEND: &str = "start -> fix; fix -> check; check: gate retries 2; check -passed-> done; check -failed-> fix
@@ -139,7 +139,7 @@ fn branches_are_marked_where_they_are() {
 fn a_fork_begins_with_the_past_and_leaves_the_other_run_as_it_is() {
     let (world, run) = mended();
     let before = world.history(&run);
-    let fork = wait(world.service().fork(&run, 5, None, &agent())).expect("it is forked").address;
+    let fork = wait(world.service().fork(&run, Fork::at(5), &agent())).expect("it is forked").address;
     assert_ne!(fork.to_string(), run.to_string());
     assert_eq!(world.current(&fork).expect("it is there").current_step, "check");
     let own = world.history(&fork);
@@ -151,9 +151,9 @@ fn a_fork_begins_with_the_past_and_leaves_the_other_run_as_it_is() {
     let origin = past.trail().run().and_then(|run| run.opening.origin.clone()).expect("it is on record");
     assert_eq!((origin.run, origin.seq), (run.to_string(), 5));
     // A fork can be forked.
-    let over = refusal(wait(world.service().fork(&fork, 7, None, &agent())));
+    let over = refusal(wait(world.service().fork(&fork, Fork::at(7), &agent())));
     assert_eq!((over.code, &*over.message), ("over", "the run was over by that record"));
-    wait(world.service().fork(&fork, 3, None, &agent())).expect("it is forked");
+    wait(world.service().fork(&fork, Fork::at(3), &agent())).expect("it is forked");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_run_is_forked_at_each_of_its_records() {
     let (world, run) = mended();
     let records = wait(world.service().page(&run, 0, 100)).expect("they are read").len() as u64;
     for seq in 1..=records {
-        let fork = wait(world.service().fork(&run, seq, None, &person())).map(|view| view.address);
+        let fork = wait(world.service().fork(&run, Fork::at(seq), &person())).map(|view| view.address);
         match fork {
             Ok(fork) => {
                 let past = wait(world.service().past(&fork)).expect("it has one");
@@ -180,14 +180,14 @@ fn what_a_person_decided_is_forked_by_persons_only() {
     world.start(&run).expect("it starts");
     let asked = world.next(&run, "failed").expect("it asks");
     wait(world.service().next(&step(&asked, "passed"), &person())).expect("it counts");
-    let refused = refusal(wait(world.service().fork(&run, 4, None, &agent())));
+    let refused = refusal(wait(world.service().fork(&run, Fork::at(4), &agent())));
     expect![[r"
         needs_person: only a person may fork a run in which a person has decided something
         a person runs `portolan runs fork` in a terminal that no agent's program has opened"]]
     .assert_eq(&format!("{}: {}\n{}", refused.code, refused.message, refused.help));
     // Before that nobody's word is taken along.
-    wait(world.service().fork(&run, 3, None, &agent())).expect("it is forked");
-    wait(world.service().fork(&run, 4, None, &person())).expect("it is forked");
+    wait(world.service().fork(&run, Fork::at(3), &agent())).expect("it is forked");
+    wait(world.service().fork(&run, Fork::at(4), &person())).expect("it is forked");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_task_is_forked_into_the_store() {
     let world = World::with("mend", MEND);
     let task = world.begin("1", "mend");
     world.next(&task, "passed").expect("it is accepted");
-    let fork = wait(world.service().fork(&task, 2, None, &agent())).expect("it is forked").address;
+    let fork = wait(world.service().fork(&task, Fork::at(2), &agent())).expect("it is forked").address;
     assert!(fork.handle().is_some());
     world.next(&fork, "passed").expect("it goes on by itself");
     assert_eq!(world.current(&task).expect("it is there").current_step, "check");
@@ -297,7 +297,13 @@ fn values_are_given_to_a_fork_by_the_rules_of_its_step() {
     let run = world.open("look");
     world.start(&run).expect("it starts");
     let records = wait(world.service().page(&run, 0, 100)).expect("they are read").len() as u64;
-    let give = |values: Value| wait(world.service().fork(&run, records, Some(std::sync::Arc::new(values)), &agent()));
+    let give = |values: Value| {
+        wait(world.service().fork(
+            &run,
+            Fork { values: Some(std::sync::Arc::new(values)), ..Fork::at(records) },
+            &agent(),
+        ))
+    };
     let fork = give(serde_json::json!({ "depth": 3 })).expect("it is forked").address;
     let past = wait(world.service().past(&fork)).expect("it has one");
     assert_eq!(past.head(), records + 1);
@@ -306,4 +312,64 @@ fn values_are_given_to_a_fork_by_the_rules_of_its_step() {
     let refused = refusal(give(serde_json::json!({ "depth": "deep" })));
     assert!(refused.message.contains("depth"), "{refused}");
     assert!(give(serde_json::json!({ "nothing": 1 })).is_err());
+}
+
+/// The same as [`MEND`] with a step put in behind the check, and one that is called otherwise at the end.
+const MENDED_WITH_CARE: &str = "start -> fix; fix -> check; check: gate retries 2; check -passed-> look; look -> done
+                                check -failed-> fix; check -failed-> ask; ask -passed-> fix";
+
+#[test]
+fn a_fork_stands_on_the_definition_as_it_is_now() {
+    let (world, run) = mended();
+    let fork = |seq, who| wait(world.service().fork(&run, Fork { onto: Onto::Current, ..Fork::at(seq) }, &who));
+    // Nothing has changed: it is a fork like any other.
+    let same = fork(3, agent()).expect("it is forked").address;
+    assert_eq!(origin(&world, &same), "3");
+    world.define("mend", MENDED_WITH_CARE);
+    expect!["only a person has a run continue with a definition that it did not begin with; fork it with the definition that it began with; or the person runs `portolan runs fork RUN --at RECORD --definition current` in a terminal"]
+    .assert_eq(&refusal(fork(3, agent())).to_string());
+    let forked = fork(3, person()).expect("it is forked").address;
+    let told = origin(&world, &forked);
+    assert!(told.starts_with("3, carried over at 3 from ") && told.contains(" to "), "{told}");
+    world.next(&forked, "passed").expect("it goes on");
+    assert_eq!(world.current(&forked).expect("it is there").current_step, "look");
+    // The other one goes on as it began, and what is forked without a word does, too.
+    let pinned = wait(world.service().fork(&run, Fork::at(3), &agent())).expect("it is forked").address;
+    world.next(&pinned, "passed").expect("it goes on");
+    assert_ne!(world.current(&pinned).expect("it is there").current_step, "look");
+    // A fork of the fork knows both definitions, on either side of where it was carried over.
+    let later = wait(world.service().fork(&forked, Fork::at(4), &person())).expect("it is forked").address;
+    assert_eq!(world.current(&later).expect("it is there").current_step, "look");
+    assert!(origin(&world, &later).starts_with("4, carried over at 3 from "));
+    let before = wait(world.service().fork(&forked, Fork::at(2), &person())).expect("it is forked").address;
+    assert_eq!(origin(&world, &before), "2");
+    let past = wait(world.service().past(&later)).expect("it has one");
+    for seq in 1..=past.head() {
+        wait(world.service().moment(&past, seq, &agent())).expect("each moment is there");
+    }
+}
+
+#[test]
+fn a_fork_is_not_carried_over_where_its_step_or_its_way_is_another() {
+    let (world, run) = mended();
+    let fork =
+        |seq| refusal(wait(world.service().fork(&run, Fork { onto: Onto::Current, ..Fork::at(seq) }, &person())));
+    world.define("mend", "start -> fix; fix -> done");
+    expect!["the run cannot be carried over to the definition as it is now: there is no such place as `check` in `mend` any more; fork it at an earlier record, or with the definition that it began with"]
+    .assert_eq(&fork(3).to_string());
+    world.define(
+        "mend",
+        &MEND.replace("start -> fix", "start -> agree; agree: gate; agree -passed-> fix; agree -failed-> fix"),
+    );
+    let error = fork(3);
+    assert_eq!(error.code, "definition_changed");
+    assert!(error.message.contains("`agree`"), "{error}");
+}
+
+/// Where a run comes from.
+fn origin(world: &World, run: &Address) -> String {
+    let past = wait(world.service().past(run)).expect("it has one");
+    let origin = past.trail().run().and_then(|run| run.opening.origin.clone()).expect("it was forked");
+    let carried = origin.carried.iter().map(|it| format!(", carried over at {} from {} to {}", it.seq, it.from, it.to));
+    format!("{}{}", origin.seq, carried.collect::<String>())
 }

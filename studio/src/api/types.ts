@@ -98,6 +98,8 @@ export interface DrawnNode {
   budget: number | null;
   result: "success" | "failure" | "blocked" | "cancelled" | null;
   checks: number;
+  /** How far a person has moved it, right and down. */
+  moved?: Point;
 }
 
 export interface DrawnEdge {
@@ -148,6 +150,8 @@ export interface Kind {
   fields: Field[];
   /** Whether edges from it name an outcome. */
   outcomes: boolean;
+  /** Whether edges from it may have a label of their own. */
+  labels: boolean;
   /** Whether one can be added: a definition may have just one of a kind. */
   addable: boolean;
   /** Whether a step of it never becomes one of another kind, nor another one of it. */
@@ -156,11 +160,12 @@ export interface Kind {
 
 export type Operation =
   | { is: "set"; node: string | null; field: string; value: unknown }
-  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string }
+  | { is: "add"; kind: string; id?: string; after?: string; on?: string; edge?: string; values?: Record<string, unknown> }
   | { is: "connect"; from: string; to: string; on?: string }
   | { is: "disconnect"; edge: string }
   | { is: "reconnect"; edge: string; to: string }
   | { is: "outcome"; edge: string; on: string | null }
+  | { is: "label"; edge: string; text: string | null }
   | { is: "rename"; node: string; to: string }
   | { is: "delete"; nodes: string[] }
   | { is: "duplicate"; node: string }
@@ -227,7 +232,7 @@ export interface Run {
   status: RunStatus;
   situation: unknown;
   words: string;
-  origin: { run: string; seq: number } | null;
+  origin: { run: string; seq: number; carried?: { seq: number; from: string; to: string }[] } | null;
   untrusted?: Untrusted | null;
   /** How it is driven, where it is tried here. */
   driven?: Driven | null;
@@ -320,6 +325,13 @@ export interface Moment {
   values: FrameValues[];
 }
 
+/** What the calls of a run were answered with, as it would be written down. */
+export interface RecordedAnswers {
+  /** By function and node: `inventory.list`. */
+  answers: Record<string, unknown>;
+  redacted: boolean;
+}
+
 export interface Visit {
   at: string;
   /** The record with which it began. */
@@ -341,6 +353,23 @@ export interface Visit {
   /** What the judges of each attempt found. */
   attempts?: { name: string; met: boolean; reason?: string; evidence?: string }[][];
   spent?: Record<string, number>;
+}
+
+/** What has changed in the repository since a step began. */
+export interface Since {
+  step: string;
+  at: number;
+  commit: string;
+  files: ChangedFile[];
+  cut: boolean;
+}
+
+export interface ChangedFile {
+  path: string;
+  how: "added" | "changed" | "removed";
+  diff: string | null;
+  /** Why it is not told, or not to its end. */
+  note: string | null;
 }
 
 export interface Question {

@@ -3,7 +3,14 @@ import { lazy } from "react";
 const later = () => import("./code");
 
 export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
+export const BudgetsSection = lazy(() => later().then((code) => ({ default: code.BudgetsSection })));
+export const ServersSection = lazy(() => later().then((code) => ({ default: code.ServersSection })));
 export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
+export const AskDialog = lazy(() => later().then((code) => ({ default: code.AskDialog })));
+export const ConflictDialog = lazy(() => later().then((code) => ({ default: code.ConflictDialog })));
+export const SaveDialog = lazy(() => later().then((code) => ({ default: code.SaveDialog })));
+export const KeysDialog = lazy(() => later().then((code) => ({ default: code.KeysDialog })));
+export const ForkDialog = lazy(() => later().then((code) => ({ default: code.ForkDialog })));
 export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
 export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));
 export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));

@@ -28,6 +28,16 @@ export function forget(id: string): void {
   }
 }
 
+/** Whether this tab has changes of a definition that were never saved. */
+export function isKept(id: string): boolean {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "null") as Kept | null;
+    return kept !== null && kept.texts.some((text, i) => text !== kept.base[i]);
+  } catch {
+    return false;
+  }
+}
+
 /** What was kept, if it belongs to the same files. */
 export function keptOf(id: string, document: Document): Kept | null {
   try {

@@ -1,3 +1,4 @@
+import type { DrawnNode } from "../api/types";
 import type { Graph } from "./model";
 
 interface View {
@@ -16,7 +17,7 @@ export function anchorOf(before: Graph, after: Graph, wanted: (string | null)[],
   const pair = (a: string | null, b: string | null) => {
     const from = a === null ? undefined : before.nodes.get(a);
     const to = b === null ? undefined : after.nodes.get(b);
-    return from && to ? { dx: to.x - from.x, dy: to.y - from.y } : null;
+    return from && to && isUnmoved(from, to) ? { dx: to.x - from.x, dy: to.y - from.y } : null;
   };
   for (const id of wanted) {
     const found = pair(id, id);
@@ -30,12 +31,16 @@ export function anchorOf(before: Graph, after: Graph, wanted: (string | null)[],
   let best: string | null = null;
   let least = Infinity;
   for (const node of before.ordered) {
-    if (node.container === "open" || !after.nodes.has(node.id)) continue;
+    const now = after.nodes.get(node.id);
+    if (node.container === "open" || !now || !isUnmoved(node, now)) continue;
     const distance = Math.hypot(node.x + node.width / 2 - middle.x, node.y + node.height / 2 - middle.y);
     if (distance < least) [best, least] = [node.id, distance];
   }
   return pair(best, best);
 }
+
+/** Whether nobody has moved a node by hand from one drawing to the next. */
+const isUnmoved = (before: DrawnNode, after: DrawnNode) => before.moved?.[0] === after.moved?.[0] && before.moved?.[1] === after.moved?.[1];
 
 const MOST_MOVING = 200;
 

@@ -1,27 +1,30 @@
 import { ViewportPortal, useStore } from "@xyflow/react";
 import { memo, useMemo } from "react";
-import type { DrawnEdge } from "../api/types";
+import type { DrawnEdge, Point } from "../api/types";
+import { labelPlaces, LONGEST } from "./labels";
 import type { Graph } from "./model";
+import { shiftedEdge } from "./move";
 import { boxOf, edgePath, meets, middle, type Box } from "./shapes";
 import { useGraph, useGraphState } from "./state";
 
 /** How far beyond the window edges are drawn, and how far it may move before they are chosen again. */
 const CELL = 600;
 
-export function Edges({ graph }: { graph: Graph }) {
+export function Edges({ graph, shift }: { graph: Graph; shift: Parameters<typeof shiftedEdge>[1] }) {
   const near = useStore(visibleCells);
   const boxes = useMemo(() => new Map(graph.drawing.edges.map((edge) => [edge.id, boxOf(edge.points)])), [graph]);
   const counts = useGraphState((state) => state.overlay?.edges);
   const selected = useGraphState((state) => state.selected);
   const chosen = useGraphState((state) => state.edge);
   const { actions } = useGraph();
+  const places = useMemo(() => labelPlaces(graph), [graph]);
   const taken = useMemo(() => new Map(counts?.map((edge) => [`${edge.from}\n${edge.to}`, edge.count])), [counts]);
 
   const shown = useMemo(() => {
     const [x = 0, y = 0, right = 0, bottom = 0] = near.split(" ").map(Number);
     const window: Box = { x, y, width: right - x, height: bottom - y };
-    return graph.drawing.edges.filter((edge) => meets(boxes.get(edge.id) as Box, window));
-  }, [graph, boxes, near]);
+    return graph.drawing.edges.filter((edge) => meets(boxes.get(edge.id) as Box, window)).map((edge) => shiftedEdge(edge, shift));
+  }, [graph, boxes, near, shift]);
 
   return (
     <ViewportPortal>
@@ -37,6 +40,7 @@ export function Edges({ graph }: { graph: Graph }) {
           <Edge
             key={edge.id}
             edge={edge}
+            label={places.get(edge.id) ?? null}
             watched={counts !== undefined}
             count={taken.get(`${edge.from}\n${edge.to}`) ?? 0}
             lit={chosen === null ? selected === edge.from || selected === edge.to : chosen === edge.id}
@@ -49,9 +53,9 @@ export function Edges({ graph }: { graph: Graph }) {
   );
 }
 
-const Edge = memo(function Edge({ edge, count, watched, lit, onSelect }: { edge: DrawnEdge; count: number; watched: boolean; lit: boolean; onSelect: ((id: string) => void) | null }) {
+const Edge = memo(function Edge({ edge, label: place, count, watched, lit, onSelect }: { edge: DrawnEdge; label: Point | null; count: number; watched: boolean; lit: boolean; onSelect: ((id: string) => void) | null }) {
   const path = useMemo(() => edgePath(edge.points), [edge]);
-  const at = edge.labelAt ?? middle(edge.points);
+  const at = place ?? edge.labelAt ?? middle(edge.points);
   const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
   const label = [edge.text, count > 1 ? `×${count}` : null].filter(Boolean).join("  ");
   return (
@@ -80,7 +84,6 @@ function Grip({ edge }: { edge: DrawnEdge }) {
   );
 }
 
-const LONGEST = 42;
 const shorten = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 /** The part of the drawing in the window, in coarse steps, so that panning rarely renders. */

@@ -42,7 +42,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       ) : (
         <div className="face">
           {node.container ? (
-            <button type="button" className="fold" tabIndex={-1} aria-label={`${open ? "Fold" : "Open"} ${node.name}`} onClick={alone(() => actions.fold(node.id))}>
+            <button type="button" className="fold nodrag" tabIndex={-1} aria-label={`${open ? "Fold" : "Open"} ${node.name}`} onClick={alone(() => actions.fold(node.id))}>
               <Icon name={open ? "down" : "right"} />
             </button>
           ) : null}
@@ -62,7 +62,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
       <Marks node={node} overlay={overlay} mark={mark} />
       {(overlay || paused) && <Badge overlay={overlay} paused={paused} />}
       {(stop || actions.stop) && <StopMark stop={stop} onStop={actions.stop && (() => actions.stop?.(node.id))} name={node.name} />}
-      {actions.drag && node.kind !== "end" && <span className="handle nopan" title="Drag to another step to connect" onPointerDown={(event) => actions.drag?.(event, node.id, null)} />}
+      {actions.drag && node.kind !== "end" && <span className="handle nopan nodrag" title="Drag to another step to connect" onPointerDown={(event) => actions.drag?.(event, node.id, null)} />}
     </div>
   );
 });
@@ -135,7 +135,7 @@ function StopMark({ stop, onStop, name }: { stop: "always" | "when" | undefined;
       {stop === "when" ? "break if" : "break"}
     </>
   );
-  const look = stop ? "stop-mark set" : "stop-mark";
+  const look = stop ? "stop-mark nodrag set" : "stop-mark nodrag";
   if (!onStop) return <span className={look}>{face}</span>;
   return (
     <button type="button" className={look} tabIndex={-1} title={`${stop ? "Remove the breakpoint" : "Set a breakpoint"} (b)`} aria-label={`Breakpoint at ${name}`} onClick={alone(onStop)} onDoubleClick={(event) => event.stopPropagation()}>

@@ -64,7 +64,13 @@ export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, o
           value={filter}
           onChange={(event) => setFilter(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && rows[0]) onSelect(rows[0].id);
+            // The list follows the arrow keys while the words stay in the field.
+            const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+            const next = step !== 0 ? rows[active < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, active + step))] : event.key === "Enter" ? (rows[active] ?? rows[0]) : undefined;
+            if (!next) return;
+            event.preventDefault();
+            if (event.key === "Enter" && rows[active]) onOpen(next.id);
+            else onSelect(next.id);
           }}
         />
         <kbd>/</kbd>

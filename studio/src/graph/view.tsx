@@ -4,6 +4,7 @@ import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useSta
 import type { Drawing, DrawnNode, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
 import { kindWord, plural, stateWord } from "../parts/words";
+import { useNarrow } from "../parts/narrow";
 import { Store } from "../parts/store";
 import { anchorOf, glide } from "./anchor";
 import { FarCanvas, Overview } from "./canvas";
@@ -11,6 +12,7 @@ import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
 import { hit } from "./hit";
 import { indexDrawing, type Graph } from "./model";
+import { shiftedNodes, useMove, type OnMove } from "./move";
 import { NodeView } from "./node";
 import { GraphContext, NO_STOPS, type GraphState, type Stops } from "./state";
 import { center, isVisible, opening, reveal } from "./viewport";
@@ -40,6 +42,9 @@ export interface GraphProps {
   stops?: Stops;
   /** Sets a breakpoint at a node, or removes it. */
   onStop?: ((id: string) => void) | null;
+  /** Without it, nothing is moved by hand. */
+  onMove?: OnMove | null;
+  onLayOutAgain?: () => void;
 }
 
 export function GraphView(props: GraphProps) {
@@ -52,20 +57,31 @@ export function GraphView(props: GraphProps) {
 
 const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
-function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null }: GraphProps) {
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null, onMove = null, onLayOutAgain }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
   const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null, stops }));
   const flow = useReactFlow();
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
   const ready = useFlow((s) => s.width > 0 && s.height > 0);
+  const width = useFlow((s) => s.width);
+  const height = useFlow((s) => s.height);
+  const sized = useRef({ width: 0, height: 0 });
+  /** Whether somebody has panned or zoomed. */
+  const moved = useRef(false);
+  const narrow = useNarrow();
   const came = useRef<string | null>(null);
   const calm = useRef(matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const zoomBy = (zoom: typeof flow.zoomIn) => {
+    moved.current = true;
+    void zoom(step());
+  };
   const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
   useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line, stops })), [state, selected, edge, overlay, marks, stops]);
   const { begin, line } = useDrag(graph, state, editing);
+  const { shift, landed, drag, drop, nudge } = useMove(graph, onMove);
 
   const look = useCallback(() => {
     const { transform, width, height } = flowStore.getState();
@@ -99,6 +115,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   );
   const context = useMemo(() => ({ state, actions }), [state, actions]);
 
+  const showIn = useRef<(id: string | null) => void>(() => undefined);
   const opened = useRef(false);
   const host = useRef<HTMLDivElement>(null);
   const before = useRef({ graph, selected });
@@ -108,18 +125,29 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     before.current = { graph, selected };
     if (!opened.current) {
       opened.current = true;
+      sized.current = { width: look().width, height: look().height };
       move(opening(graph, look(), selected ?? follow ?? null), 0);
       return;
     }
-    if (last.graph === graph) return;
+    if (last.graph === graph) {
+      // Another pane than before: what nobody has moved is fitted to it, and else what is selected stays in it.
+      const size = look();
+      if (size.width === sized.current.width && size.height === sized.current.height) return;
+      sized.current = { width: size.width, height: size.height };
+      if (!moved.current) move(opening(graph, size, selected ?? follow ?? null), 0);
+      else showIn.current(selected ?? follow ?? null);
+      return;
+    }
     // What was folded or edited stays where the eye is.
     const view = look();
-    const shift = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
+    const anchor = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
+    const isThere = landed.current;
+    landed.current = false;
     folded.current = null;
-    if (!shift) return;
-    if (shift.dx !== 0 || shift.dy !== 0) move({ x: view.x - shift.dx * view.zoom, y: view.y - shift.dy * view.zoom, zoom: view.zoom }, 0);
-    if (!calm.current && host.current) glide(host.current, last.graph, graph, shift);
-  }, [graph, ready, selected]);
+    if (!anchor) return;
+    if (anchor.dx !== 0 || anchor.dy !== 0) move({ x: view.x - anchor.dx * view.zoom, y: view.y - anchor.dy * view.zoom, zoom: view.zoom }, 0);
+    if (!calm.current && !isThere && host.current) glide(host.current, last.graph, graph, anchor);
+  }, [graph, ready, selected, width, height]);
 
   const show = useCallback(
     (id: string | null) => {
@@ -128,15 +156,21 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     },
     [graph, look, move],
   );
+  showIn.current = show;
   useEffect(() => show(selected), [selected, show]);
   useEffect(() => show(follow ?? null), [follow, show]);
 
-  const nodes = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0)), [graph]);
+  const movable = onMove !== null;
+  const laidOut = useMemo(() => graph.ordered.map((node) => asFlowNode(node, graph.depth.get(node.id) ?? 0, movable)), [graph, movable]);
+  const nodes = useMemo(() => shiftedNodes(laidOut, shift), [laidOut, shift]);
+  const isMoved = useMemo(() => drawing.nodes.some((node) => node.moved), [drawing]);
 
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const direction = KEYS[event.key];
-    if (direction) {
+    if (direction && event.shiftKey) {
+      if (movable && selected !== null && !far) nudge(selected, direction);
+    } else if (direction) {
       const next = walk(graph, selected, direction, came.current);
       if (next !== null && next !== selected) {
         came.current = direction === "left" || direction === "right" ? came.current : selected;
@@ -147,8 +181,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
       const node = graph.nodes.get(selected);
       if (node?.container) actions.fold(selected);
     } else if (event.key === "Escape" && selected) onSelect(null);
-    else if (event.key === "+" || event.key === "=") void flow.zoomIn(step());
-    else if (event.key === "-") void flow.zoomOut(step());
+    else if (event.key === "+" || event.key === "=") zoomBy(flow.zoomIn);
+    else if (event.key === "-") zoomBy(flow.zoomOut);
     else if (event.key === "0") move(fitAll(graph, look()));
     else return;
     event.preventDefault();
@@ -156,7 +190,8 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   };
 
   const onPaneClick = (event: React.MouseEvent) => {
-    if (!far) return onSelect(null);
+    if (!far && !movable) return onSelect(null);
+    // What is far is painted, and open containers that can be moved let the pointer through.
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
     onSelect(hit(graph, at)?.id ?? null);
   };
@@ -164,7 +199,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const scarce = drawing.nodes.length > 40;
   return (
     <GraphContext.Provider value={context}>
-      <div className={`graph${far ? " is-far" : ""}${editing ? " can-edit" : ""}`} ref={host}>
+      <div className={`graph${far ? " is-far" : ""}${movable ? " can-move" : ""}${editing ? " can-edit" : ""}`} ref={host}>
         <div
           className="graph-keys"
           role="application"
@@ -182,14 +217,23 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             onlyRenderVisibleElements
             minZoom={LEAST}
             maxZoom={MOST}
-            nodesDraggable={false}
+            nodesDraggable={movable && !far}
+            nodeDragThreshold={4}
+            onNodeDrag={(_, node) => drag(node.id, node.position)}
+            onNodeDragStop={drop}
             nodesConnectable={false}
             nodesFocusable={false}
             edgesFocusable={false}
             elementsSelectable={false}
             disableKeyboardA11y
             zoomOnDoubleClick={false}
-            panOnScroll
+            // Where the page scrolls, the wheel is the page's; with Ctrl it zooms.
+            panOnScroll={!narrow}
+            zoomOnScroll={!narrow}
+            preventScrolling={!narrow}
+            onMoveStart={(event) => {
+              if (event) moved.current = true;
+            }}
             deleteKeyCode={null}
             selectionKeyCode={null}
             multiSelectionKeyCode={null}
@@ -200,27 +244,32 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
             onNodeClick={(_, node) => onSelect(node.id)}
             onNodeDoubleClick={(_, node) => (graph.nodes.get(node.id)?.container ? actions.fold(node.id) : onOpen(node.id))}
           >
-            {!far && <Edges graph={graph} />}
+            {!far && <Edges graph={graph} shift={shift} />}
             {line}
           </ReactFlow>
         </div>
         <p id={help} className="unseen">
-          Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.
+          Arrow keys walk along the edges, Enter opens the details, Space folds, plus and minus zoom, 0 shows everything.{movable && " With Shift, arrow keys move the selected step."}
         </p>
         <div className="unseen" aria-live="polite">
-          {announce(graph, selected, overlay, stops)}
+          {shift ? `${graph.nodes.get(shift.id)?.name ?? shift.id} moved to ${shift.base[0] + shift.by[0]} right and ${shift.base[1] + shift.by[1]} down of its place` : announce(graph, selected, overlay, stops)}
         </div>
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn(step())}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(flow.zoomIn)}>
             <Icon name="plus" />
           </button>
-          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut(step())}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(flow.zoomOut)}>
             <Icon name="minus" />
           </button>
           <button type="button" aria-label="Show everything" title="Show everything (0)" onClick={() => move(fitAll(graph, look()))}>
             <Icon name="fit" />
           </button>
+          {movable && isMoved && onLayOutAgain && (
+            <button type="button" aria-label="Lay out again" title="Lay out again: what was moved by hand goes back" onClick={onLayOutAgain}>
+              <Icon name="undo" />
+            </button>
+          )}
         </div>
       </div>
     </GraphContext.Provider>
@@ -229,8 +278,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
 
 const fitAll = (graph: Graph, view: { width: number; height: number }) => opening(graph, view, null, LEAST);
 
-function asFlowNode(node: DrawnNode, depth: number): Node {
+function asFlowNode(node: DrawnNode, depth: number, movable: boolean): Node {
   return {
+    // What can be moved holds the window still; in an open container that would be most of it.
+    style: movable && node.container === "open" ? { pointerEvents: "none" } : undefined,
     id: node.id,
     type: "drawn",
     position: { x: node.x, y: node.y },

@@ -14,13 +14,16 @@ interface Viewport {
 }
 
 const MARGIN = 40;
-/** The smallest scale at which names are read with ease; a drawing that needs less begins at its start. */
+/** The smallest scale at which names are read with ease; a drawing that does not fit the pane begins at its start with it. */
 const LEGIBLE = 0.8;
+/** The smallest scale at which names can be read at all: a drawing that fits with it is shown whole. */
+const READABLE = 0.5;
 
 export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE): Viewport {
   const { width, height } = graph.drawing;
-  const fitting = Math.min((view.width - 2 * MARGIN) / width, (view.height - 2 * MARGIN) / height);
-  const zoom = Math.max(least, Math.min(1, fitting));
+  const margin = Math.min(MARGIN, view.width / 20, view.height / 20);
+  const fitting = Math.min((view.width - 2 * margin) / width, (view.height - 2 * margin) / height);
+  const zoom = Math.max(fitting >= READABLE ? READABLE : least, Math.min(1, fitting));
   if (fitting >= zoom) return { x: (view.width - width * zoom) / 2, y: (view.height - height * zoom) / 2, zoom };
   const node = graph.nodes.get(focus ?? firstNode(graph) ?? "");
   if (!node) return { x: MARGIN, y: MARGIN, zoom };

@@ -3,6 +3,17 @@ import type { Author, NodeState, RunStatus } from "../api/types";
 import { Icon } from "./icons";
 import { age, authorIcon, authorWords, momentOf, stateIcon, stateWord, statusLook } from "./words";
 
+/** A text in which what stands between backticks is code. */
+export function Coded({ text }: { text: string }) {
+  const parts = text.split("`");
+  // One that is never closed is a backtick.
+  if (parts.length % 2 === 0) {
+    const [before = "", rest = ""] = parts.splice(-2);
+    parts.push(`${before}\`${rest}`);
+  }
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 export function Status({ status }: { status: RunStatus }) {
   const [icon, word, look] = statusLook(status);
   return (
@@ -32,8 +43,8 @@ export function By({ by }: { by: Author }) {
   );
 }
 
-/** An age that keeps counting. */
-export function Age({ since }: { since: string | number }) {
+/** An age that keeps counting, `now` or such as `3 min`; `words` makes more of it. */
+export function Age({ since, words = (age) => age }: { since: string | number; words?: (age: string) => string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 10_000);
@@ -43,7 +54,7 @@ export function Age({ since }: { since: string | number }) {
   if (!Number.isFinite(at)) return null;
   return (
     <time dateTime={new Date(at).toISOString()} title={momentOf(at)}>
-      {age(at, now)}
+      {words(age(at, now))}
     </time>
   );
 }

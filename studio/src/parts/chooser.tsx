@@ -13,6 +13,8 @@ export interface Choice {
 
 interface Props {
   title: string;
+  /** What is chosen, above the field. */
+  label: string;
   choices: Choice[];
   /** Above the list: what else is to be chosen. */
   children?: React.ReactNode;
@@ -23,7 +25,7 @@ interface Props {
 const MOST = 60;
 
 /** Chooses one of many by typing a part of its name. A refusal is told here, and the list stays. */
-export function Chooser({ title, choices, children, onChoose, onClose }: Props) {
+export function Chooser({ title, label, choices, children, onChoose, onClose }: Props) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const [error, setError] = useState<ApiError | null>(null);
@@ -52,11 +54,13 @@ export function Chooser({ title, choices, children, onChoose, onClose }: Props) 
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <div className="field">
+      <div className="field block">
+        <label htmlFor={`${id}-words`}>{label}</label>
         <input
+          id={`${id}-words`}
           type="text"
           role="combobox"
-          aria-label={title}
+          placeholder="Type a part of it, or use the arrow keys"
           aria-expanded="true"
           aria-controls={id}
           aria-activedescendant={found[active] ? `${id}-${active}` : undefined}
@@ -86,12 +90,13 @@ export function Chooser({ title, choices, children, onChoose, onClose }: Props) 
   );
 }
 
-/** Names that begin with the words come before those that hold them. */
-function search(choices: Choice[], words: string): Choice[] {
+/** What is called exactly so comes first, then names that begin with the words, then those that hold them. */
+export function search(choices: Choice[], words: string): Choice[] {
   const wanted = words.trim().toLowerCase();
   if (!wanted) return choices;
   const begins = (text: string) => text.toLowerCase().startsWith(wanted);
   const holds = choices.filter(({ id, label, detail }) => `${label} ${id} ${detail ?? ""}`.toLowerCase().includes(wanted));
-  const rank = ({ id, label }: Choice) => (begins(label) || begins(id) ? 0 : `${label} ${id}`.toLowerCase().includes(wanted) ? 1 : 2);
+  const is = (text: string) => text.toLowerCase() === wanted;
+  const rank = ({ id, label }: Choice) => (is(label) || is(id) ? 0 : begins(label) || begins(id) ? 1 : `${label} ${id}`.toLowerCase().includes(wanted) ? 2 : 3);
   return holds.sort((a, b) => rank(a) - rank(b));
 }

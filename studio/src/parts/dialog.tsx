@@ -4,10 +4,21 @@ import { Icon } from "./icons";
 /** What is at hand when a dialog opens, the likeliest first. */
 const FIRST = ["[role=combobox]", "input:not([type=radio])", "textarea", "select", ".actions .primary:enabled"];
 
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: React.ReactNode;
+  wide?: boolean;
+  /** Whether it holds what somebody has filled in: a click beside it does not throw that away. What is typed is seen anyway. */
+  typed?: boolean;
+}
+
 /** The browser's own modal dialog: it keeps the focus, closes by Escape and gives the focus back. */
-export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean }) {
+export function Dialog({ title, onClose, children, wide, typed }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  const dirty = useRef(false);
+  const beside = useRef(false);
   // A layout effect ends while the dialog is still in the page: only then does the browser give the focus back.
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -26,8 +37,15 @@ export function Dialog({ title, onClose, children, wide }: { title: string; onCl
         event.preventDefault();
         onClose();
       }}
+      onInput={() => {
+        dirty.current = true;
+      }}
+      // A press that begins in a field and is let go outside of the dialog is no click beside it.
+      onPointerDown={(event) => {
+        beside.current = event.target === event.currentTarget;
+      }}
       onClick={(event) => {
-        if (event.target === event.currentTarget) onClose();
+        if (event.target === event.currentTarget && beside.current && !dirty.current && !typed) onClose();
       }}
     >
       <div className="dialog-body">

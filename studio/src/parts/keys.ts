@@ -32,6 +32,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["Enter", "open the form"],
       ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
+      ["Shift+← ↑ → ↓", "move the selected step"],
       ["k", "change the kind"],
       ["Delete", "delete the step or the edge"],
       ["Ctrl+D", "duplicate"],
@@ -87,6 +88,16 @@ export function useGlobalKeys(onHelp: () => void): void {
   });
 }
 
+/** Out of a field: to the graph, where there is one, so that its keys go on from there. */
+function leave(event: KeyboardEvent): void {
+  if (document.querySelector("dialog[open]")) return;
+  (event.target as HTMLElement).blur();
+  focusGraph();
+}
+
+/** The focus where it is of use once what had it is gone. */
+export const focusGraph = () => document.querySelector<HTMLElement>("[data-graph]")?.focus({ preventScroll: true });
+
 export function useKeys(onKey: (event: KeyboardEvent) => void): void {
   const latest = useRef(onKey);
   latest.current = onKey;
@@ -94,7 +105,7 @@ export function useKeys(onKey: (event: KeyboardEvent) => void): void {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (isTyping(event)) {
-        if (event.key === "Escape") (event.target as HTMLElement).blur();
+        if (event.key === "Escape") leave(event);
         return;
       }
       if (document.querySelector("dialog[open]")) return;

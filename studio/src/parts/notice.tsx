@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { ApiError } from "../api/client";
+import { Coded } from "./bits";
 import { Icon, type IconName } from "./icons";
 
 /** A state of a screen without its content: what is the case, and what one can do. */
@@ -54,8 +55,14 @@ export function Failure({ error, retry, alone }: { error: ApiError; retry?: () =
         )
       }
     >
-      <p>{error.message}</p>
-      {help(error) && <p>{help(error)}</p>}
+      <p>
+        <Coded text={error.message} />
+      </p>
+      {help(error) && (
+        <p>
+          <Coded text={help(error) ?? ""} />
+        </p>
+      )}
       <p className="dim">{error.code}</p>
     </Notice>
   );
@@ -74,8 +81,12 @@ export function InlineFailure({ error }: { error: ApiError }) {
     <p className="inline-failure" role="alert">
       <Icon name="error" />
       <span>
-        {error.message}
-        {help(error) && <span className="failure-help">{help(error)}</span>}
+        <Coded text={error.message} />
+        {help(error) && (
+          <span className="failure-help">
+            <Coded text={help(error) ?? ""} />
+          </span>
+        )}
       </span>
     </p>
   );

@@ -1,5 +1,5 @@
 import type { Untrusted } from "../api/types";
-import { Coded } from "./coded";
+import { Coded } from "./bits";
 import { Icon } from "./icons";
 
 /** Why no check of a step can hold: its commands are not trusted. `step` names the one that is looked at. */

@@ -5,7 +5,7 @@ use std::mem::discriminant;
 use super::fits;
 use super::weakened::unchanged_so_far;
 use crate::graph::{Kind, Variable, Workflow};
-use crate::run::{Frame, Place, Run};
+use crate::run::{Change, Frame, FramePath, Place, Run};
 
 /// The run as one of `now`, where it was one of `then`. Variables keep their values, and new ones begin with their
 /// defaults; nothing else of the run changes.
@@ -20,6 +20,24 @@ pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String
     let mut run = run.clone();
     carry(then, now, &mut run.root, true)?;
     Ok(run)
+}
+
+/// What has to become true of `run` so that it is what [`migrate`] made of it: new variables have their defaults.
+pub fn changes_of(run: &Run, migrated: &Run) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut waiting = vec![(FramePath::default(), &run.root, &migrated.root)];
+    while let Some((path, was, is)) = waiting.pop() {
+        let known = |name: &String| was.data.as_ref().is_some_and(|data| data.variables.contains_key(name));
+        let new = is.data.iter().flat_map(|data| &data.variables).filter(|(name, _)| !known(name));
+        changes.extend(new.map(|(name, value)| Change::Set {
+            frame: path.clone(),
+            name: name.clone(),
+            value: value.clone(),
+        }));
+        let inner = was.inner().zip(is.inner());
+        waiting.extend(inner.map(|((name, was), (_, is))| (path.join(name), was, is)));
+    }
+    changes
 }
 
 fn carry(then: &Workflow, now: &Workflow, frame: &mut Frame, owns_variables: bool) -> Result<(), String> {

@@ -147,6 +147,11 @@ impl Trail {
         self.run.as_ref()
     }
 
+    /// How often the node was visited that the drawing calls so.
+    pub fn visits(&self, node: &str) -> u32 {
+        self.left.get(node).map_or(0, |left| left.visits)
+    }
+
     /// Takes the next record of the run.
     pub fn take(&mut self, event: &Event, changes: &[Change]) {
         for change in changes {

@@ -181,6 +181,13 @@ impl Redaction {
         !self.names.is_empty() || !self.pointers.is_empty()
     }
 
+    /// Whether it hides all that another one does, but for what that has met in a run.
+    pub fn hides_all_of(&self, other: &Redaction) -> bool {
+        self.names.is_superset(&other.names)
+            && self.pointers.is_superset(&other.pointers)
+            && self.secrets.is_superset(&other.secrets)
+    }
+
     /// Whether nothing is hidden at all.
     pub fn is_empty(&self) -> bool {
         !self.marks() && self.secrets.is_empty() && self.met().order.is_empty()

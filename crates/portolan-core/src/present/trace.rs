@@ -194,7 +194,10 @@ impl Told<'_> {
         let (began, turn) = began.unwrap_or_else(|| self.begins(at));
         let Some(frame) = self.run.as_ref().and_then(|run| run.frame(path)) else { return };
         let node = node.unwrap_or_else(|| frame.place.node());
-        let kind = &self.workflow.flow(&frame.flow).step(node).node.kind;
+        // A run that was carried over to another definition may have come by nodes that are not in it.
+        let flow = self.workflow.find(frame.flow.as_str());
+        let Some(step) = flow.and_then(|flow| flow.steps.get(node)) else { return };
+        let kind = &step.node.kind;
         let (input, retries) = given(&frame.place);
         let row = TraceRow {
             index: 0,

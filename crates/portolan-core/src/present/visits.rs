@@ -105,14 +105,24 @@ pub struct Spoken {
     pub tools: Vec<String>,
 }
 
-/// The visits of the node that the drawing calls `wanted`, in the order in which they began.
+/// The visits of the node that the drawing calls `wanted`, in the order in which they began: those that begin in the records.
+/// `before` is the run as it was before the first of these; nothing where that is the first of all.
 pub fn visits<'r>(
     workflow: &Workflow,
+    before: Option<&Run>,
     records: impl IntoIterator<Item = (u64, &'r Event, &'r [Change])>,
     wanted: &str,
     hidden: &Redaction,
 ) -> Vec<Visit> {
-    let mut told = Told { workflow, wanted, hidden, run: None, open: BTreeMap::new(), visits: Vec::new() };
+    let mut told = Told {
+        workflow,
+        wanted,
+        hidden,
+        is_whole: before.is_none(),
+        run: before.cloned(),
+        open: BTreeMap::new(),
+        visits: Vec::new(),
+    };
     for (seq, event, changes) in records {
         told.hears(event);
         for change in changes {
@@ -131,6 +141,8 @@ struct Told<'t> {
     workflow: &'t Workflow,
     wanted: &'t str,
     hidden: &'t Redaction,
+    /// Whether nothing happened before.
+    is_whole: bool,
     run: Option<Run>,
     /// The visits under way, by their frames.
     open: BTreeMap<FramePath, usize>,
@@ -206,7 +218,12 @@ impl Told<'_> {
         let at = way(frame, node);
         let (by, value) = (by.clone(), self.hidden.value(output));
         // In a pass of a loop it was visited further in than where its output lies.
-        let last = self.visits.iter().rposition(|visit| visit.at == at).or(self.visits.len().checked_sub(1));
+        let is_within = |visit: &Visit| visit.at.split('/').count() > at.split('/').count();
+        let last = self.visits.iter().rposition(|visit| visit.at == at).or_else(|| {
+            // It may also be a visit that began before, beside those that are told.
+            let last = self.visits.len().checked_sub(1)?;
+            (self.is_whole || is_within(&self.visits[last])).then_some(last)
+        });
         if let Some(visit) = last.and_then(|last| self.visits.get_mut(last)) {
             visit.altered.push(Altered { seq, by, value });
         }

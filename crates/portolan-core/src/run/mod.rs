@@ -126,6 +126,21 @@ pub struct Origin {
     pub run: String,
     /// The last record that both have.
     pub seq: u64,
+    /// Where it was carried over to another definition, also before it was forked, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<Carried>,
+}
+
+/// That a run was carried over from one definition to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Carried {
+    /// The last record that is of the earlier definition.
+    pub seq: u64,
+    /// The digest of the earlier definition.
+    pub from: String,
+    /// The digest of the later one.
+    pub to: String,
 }
 
 impl Opening {

@@ -13,8 +13,8 @@ use crate::definition::DefinitionError;
 pub const MAX_OPERATIONS: usize = 100;
 
 /// What an operation may be: the words of [`Operation`].
-const WORDS: [&str; 10] =
-    ["set", "add", "connect", "disconnect", "reconnect", "outcome", "rename", "delete", "duplicate", "kind"];
+const WORDS: [&str; 11] =
+    ["set", "add", "connect", "disconnect", "reconnect", "outcome", "label", "rename", "delete", "duplicate", "kind"];
 /// How many characters say why an operation cannot be read.
 const MAX_WHY: usize = 300;
 
@@ -83,7 +83,10 @@ impl Step {
         let number = edge_named(graph, name)?;
         match &mut operation {
             Operation::Add { edge, .. } => *edge = Some(number),
-            Operation::Disconnect { edge } | Operation::Reconnect { edge, .. } | Operation::Outcome { edge, .. } => {
+            Operation::Disconnect { edge }
+            | Operation::Reconnect { edge, .. }
+            | Operation::Outcome { edge, .. }
+            | Operation::Label { edge, .. } => {
                 *edge = number;
             }
             Operation::Set { .. }

@@ -110,7 +110,7 @@ use crate::error::ServiceError;
 use crate::logging;
 
 pub use crate::conflict::CommitError;
-pub use crate::control::{Breakpoint, Control, Phase};
+pub use crate::control::{Breakpoint, Changes, Control, Phase};
 pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
 pub use keep::{Keep, Keeping, Stored};
 pub use pace::Pace;

@@ -89,6 +89,19 @@ impl Functions {
 }
 
 impl Library {
+    /// The functions of a name in the files of the project, each with its file. Files that have faults have none.
+    pub fn functions_called(&self, name: &str) -> Vec<(PathBuf, Arc<Definition>)> {
+        let paths = self.ids().into_iter().filter_map(|(id, _)| self.path(&id));
+        let calls = paths.filter(|path| run_as(path).ok().flatten() == Some(RunAs::Calls));
+        let found = calls.filter_map(|path| {
+            let functions = self.functions(FunctionFiles::unserved(std::slice::from_ref(&path))).ok()?;
+            Some((path, functions.definitions.get(name)?.clone()))
+        });
+        found.collect()
+    }
+}
+
+impl Library {
     /// Reads files of functions.
     ///
     /// # Errors

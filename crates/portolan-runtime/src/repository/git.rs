@@ -1,6 +1,7 @@
 //! Questions to `git`. Whatever comes from outside reaches it as the name of a ref below `refs/`, as the full name of an
 //! object, or behind `--`: never where it could be taken for an option.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,10 +9,14 @@ use std::time::Duration;
 use portolan_core::gates::facts::{Commit, Tree, Unknown};
 use portolan_core::gates::names::is_oid;
 
+use super::since::Differs;
 use crate::program::{Output, Question, ask, own, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// Differences are told by git alone: no program that the configuration names is started for them.
+const DIFF: [&str; 6] =
+    ["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"];
 /// The most commits that a branch is looked at with.
 const MOST_COMMITS: usize = 20_000;
 /// How much of a commit's message is looked at.
@@ -195,6 +200,55 @@ impl Git {
     /// Whether what is checked out has a commit in its history.
     pub(super) async fn is_in_head(&self, oid: &str) -> Result<bool, Unknown> {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", oid, "HEAD"]).await?.is_some())
+    }
+
+    /// The files that are not committed as they are, from the top of the worktree, each with whether git does not know it.
+    pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, Unknown> {
+        let arguments =
+            ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
+        let said = self.told(&arguments).await?;
+        let entries = said.split('\0').filter_map(|entry| {
+            let (kind, rest) = entry.split_once(' ')?;
+            // What stands before the path, by the kind of the line.
+            let (fields, is_new) = match kind {
+                "1" => (8, false),
+                "u" => (10, false),
+                "?" => (1, true),
+                _ => return None,
+            };
+            Some((rest.splitn(fields, ' ').last()?.to_owned(), is_new))
+        });
+        Ok(entries.collect())
+    }
+
+    /// The files that differ from what a commit has, but for those that git does not know.
+    pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, Unknown> {
+        let said = self.told(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
+        let mut found = BTreeMap::new();
+        let mut parts = said.split('\0');
+        while let (Some(status), Some(path)) = (parts.next(), parts.next()) {
+            let how = match status {
+                "A" => "added",
+                "D" => "removed",
+                _ => "changed",
+            };
+            found.insert(path.to_owned(), Differs { how, is_binary: false, is_new: false });
+        }
+        let said = self.told(&[&DIFF[..], &["--numstat", "-z", commit, "--"]].concat()).await?;
+        for path in said.split('\0').filter_map(|line| line.strip_prefix("-\t-\t")) {
+            if let Some(differs) = found.get_mut(path) {
+                differs.is_binary = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// How a file differs from what a commit has of it, line by line.
+    pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, Unknown> {
+        let path = format!(":(top,literal){path}");
+        let said = self.told(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
+        // What stands before the first place is in the list already.
+        Ok(said.find("\n@@").map_or(String::new(), |at| said[at + 1..].to_owned()))
     }
 
     /// What is not committed.

@@ -9,6 +9,7 @@ pub(crate) mod forge;
 mod git;
 mod history;
 pub(crate) mod home;
+mod since;
 mod spec;
 mod traces;
 
@@ -23,6 +24,7 @@ use portolan_core::gates::facts::{
 use crate::program::own;
 use crate::typecheck::Typechecks;
 use git::Git;
+pub use since::{ChangedFile, Changes, Standing};
 
 /// A project's repository, and the environment that `git` and `gh` are started in.
 #[derive(Clone, Debug)]

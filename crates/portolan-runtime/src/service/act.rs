@@ -123,6 +123,7 @@ impl Service {
                 }
             };
             let followed = self.follow(&mut grip, settles.as_ref(), caller).await?;
+            self.note_standing(&grip.held).await;
             let at = after(&grip.held.run, settles.as_ref().map(|(path, _)| path));
             let mut view = self.present(&grip, at, caller)?;
             view.claim = followed.claim;

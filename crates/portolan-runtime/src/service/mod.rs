@@ -13,6 +13,7 @@ mod create;
 mod driven;
 mod feed;
 mod flow;
+mod fork;
 mod functions;
 mod hold;
 mod interrupted;
@@ -27,6 +28,7 @@ mod records;
 mod report;
 mod request;
 mod resume;
+mod standing;
 mod view;
 mod workers;
 
@@ -60,16 +62,18 @@ pub use flow::{
     Start, Status, Tick, Verified,
 };
 pub(crate) use flow::{is_use, is_used};
+pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
-pub use past::{Moment, Past};
+pub use past::{Before, Moment, Past};
 pub use questions::Waiting;
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::Kept;
+pub use standing::Since;
 pub use view::{lifted_by, shell_word};
 
 /// How a service is set up.

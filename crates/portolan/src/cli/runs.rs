@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::present::{Act as Offered, Situation, State, history};
 use portolan_core::run::{Actor, Channel};
@@ -11,7 +11,7 @@ use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{
-    Act, Caller, ErrorKind, History, Report, Request, Service, ServiceError, StoreAt, View,
+    Act, Caller, ErrorKind, Fork, History, Onto, Report, Request, Service, ServiceError, StoreAt, View,
 };
 use portolan_runtime::store::Record;
 use serde_json::{Map, Value, json};
@@ -113,6 +113,12 @@ enum Verb {
         /// A variable, or a node of a function, and the value or the output that it has in the new run: JSON, or else text.
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, Value)>,
+        /// The definition that the new run is held to: the one that the other began with, or what that is now.
+        ///
+        /// `current` is refused where a check, a gate or a question that the run has come by was added, changed or taken
+        /// away, and where the step that it is at is gone.
+        #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+        definition: Which,
     },
     /// Call a run off.
     ///
@@ -124,6 +130,16 @@ enum Verb {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+}
+
+/// A definition that a fork is held to.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Which {
+    /// The one that the other run began with.
+    #[default]
+    Pinned,
+    /// The same workflow as its file has it now.
+    Current,
 }
 
 pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
@@ -147,7 +163,13 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 self::answer(&output, &service, &given).await
             }
             Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
-            Verb::Fork { run, at, set } => fork(&output, &service, run, *at, set).await,
+            Verb::Fork { run, at, set, definition } => {
+                let onto = match definition {
+                    Which::Pinned => Onto::Pinned,
+                    Which::Current => Onto::Current,
+                };
+                fork(&output, &service, run, Fork { onto, ..Fork::at(*at) }, set).await
+            }
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
         }
     })?
@@ -401,12 +423,18 @@ pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]
     if read.is_err() || answer.is_empty() { Err(missing()) } else { Ok(answer.to_owned()) }
 }
 
-async fn fork(output: &Output, service: &Service, run: &str, at: u64, set: &[(String, Value)]) -> anyhow::Result<Exit> {
+async fn fork(
+    output: &Output,
+    service: &Service,
+    run: &str,
+    wanted: Fork,
+    set: &[(String, Value)],
+) -> anyhow::Result<Exit> {
     let address = address(run)?;
     let values: Map<String, Value> = set.iter().cloned().collect();
     let values = (!values.is_empty()).then(|| Arc::new(Value::Object(values)));
     let caller = person::confirmed(service, "may fork a run")?;
-    let view = service.fork(&address, at, values, &caller).await.map_err(at_a_shell)?;
+    let view = service.fork(&address, Fork { values, ..wanted }, &caller).await.map_err(at_a_shell)?;
     print_view(output, &view)?;
     Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::Graph;
 use portolan_core::graph::Workflow;
-use portolan_core::present::{Drawing, Drawn, dot, drawing, function_word, mermaid, outline, svg};
+use portolan_core::present::{Drawing, Drawn, Moved, dot, drawing, function_word, mermaid, outline, svg};
 use portolan_runtime::library::Library;
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
@@ -212,5 +212,12 @@ fn placed(workflow: &Workflow, graphs: &Graphs) -> Option<Drawing> {
     let none = BTreeSet::new();
     let graph = graphs.get(workflow.id().as_str())?;
     let find = |name: &str| graphs.get(name);
-    Some(drawing(&Drawn { graph, workflow: Some(workflow), find: &find, folded: &none, opened: &none }))
+    Some(drawing(&Drawn {
+        graph,
+        workflow: Some(workflow),
+        find: &find,
+        folded: &none,
+        opened: &none,
+        moved: &Moved::new(),
+    }))
 }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use portolan_core::dialect::RunAs;
 use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
 use portolan_core::graph::{Graph, Kind};
-use portolan_core::present::Drawing;
+use portolan_core::present::{Drawing, Moved};
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::library::{Library, Origin, Sketch};
@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
 use super::drawn::{About, Folds, Place, Places, Problem, about, draw};
+use super::places;
 
 /// A definition in a list.
 #[derive(Debug, Serialize)]
@@ -213,7 +214,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
         true => library.sketch(id, Some(texts.iter().map(|(_, text)| text.clone()).collect()))?,
         false => on_disk,
     };
-    let checked = checked(&sketch, None, &Folds::default(), begun);
+    let checked = checked(library, &sketch, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let roots = sketch.roots.iter().filter_map(|id| Root::of(&sketch, id));
     let editing = sketch.dialect.and_then(|dialect| dialect.editing);
@@ -290,20 +291,23 @@ pub(super) async fn check(
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let texts = wanted.files.map(|files| files.into_iter().map(|file| file.text).collect());
-        let sketch = studio.service.library().sketch(&id, texts)?;
+        let library = studio.service.library();
+        let sketch = library.sketch(&id, texts)?;
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
-        Ok::<_, Refusal>(checked(&sketch, wanted.root.as_deref(), &folds, begun))
+        Ok::<_, Refusal>(checked(library, &sketch, wanted.root.as_deref(), &folds, begun))
     });
     Ok(Json(told.await.map_err(broken)??))
 }
 
-fn checked(sketch: &Sketch, root: Option<&str>, folds: &Folds, begun: Instant) -> Checked {
+fn checked(library: &Library, sketch: &Sketch, root: Option<&str>, folds: &Folds, begun: Instant) -> Checked {
     let root = root.or(sketch.roots.first().map(String::as_str));
     let places = Places::of(&sketch.source);
     let graph = root.and_then(|root| sketch.graphs.get(root));
-    let drawing =
-        graph.map(|graph| draw(graph, root.and_then(|root| sketch.workflows.get(root)), &sketch.graphs, folds));
-    let problems = sketch.faults.iter().map(|fault| places.problem(fault, drawing.as_ref())).collect();
+    let (moved, unread) = places::moved(library, sketch, root);
+    let workflow = root.and_then(|root| sketch.workflows.get(root));
+    let drawing = graph.map(|graph| draw(graph, workflow, &sketch.graphs, folds, &moved));
+    let problems = sketch.faults.iter().map(|fault| places.problem(fault, drawing.as_ref()));
+    let problems = problems.chain(unread.map(Problem::beside)).collect();
     let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
     let told = drawing.as_ref().zip(graph);
     let about = told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref()));
@@ -355,14 +359,14 @@ pub(super) async fn edit(
             return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, "mend the text first"));
         };
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
-        let drawing = draw(graph, None, &sketch.graphs, &folds);
+        let drawing = draw(graph, None, &sketch.graphs, &folds, &Moved::new());
         let operation = in_the_graph(wanted.operation, &drawing)?;
         let done = editing::edit(dialect, &sketch.source, graph, &operation).map_err(refused)?;
         let names = sketch.source.texts().into_iter().map(|(name, _)| name);
         let files = told_files(library, names.zip(done.texts.clone()).collect());
         let after = library.sketch(&id, Some(done.texts))?;
         let root = root.filter(|root| after.graphs.contains_key(*root));
-        Ok(Edited { files, select: done.select, checked: checked(&after, root, &folds, begun) })
+        Ok(Edited { files, select: done.select, checked: checked(library, &after, root, &folds, begun) })
     });
     Ok(Json(told.await.map_err(broken)??))
 }
@@ -435,7 +439,7 @@ pub(super) async fn write(
             let begun = Instant::now();
             let texts = with_plain_ends(now.files).into_iter().map(|(_, text)| text).collect();
             let sketch = library.sketch(&id, Some(texts))?;
-            let checked = checked(&sketch, None, &Folds::default(), begun);
+            let checked = checked(library, &sketch, None, &Folds::default(), begun);
             let mut told = serde_json::to_value(&checked).map_err(broken)?;
             told["revision"] = json!(now.revision);
             (StatusCode::OK, told)

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::editing::{Forms, Shown};
 use portolan_core::graph::{Graph, Kind, Node, Workflow};
-use portolan_core::present::{Drawing, Drawn, drawing};
+use portolan_core::present::{Drawing, Drawn, Moved, drawing};
 use portolan_core::source::{Source, Span};
 use portolan_core::value::{FAILED, PASSED};
+use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -46,6 +47,14 @@ pub(super) struct Problem {
     place: Option<Place>,
     /// The drawn node that it stands in.
     node: Option<String>,
+}
+
+impl Problem {
+    /// What is wrong beside the definition, which hides nothing of it.
+    pub(super) fn beside(error: ServiceError) -> Problem {
+        let ServiceError { code, message, help, .. } = error;
+        Problem { code, severity: Severity::Warning, message, help: Some(help), place: None, node: None }
+    }
 }
 
 /// What is told of a drawn node.
@@ -185,13 +194,20 @@ fn holder(span: Span, drawing: &Drawing) -> Option<String> {
 pub(super) type Graphs = BTreeMap<String, Graph>;
 
 /// Draws a flow of a definition.
-pub(super) fn draw(root: &Graph, workflow: Option<&Workflow>, graphs: &Graphs, folds: &Folds) -> Drawing {
+pub(super) fn draw(
+    root: &Graph,
+    workflow: Option<&Workflow>,
+    graphs: &Graphs,
+    folds: &Folds,
+    moved: &Moved,
+) -> Drawing {
     drawing(&Drawn {
         graph: root,
         workflow,
         find: &|name| graphs.get(name),
         folded: &folds.folded,
         opened: &folds.opened,
+        moved,
     })
 }
 

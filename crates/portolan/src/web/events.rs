@@ -5,11 +5,13 @@
 //! | `here` | the version of the program | at the beginning |
 //! | `record` | a record of a run, in short | it was kept, by whichever process |
 //! | `said` | a run, a state of it, a piece of text, and when | a model says it, in a run that is tried here |
+//! | `driven` | a run; or nothing, which is any | how a run is driven that is tried here has changed: it waits, goes on, is driven no more |
 //! | `definitions` | nothing | a definition on disk may be another one |
 //! | `bye` | nothing | the server ends |
 //!
 //! The identifier of an event is the time of its record. A stream that continues another one (`Last-Event-ID`) tells
-//! everything since, and some of what was before: a record is known by its run and its number.
+//! everything since, and some of what was before: a record is known by its run and its number. What is said, and how runs
+//! are driven, is told from `here` on: whoever asks for a run after that, and after each `driven`, knows how it stands.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,11 +25,12 @@ use portolan_core::value::Timestamp;
 use portolan_runtime::service::{Feed, Happened};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use super::answer::{InQuery, Refusal};
 use super::runs::{address, by as by_whom};
-use super::{Said, Studio};
+use super::{Live, Said, Studio};
 
 /// How often it is looked whether something has happened. Nothing is read where nothing has.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +78,7 @@ impl Stream for Events {
 
 /// Looks, and tells, until the reader or the server is gone.
 async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mpsc::Sender<Event>) {
-    let (mut ending, mut said) = (studio.ending.subscribe(), studio.said.subscribe());
+    let (mut ending, mut live) = (studio.ending.subscribe(), studio.live.subscribe());
     let told = async {
         // Whoever has heard that it begins is told of every change after that.
         let mut marks = studio.service.library().marks();
@@ -94,15 +97,15 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
                 }
             }
             let next = tokio::time::Instant::now() + LOOK;
-            // What was missed because it came too fast is read whole afterwards.
-            while let Ok(heard) = tokio::time::timeout_at(next, said.recv()).await {
-                if let Ok(Said { run, node, text, at }) = heard
-                    && only.as_ref().is_none_or(|only| *only == run)
-                {
-                    to.send(event("said", &json!({ "run": run, "node": node, "text": text, "at": at.0 })))
-                        .await
-                        .ok()?;
-                }
+            while let Ok(heard) = tokio::time::timeout_at(next, live.recv()).await {
+                let event = match heard {
+                    Ok(told) if only.as_ref().is_none_or(|only| only == told.run()) => now(&told),
+                    Ok(_) => continue,
+                    // What was missed of what models say is read whole afterwards; how runs are driven stands nowhere else.
+                    Err(RecvError::Lagged(_)) => event("driven", &json!({ "run": null })),
+                    Err(RecvError::Closed) => return None,
+                };
+                to.send(event).await.ok()?;
             }
         }
         Some(())
@@ -115,6 +118,16 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
     };
     if over {
         let _late = to.send(event("bye", &json!({}))).await;
+    }
+}
+
+/// What stands in no journal, as it is told.
+fn now(told: &Live) -> Event {
+    match told {
+        Live::Said(Said { run, node, text, at }) => {
+            event("said", &json!({ "run": run, "node": node, "text": text, "at": at.0 }))
+        }
+        Live::Driven { run } => event("driven", &json!({ "run": run })),
     }
 }
 

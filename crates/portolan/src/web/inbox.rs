@@ -10,13 +10,14 @@ use portolan_core::present::{Act, Meaning, Offer, Situation};
 use portolan_core::value::NodeId;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Service, View, Waiting, shell_word};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Studio;
-use super::answer::{Answer, Refusal};
+use super::answer::{Answer, InPath, InQuery, Refusal};
 use super::definitions::broken;
 use super::project::untrusted;
+use super::runs::address;
 use crate::words::tasks as words;
 
 /// A question that waits.
@@ -76,6 +77,23 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 pub(super) async fn count(studio: &Studio) -> Answer<usize> {
     let runs = studio.service.list(true, 1_000).await?;
     Ok(Json(runs.iter().filter(|run| run.status == "waiting").count()))
+}
+
+/// Which position of a run is meant.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Position {
+    branch: Option<String>,
+}
+
+/// What has changed in the repository since the step began that a run is at, or was at before it asked.
+pub(super) async fn changes(
+    State(studio): State<Arc<Studio>>,
+    InPath(run): InPath<String>,
+    InQuery(position): InQuery<Position>,
+) -> Answer<Value> {
+    let since = studio.service.changes_since(&address(&run)?, position.branch.as_deref()).await?;
+    Ok(Json(json!({ "since": since })))
 }
 
 /// The command with which a person answers the question of a position.

@@ -58,7 +58,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
         tries: super::tries::Tries::default(),
         pasts: Mutex::new(Pasts::default()),
         // Whoever is slower than that misses some of it, and reads it whole afterwards.
-        said: broadcast::Sender::new(1_024),
+        live: broadcast::Sender::new(1_024),
         ending: watch::Sender::new(false),
     };
     Ok(Listening { studio: Arc::new(studio), listeners: std::iter::once(first).chain(second).collect(), port })

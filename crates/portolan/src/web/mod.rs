@@ -17,11 +17,13 @@ mod guard;
 mod inbox;
 mod listen;
 mod page;
+mod places;
 mod project;
 mod replies;
 mod routes;
 mod runs;
 mod saving;
+mod servers;
 #[cfg(test)]
 mod tests;
 mod tries;
@@ -58,10 +60,27 @@ pub(crate) struct Studio {
     tries: tries::Tries,
     /// The pasts of the runs that were looked at last.
     pasts: Mutex<Pasts>,
-    /// What models say in runs that are tried, while they say it.
-    said: broadcast::Sender<Said>,
+    /// What happens in runs that are tried and stands in no journal.
+    live: broadcast::Sender<Live>,
     /// Becomes true when the server ends.
     ending: watch::Sender<bool>,
+}
+
+/// What happens in a run that is tried, and is no record.
+#[derive(Clone, Debug)]
+enum Live {
+    /// A model says something.
+    Said(Said),
+    /// The run is driven otherwise than before: it waits, goes on, or is driven no more.
+    Driven { run: String },
+}
+
+impl Live {
+    fn run(&self) -> &str {
+        match self {
+            Live::Said(Said { run, .. }) | Live::Driven { run } => run,
+        }
+    }
 }
 
 /// A piece of what a model says. It is in no journal: there it stands once it is whole.

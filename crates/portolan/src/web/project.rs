@@ -1,4 +1,4 @@
-//! The project: what is trusted, what is installed and whether it holds, the event log.
+//! The project: what is trusted, what is installed and whether it holds, the event log, its budgets.
 
 use std::sync::Arc;
 
@@ -83,6 +83,22 @@ pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         .first_fault
         .map(|fault| json!({ "file": fault.segment.to_string_lossy(), "line": fault.line, "message": fault.what }));
     Ok(Json(json!({ "path": told, "lines": verified.lines, "head": verified.head, "fault": fault })))
+}
+
+/// How far the project's budgets are used up, for the task that is under way and the session that reported last.
+pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let task = studio.service.flow().active().await?.map(|active| active.task);
+    let standings = studio.service.supervisor().standings(task.as_deref()).await?;
+    let told = standings.iter().map(|standing| {
+        let mut told = standing.told();
+        told["state"] = json!(match (standing.halts, standing.warns) {
+            (true, _) => "used_up",
+            (false, true) => "nearly",
+            (false, false) => "open",
+        });
+        told
+    });
+    Ok(Json(json!({ "task": task, "budgets": told.collect::<Vec<_>>() })))
 }
 
 /// Whether what was installed into hosts and git still holds: each hook is run as its host would run it.

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::Json;
+use axum::extract::State;
+use portolan_core::dialect::script::written as as_written;
+use portolan_core::present::Redaction;
 use portolan_core::source::Source;
 use portolan_runtime::definition::{Definition, DefinitionError};
 use portolan_runtime::library::Functions;
@@ -13,7 +17,7 @@ use portolan_runtime::tools::{Answer, Tools, Written, recorded};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::Refusal;
+use super::answer::{Answer as Answered, InPath, Refusal};
 use super::runs::address;
 
 /// Answers by the calls that they are of.
@@ -30,6 +34,37 @@ pub(super) async fn answers_of(studio: &Studio, run: &str, definition: &Definiti
     }
     let records = studio.service.page(&address(run)?, 0, usize::MAX).await?;
     Ok(recorded(&past.definition().workflow, &records).answers)
+}
+
+/// What the calls of a run were answered with, as it would be written down: so that it can be given again, changed by hand.
+pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPath<String>) -> Answered<Value> {
+    let (definition, hidden) = {
+        let past = studio.past(&run).await?;
+        let past = past.lock().await;
+        (past.definition().clone(), past.hidden().clone())
+    };
+    let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
+    let answers = recorded(&definition.workflow, &records).answers;
+    // A call that nobody waited for to its end was not answered.
+    let answered =
+        |answer: &Answer| !matches!(answer, Answer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
+    let answers: Answers = answers
+        .into_iter()
+        .map(|(name, all)| (name, all.into_iter().filter(answered).collect::<Vec<_>>()))
+        .filter(|(_, all)| !all.is_empty())
+        .collect();
+    let shown: Answers = answers.iter().map(|(name, all)| (name.clone(), masked(all, &hidden))).collect();
+    let redacted = shown != answers;
+    let shown: Map<String, Value> = shown.iter().map(|(name, all)| (name.clone(), as_written(all))).collect();
+    Ok(Json(json!({ "answers": shown, "redacted": redacted })))
+}
+
+fn masked(answers: &[Answer], hidden: &Redaction) -> Vec<Answer> {
+    let masked = |answer: &Answer| match answer {
+        Answer::Output(output) => Answer::Output(hidden.value(output)),
+        Answer::Failure { message, code } => Answer::Failure { message: hidden.text(message), code: code.clone() },
+    };
+    answers.iter().map(masked).collect()
 }
 
 /// The answers that are given: what is written goes before what was recorded.

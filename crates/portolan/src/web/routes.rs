@@ -10,7 +10,8 @@ use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, project, runs, saving, tries,
+    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, places, project, replies, runs,
+    saving, servers, tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -27,12 +28,17 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/project/trust/revoke", post(project::revoke)),
         ("/project/log", get(project::log)),
         ("/project/hooks", get(project::hooks)),
+        ("/project/budgets", get(project::budgets)),
+        ("/project/servers", get(servers::list)),
+        ("/project/servers/tools", post(servers::tools)),
+        ("/project/servers/call", post(servers::call)),
         ("/definitions", get(definitions::list)),
         ("/definitions/{id}", get(definitions::one)),
         ("/definitions/{id}/check", post(definitions::check)),
         ("/definitions/{id}/edit", post(definitions::edit)),
         ("/definitions/{id}/source", put(definitions::write)),
         ("/definitions/{id}/evaluate", post(evaluate::field)),
+        ("/definitions/{id}/places", put(places::keep)),
         ("/definitions/{id}/try", post(tries::begin)),
         ("/runs", get(runs::list)),
         ("/runs/{run}", get(runs::one)),
@@ -41,6 +47,8 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/runs/{run}/records/{seq}", get(runs::record)),
         ("/runs/{run}/at/{seq}", get(runs::at)),
         ("/runs/{run}/nodes/{node}", get(runs::node)),
+        ("/runs/{run}/answers", get(replies::of_run)),
+        ("/runs/{run}/changes", get(inbox::changes)),
         ("/runs/{run}/fork", post(runs::fork)),
         ("/runs/{run}/control", post(tries::control)),
         ("/runs/{run}/test", post(saving::save)),

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use portolan_core::present::{Overlay, Situation, Visit, history, visits};
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Past, Request, event_word};
+use portolan_runtime::service::{Fork, Onto, Past, Request, event_word};
 use portolan_runtime::store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,7 @@ use super::Studio;
 use super::answer::{Answer, Body, InPath, InQuery, Refusal};
 use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
+use super::places;
 use super::project::untrusted;
 use super::tries::Driven;
 use crate::words::tasks as words;
@@ -107,7 +108,7 @@ impl Studio {
             status: past.trail().run().map(|run| Status::of(run).shown().to_owned()).unwrap_or_default(),
             situation: &view.situation,
             words: words::instructions(&view),
-            origin: origin.map(|origin| json!({ "run": origin.run, "seq": origin.seq })),
+            origin: origin.map(|origin| json!(origin)),
             untrusted: untrusted(&self.service, definition),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
@@ -144,10 +145,11 @@ pub(super) async fn drawing(
     let past = studio.past(&run).await?;
     let definition = past.lock().await.definition().clone();
     let drawn = tokio::task::spawn_blocking(move || {
+        let moved = places::moved_in_run(studio.service.library(), &definition);
         let graphs = definition.graphs();
         let root = graphs.get(definition.workflow.id().as_str());
         let root = root.ok_or("the definition has no root")?;
-        let drawing = draw(root, Some(&definition.workflow), &graphs, &folds);
+        let drawing = draw(root, Some(&definition.workflow), &graphs, &folds, &moved);
         let about = about(&drawing, &graphs, root, None, None);
         Ok::<_, &str>(json!({ "drawing": drawing, "about": about }))
     });
@@ -270,7 +272,24 @@ pub(super) struct Until {
 }
 
 /// The most visits that are told, the latest of all.
-const MOST_VISITS: usize = 200;
+const MOST_VISITS: u32 = 200;
+
+/// How many records are read at once. Others are answered between two pages.
+const PAGE: u64 = 1_000;
+
+/// The records behind `after`, up to `last`.
+async fn between(studio: &Studio, run: &Address, after: u64, last: u64) -> Result<Vec<Record>, Refusal> {
+    let mut records = Vec::new();
+    let mut after = after;
+    while after < last {
+        let count = usize::try_from((last - after).min(PAGE)).unwrap_or(usize::MAX);
+        let page = studio.service.page(run, after, count).await?;
+        let Some(read) = page.last() else { break };
+        after = read.seq;
+        records.extend(page);
+    }
+    Ok(records)
+}
 
 /// What happened at a node of the drawing.
 pub(super) async fn node(
@@ -279,17 +298,18 @@ pub(super) async fn node(
     InQuery(until): InQuery<Until>,
 ) -> Answer<Value> {
     let past = studio.past(&run).await?;
-    let (definition, hidden, head) = {
+    let (definition, hidden, last, before) = {
         let past = past.lock().await;
-        (past.definition().clone(), past.hidden().clone(), past.head())
+        let last = until.at.unwrap_or(past.head()).min(past.head());
+        (past.definition().clone(), past.hidden().clone(), last, past.before_visits(&node, last, MOST_VISITS))
     };
-    let last = usize::try_from(until.at.unwrap_or(head).min(head)).unwrap_or(usize::MAX);
-    let records = studio.service.page(&address(&run)?, 0, last).await?;
+    let records = between(&studio, &address(&run)?, before.seq, last).await?;
     let told = tokio::task::spawn_blocking(move || {
         let records = records.iter().map(|record| (record.seq, &record.event, record.changes.as_slice()));
-        let mut found = visits(&definition.workflow, records, &node, &hidden);
-        let earlier = found.len().saturating_sub(MOST_VISITS);
-        found.drain(..earlier);
+        let mut found = visits(&definition.workflow, before.run.as_ref(), records, &node, &hidden);
+        let more = found.len().saturating_sub(MOST_VISITS as usize);
+        found.drain(..more);
+        let earlier = before.visits as usize + more;
         json!({ "visits": found.iter().map(visit).collect::<Vec<_>>(), "earlier": earlier })
     });
     Ok(Json(told.await.map_err(broken)?))
@@ -301,6 +321,17 @@ pub(super) struct Forking {
     seq: u64,
     /// Variables, and the values that they have in the new run.
     set: Option<Map<String, Value>>,
+    /// What the new run is held to.
+    #[serde(default)]
+    definition: Which,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    #[default]
+    Pinned,
+    Current,
 }
 
 /// Begins a run with the past of another.
@@ -310,7 +341,12 @@ pub(super) async fn fork(
     Body(wanted): Body<Forking>,
 ) -> Answer<Value> {
     let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
-    let view = studio.service.fork(&address(&run)?, wanted.seq, values, &studio.person).await?;
+    let onto = match wanted.definition {
+        Which::Pinned => Onto::Pinned,
+        Which::Current => Onto::Current,
+    };
+    let fork = Fork { seq: wanted.seq, values, onto };
+    let view = studio.service.fork(&address(&run)?, fork, &studio.person).await?;
     let fork = view.address.to_string();
     studio.also_try(&run, &fork).await?;
     Ok(Json(json!({ "run": fork })))

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::dialect::RunAs;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::library::{FunctionFiles, Library, run_as};
+use portolan_runtime::library::Library;
 use portolan_runtime::script::{StoredRun, Tester};
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
@@ -61,17 +60,11 @@ pub(super) async fn save(
 /// The file that a run's definition stands in, word for word.
 fn file_of(library: &Library, pinned: &Definition) -> Result<(PathBuf, Arc<Definition>), Refusal> {
     let name = pinned.workflow.id().as_str();
-    let mut another = false;
-    for path in library.ids().iter().filter_map(|(id, _)| library.path(id)) {
-        if run_as(&path).ok().flatten() != Some(RunAs::Calls) {
-            continue;
-        }
-        let Ok(functions) = library.functions(FunctionFiles::unserved(std::slice::from_ref(&path))) else { continue };
-        match functions.definitions.get(name) {
-            Some(definition) if definition.digest == pinned.digest => return Ok((path, definition.clone())),
-            Some(_) => another = true,
-            None => {}
-        }
+    let mut found = library.functions_called(name);
+    let another = !found.is_empty();
+    found.retain(|(_, definition)| definition.digest == pinned.digest);
+    if let Some(found) = found.into_iter().next() {
+        return Ok(found);
     }
     let (message, help) = match another {
         true => {

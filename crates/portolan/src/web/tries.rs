@@ -25,7 +25,7 @@ use super::answer::{Answer, Body, InPath, Refusal};
 use super::breakpoints::{Asked, Broken, breakpoints, broken};
 use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
-use super::{Said, Studio};
+use super::{Live, Said, Studio};
 
 /// How a definition is to be tried.
 #[derive(Debug, Deserialize)]
@@ -210,6 +210,8 @@ pub(super) async fn control(
             studio.drive(&run, interrupted)?;
         }
     }
+    // Breakpoints are told, too, also of a run that nobody drives.
+    studio.is_driven_otherwise(&run);
     let hidden = studio.past(&run).await?.lock().await.hidden().clone();
     let driven = studio.driven(&run).ok_or_else(|| not_tried(&run))?;
     Ok(Json(driven.masked(&hidden)))
@@ -287,11 +289,14 @@ impl Studio {
 
     /// Drives a run until it is over, or waits for somebody.
     fn drive(self: &Arc<Studio>, run: &str, interrupted: Interrupted) -> Result<(), Refusal> {
-        let Some(Trying { mut how, hides, .. }) = self.tries().get(run).cloned() else { return Err(not_tried(run)) };
+        let Some(Trying { control, mut how, hides, .. }) = self.tries().get(run).cloned() else {
+            return Err(not_tried(run));
+        };
         let Some(id) = RunId::parse(run) else { return Err(not_tried(run)) };
         if !hides {
             how.workers.cast = how.workers.cast.heard_by(self.hearing(run));
         }
+        self.follow(&control, run);
         let (studio, run) = (Arc::clone(self), run.to_owned());
         tokio::spawn(async move {
             let wanted = FunctionRun::Kept { run: id, interrupted, resumed: None };
@@ -300,16 +305,34 @@ impl Studio {
                 trying.control.finish();
                 trying.failed = Some(Arc::new(error));
             }
+            studio.is_driven_otherwise(&run);
         });
         Ok(())
     }
+
+    /// Tells how a run is driven, whenever that changes.
+    fn follow(self: &Arc<Studio>, control: &Control, run: &str) {
+        let (studio, run, mut changes) = (Arc::clone(self), run.to_owned(), control.changes());
+        tokio::spawn(async move {
+            while let Some(Phase::Running | Phase::Paused) = changes.next().await {
+                studio.is_driven_otherwise(&run);
+            }
+        });
+    }
+
+    fn is_driven_otherwise(&self, run: &str) {
+        // Nobody may be listening.
+        let _ = self.live.send(Live::Driven { run: run.to_owned() });
+    }
+
     /// Tells what models say in a run while they say it.
     fn hearing(self: &Arc<Studio>, run: &str) -> Heard {
         let (studio, run) = (Arc::clone(self), run.to_owned());
         Arc::new(move |node, text| {
             // Nobody may be listening.
             let at = studio.service.now();
-            let _ = studio.said.send(Said { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at });
+            let said = Said { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
+            let _ = studio.live.send(Live::Said(said));
         })
     }
 }

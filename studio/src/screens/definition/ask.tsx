@@ -1,79 +1,69 @@
 import { useState } from "react";
 import type { ApiError } from "../../api/client";
-import type { About, Checked, Definition, DrawnEdge, Operation } from "../../api/types";
+import type { Checked, Definition, DrawnEdge, Operation } from "../../api/types";
 import { indexDrawing } from "../../graph/model";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
+import { AddDialog, RenameDialog } from "./naming";
+import { asksOutcome, type Placement } from "./places";
 import { iconOfKind, kindIcon } from "../../parts/words";
+import type { Operations } from "./session";
 
 /** What a person is asked before an operation can be done. */
 export type Ask =
-  | { is: "add" }
+  | { is: "add"; kind: string | null }
   | { is: "connect"; from: string; edge: string | null }
   | { is: "outcome"; from: string; to: string }
   | { is: "rename"; node: string }
   | { is: "kind"; node: string }
   | { is: "delete"; node: string };
 
-export interface Placement {
-  label: string;
-  place: Partial<Extract<Operation, { is: "add" }>>;
-}
-
 interface Props {
   ask: Ask;
   definition: Definition;
   shown: Checked;
   placements: Placement[];
-  run: (operation: Operation) => Promise<ApiError | null>;
+  operate: (operations: Operations) => Promise<ApiError | null>;
   onAsk: (ask: Ask | null) => void;
   /** A step was added. */
   onAdded: () => void;
 }
 
-export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAdded }: Props) {
-  const [placement, setPlacement] = useState(0);
+export function AskDialog({ ask, definition, shown, placements, operate, onAsk, onAdded }: Props) {
   const close = () => onAsk(null);
-  const send = async (operation: Operation) => {
-    const refused = await run(operation);
+  const sendAll = async (operations: Operations) => {
+    const refused = await operate(operations);
     if (!refused) close();
     return refused;
   };
+  const send = (operation: Operation) => sendAll([operation]);
   const graph = shown.drawing ? indexDrawing(shown.drawing) : null;
   const nameOf = (id: string) => shown.about[id]?.name ?? id;
   if (!graph) return null;
 
   switch (ask.is) {
-    case "add":
+    case "add": {
+      const taken = new Set(graph.ordered.map((node) => node.node ?? node.id));
       return (
-        <Chooser
-          title="Add a step"
-          choices={definition.palette.filter((kind) => kind.addable).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
-          onChoose={async (kind) => {
-            const refused = await send({ is: "add", kind, ...placements[placement]?.place });
+        <AddDialog
+          definition={definition}
+          kind={ask.kind}
+          placements={placements}
+          taken={taken}
+          onSend={async (operations) => {
+            const refused = await sendAll(operations);
             if (!refused) onAdded();
             return refused;
           }}
           onClose={close}
-        >
-          {placements.length > 1 && (
-            <label className="field inline">
-              <span>Where</span>
-              <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
-                {placements.map(({ label }, i) => (
-                  <option key={label} value={i}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )}
-        </Chooser>
+        />
       );
+    }
     case "connect":
       return (
         <Chooser
+          label="Step that it leads to"
           title={ask.edge === null ? `Connect “${nameOf(ask.from)}” to` : `Lead the edge from “${nameOf(ask.from)}” to`}
           choices={graph.ordered.filter((node) => !node.id.includes("/") && node.kind !== "start").map((node) => ({ id: node.id, label: node.name, detail: node.node ?? undefined, icon: kindIcon(node) }))}
           onChoose={(to) => {
@@ -91,6 +81,7 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAd
       return (
         <Chooser
           key="outcome"
+          label="Outcome"
           title={`“${nameOf(ask.from)}” leads to “${nameOf(ask.to)}” on`}
           choices={[...outcomes.map((on) => ({ id: on, label: on, detail: used.has(on) ? "has an edge already" : undefined })), { id: "", label: "every outcome", detail: "the edge names none" }]}
           onChoose={(on) => send({ is: "connect", from: ask.from, to: ask.to, ...(on ? { on } : {}) })}
@@ -101,6 +92,7 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAd
     case "kind":
       return (
         <Chooser
+          label="Kind"
           title={`“${nameOf(ask.node)}” becomes`}
           choices={definition.palette.filter((kind) => kind.addable && !kind.apart && kind.kind !== shown.about[ask.node]?.word).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
           onChoose={(kind) => send({ is: "kind", node: ask.node, kind })}
@@ -108,45 +100,12 @@ export function AskDialog({ ask, definition, shown, placements, run, onAsk, onAd
         />
       );
     case "rename":
-      return <RenameDialog about={shown.about[ask.node]} onSend={(to) => send({ is: "rename", node: ask.node, to })} onClose={close} />;
+      return <RenameDialog node={ask.node} about={shown.about[ask.node]} kind={definition.palette.find((kind) => kind.kind === shown.about[ask.node]?.word)} onSend={sendAll} onClose={close} />;
     case "delete": {
       const edges = [...(graph.incoming.get(ask.node) ?? []), ...(graph.outgoing.get(ask.node) ?? [])].filter((edge, i, all) => all.indexOf(edge) === i);
       return <DeleteDialog name={nameOf(ask.node)} edges={edges} nameOf={nameOf} onSend={() => send({ is: "delete", nodes: [ask.node] })} onClose={close} />;
     }
   }
-}
-
-export const asksOutcome = (definition: Definition, about: About | undefined) =>
-  (about?.outcomes?.length ?? 0) > 0 && definition.palette.some((kind) => kind.kind === about?.word && kind.outcomes);
-
-function RenameDialog({ about, onSend, onClose }: { about: About | undefined; onSend: (to: string) => Promise<ApiError | null>; onClose: () => void }) {
-  const [to, setTo] = useState(about?.id ?? "");
-  const [error, setError] = useState<ApiError | null>(null);
-  return (
-    <Dialog title={`Rename “${about?.name ?? ""}”`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (to === about?.id) onClose();
-          else void onSend(to.trim()).then(setError);
-        }}
-      >
-        <label className="field block">
-          <span>Its id. Whatever refers to it follows.</span>
-          <input type="text" className="mono" autoFocus autoComplete="off" spellCheck={false} value={to} onFocus={(event) => event.target.select()} onChange={(event) => setTo(event.target.value)} />
-        </label>
-        {error && <InlineFailure error={error} />}
-        <div className="actions end">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={!to.trim()}>
-            Rename
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
 }
 
 function DeleteDialog({ name, edges, nameOf, onSend, onClose }: { name: string; edges: DrawnEdge[]; nameOf: (id: string) => string; onSend: () => Promise<ApiError | null>; onClose: () => void }) {

@@ -25,7 +25,10 @@ export function useCommands(commands: Commands): void {
       const field = event.composedPath()[0];
       if (key === "s") {
         // What stands in a field is a part of what is saved.
-        if (field instanceof HTMLElement && field.closest("[data-form]")) field.blur();
+        if (field instanceof HTMLElement && field.closest("[data-form]")) {
+          field.blur();
+          field.focus({ preventScroll: true });
+        }
         save?.();
       } else if (key === "z" || key === "y") {
         if (!undo || hasOwnUndo(field)) return;

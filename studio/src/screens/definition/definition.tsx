@@ -1,29 +1,30 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { get, segment, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { AskDialog, ConflictDialog, SaveDialog } from "../../code/later";
 import type { Definition, Edited, Operation, Problem } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { indexDrawing } from "../../graph/model";
 import { Outline } from "../../graph/outline";
 import { GraphView } from "../../graph/view";
-import { Tabs } from "../../parts/bits";
+import { Coded, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
-import { useKeys } from "../../parts/keys";
+import { focusGraph, useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { iconOfKind } from "../../parts/words";
-import { go, link, note, type Route } from "../../route";
-import { AskDialog, asksOutcome, type Ask } from "./ask";
-import { ConflictDialog } from "./conflict";
+import { go, link, note, openRoutes, type Route } from "../../route";
+import type { Ask } from "./ask";
 import { useCommands } from "./commands";
 import { copiedNodes, copyNode, pasteOperations } from "./copy";
+import { faultOf } from "./fault";
 import { useFolds } from "./folds";
-import { DefinitionForm, EdgeForm, NodeForm } from "./form";
+import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
-import { ChangedBanner, KeptBanner, LeaveDialog } from "./unsaved";
-import { nodeAt, placementsOf } from "./places";
+import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
+import { asksOutcome, nodeAt, placementsOf } from "./places";
+import { useMoves } from "./moves";
 import { marksOf, Problems } from "./problems";
-import { SaveDialog } from "./save";
 import { useLeaving, useSession, type Operations } from "./session";
 import { Source, type Jump } from "./source";
 
@@ -62,11 +63,16 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const [edgeId, setEdge] = useState<string | null>(null);
   const [ask, setAsk] = useState<Ask | null>(null);
   const [dialog, setDialog] = useState<"save" | "conflict" | null>(null);
+  /** What was done last, told until something else is. */
+  const [said, setSaid] = useState<{ words: string; revision: unknown } | null>(null);
   const [refusal, setRefusal] = useState<ApiError | null>(null);
-  const bottom = useSplit("definition-bottom", 240, 96, 640);
+  const bottom = useSplit("definition-bottom", Math.min(240, Math.round(innerHeight * 0.27)), 96, 640);
   const left = useSplit("definition-left", 232, 160, 420);
   const right = useSplit("definition-right", 304, 220, 560);
   const facts = useRef<HTMLElement>(null);
+  /** Where it goes on once it is saved. */
+  const next = useRef<string | null>(null);
+  const isTry = (address: string) => address.split("?")[0] === link.try(definition.id);
   const { leaving, stay } = useLeaving(definition.id, state.unsaved);
 
   const selected = route.node !== null && drawing?.nodes.some((node) => node.id === route.node) ? route.node : null;
@@ -108,10 +114,12 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (place) setJump({ ...place });
   }, []);
 
+  const moves = useMoves(definition, root, session.wire, setRefusal);
   const operate = useCallback(
     (operations: Operations) => {
       setRefusal(null);
       return carryOut(operations, latest.current.selected, (result: Edited) => {
+        moves.follow(operations, (id) => latest.current.shown.drawing?.nodes.find((node) => node.id === id)?.moved, result);
         // Names of edges belong to one drawing.
         setEdge((now) => (now !== null && operations.length === 1 && keepsEdge(operations[0]) && result.drawing?.edges.some((entry) => entry.id === now) ? now : null));
         if (result.select !== null) address(result.select);
@@ -119,14 +127,29 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         if (place) setJump({ ...place });
       });
     },
-    [carryOut, address],
+    [carryOut, address, moves.follow],
   );
   const run = useCallback((operation: Operation) => operate([operation]), [operate]);
   /** For what is done without a dialog: a refusal stands above the graph. */
   const runHere = useCallback((operation: Operation) => void run(operation).then(setRefusal), [run]);
 
-  const time = (step: ReturnType<typeof document.undo>) => {
+  const tell = (words: string) => {
+    setSaid({ words, revision: document.state.get() });
+    // What had the focus may be gone by now, or of no more use.
+    setTimeout(() => {
+      const { activeElement } = window.document;
+      if (activeElement === null || activeElement === window.document.body || activeElement.matches(":disabled")) focusGraph();
+    });
+  };
+  /** A step of the history is shown, with what it was about: it may be one that nobody sees any more. */
+  const time = (step: ReturnType<typeof document.undo>, what: "Undone" | "Done again") => {
     if (!step) return;
+    const changed = step.splices[0];
+    const line = changed && (document.state.get().texts[changed.file] ?? "").slice(0, changed.from).split("\n").length;
+    const name = changed && definition.files.length > 1 ? ` of ${definition.files[changed.file]?.name ?? ""}` : "";
+    const unsaved = document.state.get().unsaved;
+    setTab("source");
+    tell(`${what}: line ${line ?? 1}${name}.${what === "Undone" ? " Shift+Ctrl+Z does it again." : ""}${unsaved ? " It is not saved like this." : ""}`);
     setEdge(null);
     if (step.select !== latest.current.selected) address(step.select);
     const [first] = step.splices;
@@ -165,7 +188,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   useKeys((event) => {
     if (event.key === "t") go(tryIt);
     if (!editable) return;
-    if (event.key === "a") setAsk({ is: "add" });
+    if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
     else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
@@ -179,8 +202,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   useCommands({
     save: writable ? save : null,
-    undo: writable ? () => time(document.undo()) : null,
-    redo: () => time(document.redo()),
+    undo: writable ? () => time(document.undo(), "Undone") : null,
+    redo: () => time(document.redo(), "Done again"),
     duplicate: editable ? () => void duplicate() : null,
     copy: () => (selected === null || !about[selected] ? null : copyNode(about[selected])),
     paste: (text) => {
@@ -193,9 +216,16 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   });
 
   const marks = useMemo(() => marksOf(problems), [problems]);
+  const faultAt = (problem: Problem) => faultOf(problem, definition, about, state.texts);
+  /** To its line, and to its field. */
   const onProblem = (problem: Problem) => {
+    const path = faultAt(problem).field?.path ?? null;
     if (problem.node !== null) select(problem.node);
+    else if (path !== null) select(null);
+    setTab("source");
+    setBottomOpen(true);
     if (problem.place) setJump({ ...problem.place });
+    setTimeout(() => ((path === null ? null : facts.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)) ?? facts.current)?.focus());
   };
   const onCursor = (file: number, offset: number) => {
     const node = nodeAt(about, file, offset);
@@ -209,25 +239,36 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
   const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
   const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
-  const limits = onlyShows ?? (!definition.writable ? "This definition belongs to the catalogue: it can be read here, not changed." : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
+  const limits = onlyShows ?? (!definition.writable ? `This definition belongs to the catalogue: it can be read here, not changed. \`portolan catalog copy ${definition.id}\` copies it into the project.` : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
 
   return (
     <div className="workbench">
       <DefinitionHead
         definition={definition}
+        title={titleNow(definition, shown)}
         root={root}
         limits={limits}
         problems={problems.length}
         errors={errors}
         state={state}
         tryIt={tryIt}
-        onUndo={writable ? () => time(document.undo()) : null}
-        onRedo={() => time(document.redo())}
-        onAdd={editable ? () => setAsk({ is: "add" }) : null}
+        said={said !== null && said.revision === state ? said.words : ""}
+        onUndo={writable ? () => time(document.undo(), "Undone") : null}
+        onRedo={() => time(document.redo(), "Done again")}
+        onAdd={editable ? () => setAsk({ is: "add", kind: null }) : null}
         onSave={save}
         onProblems={() => (setTab("problems"), setBottomOpen(true))}
       />
-      {kept && <KeptBanner onTake={session.takeKept} onDrop={session.dropKept} />}
+      {kept && <KeptBanner
+          onTake={() => {
+            session.takeKept();
+            tell("Your changes are here again. They are not saved yet.");
+          }}
+          onDrop={() => {
+            session.dropKept();
+            tell("Thrown away: this is what is saved.");
+          }}
+        />}
       {theirs && state.unsaved && <ChangedBanner onCompare={() => setDialog("conflict")} />}
       {checked.error && <InlineFailure error={checked.error} />}
       <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
@@ -242,7 +283,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
                   .filter((kind) => kind.addable)
                   .map((kind) => (
                     <li key={kind.kind}>
-                      <button type="button" title={kind.help} onClick={() => runHere({ is: "add", kind: kind.kind, ...placements[0]?.place })}>
+                      <button type="button" title={kind.help} onClick={() => setAsk({ is: "add", kind: kind.kind })}>
                         <Icon name={iconOfKind(kind.kind)} size={14} />
                         {kind.label}
                       </button>
@@ -266,17 +307,32 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
               onSelect={select}
               onOpen={openDetails}
               onFold={toggle}
+              onMove={writable && sound ? moves.move : null}
+              onLayOutAgain={moves.layOutAgain}
             />
           ) : (
             <Notice icon="warning" title="No graph can be drawn">
-              <p>The source has errors that leave nothing to draw. The problems below name their places.</p>
+              <p>
+                {syntax?.message ?? "The source has errors that leave nothing to draw."}{" "}
+                {syntax?.place && (
+                  <button type="button" className="link" onClick={() => onProblem(syntax)}>
+                    line {syntax.place.line}
+                  </button>
+                )}
+              </p>
+              {syntax?.help && <p className="dim">{syntax.help}</p>}
             </Notice>
           )}
           {refusal && (
             <div className="over-graph" role="alert">
               <Icon name="error" />
               <span>
-                {refusal.message} {refusal.help && <span className="dim">{refusal.help}</span>}
+                <Coded text={refusal.message} />{" "}
+                {refusal.help && (
+                  <span className="dim">
+                    <Coded text={refusal.help} />
+                  </span>
+                )}
               </span>
               <button type="button" className="icon-button" aria-label="Close" onClick={() => setRefusal(null)}>
                 <Icon name="close" />
@@ -287,7 +343,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             <div className="over-graph" role="status">
               <Icon name="warning" />
               <span>
-                The text cannot be read now; this is the last graph. {syntax?.message}{" "}
+                The text cannot be read now; this is the last graph. <Coded text={syntax?.message ?? ""} />{" "}
                 {syntax?.place && (
                   <button type="button" className="link" onClick={() => onProblem(syntax)}>
                     line {syntax.place.line}
@@ -348,18 +404,22 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             </div>
             {tab === "problems" && (
               <div className="tab-body" role="tabpanel" aria-label="Problems">
-                <Problems problems={problems} files={definition.files} selected={selected} onChoose={(problem) => onProblem(problem)} onShow={() => setTab("source")} />
+                <Problems problems={problems} files={definition.files} selected={selected} faultOf={faultAt} onChoose={onProblem} />
               </div>
             )}
           </>
         )}
       </section>
-      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} run={run} onAsk={setAsk} onAdded={fillIn} />}
+      <Suspense fallback={null}>
+      {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} operate={operate} onAsk={setAsk} onAdded={fillIn} />}
       {dialog === "save" && (
         <SaveDialog
           document={document}
           errors={errors}
-          onClose={() => setDialog(null)}
+          onClose={() => {
+            next.current = null;
+            setDialog(null);
+          }}
           onSave={async () => {
             const error = await session.save();
             if (error?.code === "changed") setDialog("conflict");
@@ -367,6 +427,13 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             else {
               setDialog(null);
               onSaved();
+              if (next.current !== null) {
+                const address = next.current;
+                openRoutes();
+                setTimeout(() => go(address));
+              }
+              next.current = null;
+              tell(`Saved: ${definition.files.map((file) => file.name).join(", ")}`);
             }
             return null;
           }}
@@ -383,7 +450,24 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           }}
         />
       )}
-      {leaving !== null && (
+      </Suspense>
+      {leaving !== null && isTry(leaving) && (
+        <TryDialog
+          name={titleNow(definition, shown)}
+          onStay={stay}
+          onSave={() => {
+            stay();
+            next.current = leaving;
+            save();
+          }}
+          onTry={() => {
+            session.leave();
+            stay();
+            setTimeout(() => go(leaving));
+          }}
+        />
+      )}
+      {leaving !== null && !isTry(leaving) && (
         <LeaveDialog
           name={definition.name}
           onStay={stay}
@@ -403,4 +487,4 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   );
 }
 
-const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "reconnect");
+const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "label" || operation.is === "reconnect");

@@ -2,6 +2,7 @@ import { Suspense, useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Field } from "../../api/types";
 import { ExpressionAid } from "../../code/later";
+import { Coded } from "../../parts/bits";
 import { InlineFailure } from "../../parts/notice";
 import type { Evaluation } from "../expression/over";
 import { useDraft } from "./drafts";
@@ -23,6 +24,8 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   const id = useId();
   const known = useRef(written);
   const latest = useRef(draft);
+  /** What was typed, and taken back with Escape. */
+  const dropped = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   latest.current = draft;
   useDraft(id, field.label, draft !== written, problem);
@@ -43,7 +46,16 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
   };
 
   const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && dropped.current !== null && draft === written) {
+      // What Escape took away is nearer than the last change of the definition.
+      setDraft(dropped.current);
+      dropped.current = null;
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (event.key === "Escape" && draft !== written) {
+      dropped.current = draft;
       setDraft(written);
       setProblem(null);
       setError(null);
@@ -59,6 +71,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
 
   const shared = {
     id,
+    "data-path": field.path,
     "data-draft": draft === written ? undefined : "",
     "aria-invalid": problem !== null,
     "aria-describedby": `${id}-help`,
@@ -69,9 +82,15 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     ...shared,
     value: draft,
     spellCheck: field.type === "long",
-    placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)} (default)`,
-    onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setDraft(event.target.value),
-    onBlur: () => void commit(draft),
+    placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)}, the default`,
+    onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      dropped.current = null;
+      setDraft(event.target.value);
+    },
+    onBlur: () => {
+      dropped.current = null;
+      void commit(draft);
+    },
   };
 
   return (
@@ -92,7 +111,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
           {(!field.required || draft === "") && <option value="">{field.default === undefined || field.default === null ? "–" : `default: ${textOf(field, field.default)}`}</option>}
           {options(field, draft).map((choice) => (
             <option key={choice} value={choice}>
-              {choice}
+              {CHOICES[choice] ?? choice}
             </option>
           ))}
         </select>
@@ -107,13 +126,15 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
         </Suspense>
       )}
       <p id={`${id}-help`} className={problem ? "field-problem bad" : "field-help"} aria-live="polite">
-        {problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")}
+        <Coded text={problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")} />
       </p>
       {error && <InlineFailure error={error} />}
     </div>
   );
 }
 
+/** Words of a format that say too little by themselves. */
+const CHOICES: Record<string, string> = { hitl: "a person (hitl)" };
 const HINTS: Partial<Record<Field["type"], string>> = { list: "One item a line." };
 const MOST_ROWS = 18;
 const LETTERS_A_ROW = 40;

@@ -3,6 +3,7 @@ import type { ApiError } from "../../api/client";
 import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
 import { ExpressionSource } from "../../code/later";
 import { indexDrawing } from "../../graph/model";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import type { Evaluation } from "../expression/over";
@@ -50,7 +51,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
           <ActionButton label="Delete…" keys="Delete" onClick={actions.remove} />
         </div>
       )}
-      {can && kind && <Fields key={id} fields={kind.fields} values={about.values} evaluation={{ of: evaluation, node: id }} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
+      {can && kind && <Fields key={id} fields={kind.fields.map((field) => byEdges(field, id, shown))} values={about.values} evaluation={{ of: evaluation, node: id }} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
       {editable && !about.editable && <p className="hint">This step follows from others: only the text has it.</p>}
       <EdgeList id={id} shown={shown} onEdge={editable ? onEdge : null} />
       {about.facts.length > 0 &&
@@ -66,13 +67,26 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
   );
 }
 
+/** Beside an edge on `failed`, a failure is not tried again unless it is said how often. */
+function byEdges(field: Field, id: string, shown: Checked): Field {
+  const fails = shown.drawing?.edges.some((edge) => edge.from === id && edge.on === "failed" && !edge.implied);
+  return field.path === "maxRetries" && fails ? { ...field, default: 0 } : field;
+}
+
+/** What a definition is called, as it is written now. */
+export function titleNow(definition: Definition, { own }: Checked): string {
+  const field = definition.fields.find(({ path }) => path === "name" || path === "title");
+  const written = field ? own.values[field.path] : undefined;
+  return typeof written === "string" && written.trim() ? written : definition.name;
+}
+
 export function DefinitionForm({ definition, shown, problems, editable, run, evaluation }: Shared) {
   const own = problems.filter((problem) => problem.node === null && problem.place === null);
   return (
     <div className="facts">
       <header className="facts-head">
         <div>
-          <h2>{definition.name}</h2>
+          <h2>{titleNow(definition, shown)}</h2>
           <p className="dim">
             {definition.dialect} · {plural(shown.drawing?.nodes.length ?? 0, "node")} drawn
           </p>
@@ -101,6 +115,9 @@ export function DefinitionForm({ definition, shown, problems, editable, run, eva
   );
 }
 
+const LABEL: Field = { path: "label", label: "Label", help: "What stands at the edge in the graph, and in questions to a person; the outcome where it is left out.", type: "text", required: false };
+const CONDITION: Field = { path: "rule", label: "Condition", help: "A rule of JSON Logic over what the nodes before came to. The first condition that holds is taken.", type: "long", required: true };
+
 interface EdgeProps extends Shared {
   edge: DrawnEdge;
   kind: Kind | undefined;
@@ -113,6 +130,8 @@ export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definiti
   const from = shown.about[edge.from];
   const to = shown.about[edge.to];
   const place = shown.edges[edge.id] ?? null;
+  // Only where a switch leads is the condition what the edge is taken on.
+  const isCondition = edge.kind === "guard" && kind?.kind === "switch";
   const field: Field = { path: "on", label: "Outcome", help: "With which result the run takes this edge.", type: "choice", choices: from?.outcomes ?? [], required: false };
   return (
     <div className="facts">
@@ -136,10 +155,20 @@ export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definiti
       </header>
       <PlaceLink definition={definition} place={place} onPlace={onPlace} />
       {!place && <p className="hint">This edge follows from the steps: it is not written anywhere, so there is nothing to change.</p>}
-      {place && editable && kind?.outcomes && (
+      {place && editable && kind?.outcomes && !isCondition && (
         <FieldInput key={edge.id} field={field} value={edge.on} onCommit={(value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
       )}
-      {edge.text && edge.text !== edge.on && <p>{edge.text}</p>}
+      {place && editable && kind?.labels && (
+        <FieldInput key={`${edge.id} label`} field={LABEL} value={edge.text === edge.on ? null : edge.text} onCommit={(value) => run({ is: "label", edge: edge.id, text: value as string | null })} />
+      )}
+      {place && editable && isCondition && (
+        <FieldInput key={`${edge.id} condition`} field={CONDITION} value={edge.text} onCommit={(value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
+      )}
+      {edge.text && edge.text !== edge.on && !kind?.labels && !isCondition && (
+        <p>
+          Taken when <code>{edge.text}</code>. {place && editable && "The condition is written in the source, at the line above."}
+        </p>
+      )}
       {place && editable && (
         <div className="node-actions" role="group" aria-label="Change this edge">
           <ActionButton label="Lead elsewhere…" keys="c" onClick={onReconnect} />
@@ -223,7 +252,12 @@ function ProblemList({ problems }: { problems: Problem[] }) {
             <span className="unseen">{problem.severity}</span>
           </span>
           <span>
-            {problem.message} {problem.help && <span className="dim">{problem.help}</span>}
+            <Coded text={problem.message} />{" "}
+            {problem.help && (
+              <span className="dim">
+                <Coded text={problem.help} />
+              </span>
+            )}
           </span>
         </li>
       ))}

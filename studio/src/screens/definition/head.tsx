@@ -1,4 +1,5 @@
 import type { Definition } from "../../api/types";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import { useStore } from "../../parts/store";
@@ -7,12 +8,16 @@ import { drafts } from "./drafts";
 
 interface Props {
   definition: Definition;
+  /** What it is called, as it is written now. */
+  title: string;
   root: string | null;
   /** Why it cannot be changed, or not in the graph. */
   limits: string | null;
   problems: number;
   errors: number;
   state: { canUndo: boolean; canRedo: boolean; unsaved: boolean };
+  /** What was done last, if nothing else was since. */
+  said: string;
   /** The address at which it is tried out. */
   tryIt: string;
   /** Without it, nothing can be changed. */
@@ -23,7 +28,7 @@ interface Props {
   onProblems: () => void;
 }
 
-export function DefinitionHead({ definition, root, limits, problems, errors, state, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
+export function DefinitionHead({ definition, title, root, limits, problems, errors, state, said, tryIt, onUndo, onRedo, onAdd, onSave, onProblems }: Props) {
   // What stands in a field is a part of what is saved.
   const unsaved = useStore(drafts).size > 0 || state.unsaved;
   return (
@@ -31,7 +36,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
       <nav className="crumbs" aria-label="Place">
         <a href={link.home()}>Definitions</a>
         <Icon name="right" size={14} />
-        <h1>{definition.name}</h1>
+        <h1>{title}</h1>
       </nav>
       <span className="tag">{definition.dialect}</span>
       {definition.roots.length > 1 && (
@@ -47,7 +52,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
         </label>
       )}
       <p className="work-text" title={limits ?? definition.description}>
-        {limits ?? definition.description}
+        {limits === null ? definition.description : <Coded text={limits} />}
       </p>
       {problems > 0 && (
         <button type="button" className={`chip tint ${errors > 0 ? "failed" : "waiting"}`} onClick={onProblems}>
@@ -55,6 +60,14 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
           {plural(problems, "problem")}
         </button>
       )}
+      <p className={`told${said ? "" : " nothing"}`} role="status" title={said}>
+        {said && (
+          <>
+            <Icon name="done" size={14} />
+            <span>{said}</span>
+          </>
+        )}
+      </p>
       <div className="work-actions">
         {onUndo && (
           <>
@@ -72,7 +85,7 @@ export function DefinitionHead({ definition, root, limits, problems, errors, sta
             Add
           </button>
         )}
-        <a className="button" href={tryIt} title="Try what is saved (t)">
+        <a className="button" href={tryIt} title={unsaved ? "Try what is saved, without your changes (t)" : "Try it (t)"}>
           <Icon name="play" />
           Try it
         </a>

@@ -1,5 +1,13 @@
-import type { Checked, Definition } from "../../api/types";
-import { asksOutcome, type Placement } from "./ask";
+import type { About, Checked, Definition, Operation } from "../../api/types";
+
+export interface Placement {
+  label: string;
+  place: Partial<Extract<Operation, { is: "add" }>>;
+}
+
+/** Whether an edge from it names an outcome. */
+export const asksOutcome = (definition: Definition, about: About | undefined) =>
+  (about?.outcomes?.length ?? 0) > 0 && definition.palette.some((kind) => kind.kind === about?.word && kind.outcomes);
 
 /** Where a step can be added, the likeliest place first. */
 export function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {

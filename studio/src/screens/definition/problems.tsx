@@ -1,5 +1,7 @@
 import type { Problem, SourceFile } from "../../api/types";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
+import type { Fault } from "./fault";
 
 export function marksOf(problems: Problem[]): Record<string, "error" | "warning"> {
   const marks: Record<string, "error" | "warning"> = {};
@@ -13,11 +15,11 @@ interface Props {
   problems: Problem[];
   files: SourceFile[];
   selected: string | null;
+  faultOf: (problem: Problem) => Fault;
   onChoose: (problem: Problem) => void;
-  onShow: () => void;
 }
 
-export function Problems({ problems, files, selected, onChoose, onShow }: Props) {
+export function Problems({ problems, files, selected, faultOf, onChoose }: Props) {
   if (problems.length === 0) {
     return (
       <p className="all-well">
@@ -33,18 +35,21 @@ export function Problems({ problems, files, selected, onChoose, onShow }: Props)
             type="button"
             className={problem.node !== null && problem.node === selected ? "chosen" : ""}
             onClick={() => onChoose(problem)}
-            onDoubleClick={() => {
-              onChoose(problem);
-              onShow();
-            }}
           >
             <span className={`mark ${problem.severity}`}>
               <Icon name={problem.severity} />
               {problem.severity}
             </span>
             <span className="problem-text">
-              <span>{problem.message}</span>
-              {problem.help && <span className="dim">{problem.help}</span>}
+              <FaultLine fault={faultOf(problem)} />
+              <span>
+                <Coded text={problem.message} />
+              </span>
+              {problem.help && (
+                <span className="dim">
+                  <Coded text={problem.help} />
+                </span>
+              )}
             </span>
             <code>{problem.code}</code>
             {problem.place && (
@@ -57,5 +62,25 @@ export function Problems({ problems, files, selected, onChoose, onShow }: Props)
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The step by its title and its id, the field by its label and its key. */
+function FaultLine({ fault: { step, field } }: { fault: Fault }) {
+  if (!step && !field) return null;
+  return (
+    <b className="fault-line">
+      {step && (
+        <>
+          {step.name} {step.name !== step.id && <code>{step.id}</code>}
+        </>
+      )}
+      {step && field && ": "}
+      {field && (
+        <>
+          {field.label} <code>{field.path}</code>
+        </>
+      )}
+    </b>
   );
 }

@@ -30,6 +30,26 @@ export function ChangedBanner({ onCompare }: { onCompare: () => void }) {
   );
 }
 
+/** Trying is of what is saved: whoever has changed it is told, and may save it first. */
+export function TryDialog({ name, onStay, onSave, onTry }: { name: string; onStay: () => void; onSave: () => void; onTry: () => void }) {
+  return (
+    <Dialog title="Save before you try it?" onClose={onStay}>
+      <p>“{name}” has changes that are not saved. The saved file is tried, not your changes; this tab keeps them, and offers them when you come back.</p>
+      <div className="actions end">
+        <button type="button" className="button" onClick={onStay}>
+          Stay
+        </button>
+        <button type="button" className="button" onClick={onTry}>
+          Try what is saved
+        </button>
+        <button type="button" className="button primary" autoFocus onClick={onSave}>
+          Save, then try…
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function LeaveDialog({ name, onStay, onDiscard, onLeave }: { name: string; onStay: () => void; onDiscard: () => void; onLeave: () => void }) {
   return (
     <Dialog title="Leave without saving?" onClose={onStay}>

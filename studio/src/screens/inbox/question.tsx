@@ -9,6 +9,7 @@ import { InlineFailure } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
+import { Changes } from "./changes";
 
 interface Props {
   question: Question;
@@ -39,7 +40,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
           <h2 id={`${id}-title`}>{q.stepName}</h2>
           <p className="dim">
             {q.workflow} asks
-            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · waits for <Age since={q.since} />
+            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} words={(age) => (age === "now" ? "asked just now" : `asked ${age} ago`)} />
           </p>
         </div>
       </header>
@@ -47,6 +48,7 @@ export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
       {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
+      <Changes question={q} />
       {personOnly && (
         <div className="callout">
           <Icon name="person" />

@@ -25,7 +25,7 @@ export function LogSection() {
         <div className="entries verdict">
           {data.lines === 0 && !data.fault ? (
             <p>
-              <Verdict icon="minus" look="skipped" word="empty" /> Nothing was decided at a gate of this project yet.
+              <Verdict icon="minus" look="skipped" word="empty" /> Nothing is in it yet. It holds what guards, the merge gate and the checks of phases decide, and what was got past. What the steps and gates of a workflow came to stands in the history of its run.
             </p>
           ) : data.fault ? (
             <>

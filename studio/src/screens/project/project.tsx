@@ -1,6 +1,8 @@
+import { Suspense } from "react";
 import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Project } from "../../api/types";
+import { BudgetsSection, ServersSection } from "../../code/later";
 import { Failure, Loading } from "../../parts/notice";
 import { plural } from "../../parts/words";
 import { link } from "../../route";
@@ -51,6 +53,10 @@ export function ProjectScreen() {
         ))}
       </dl>
       <TrustSection onlyShows={data.onlyShows} />
+      <Suspense fallback={<Loading what="servers and budgets" />}>
+        <ServersSection onlyShows={data.onlyShows} />
+        <BudgetsSection />
+      </Suspense>
       <LogSection />
       <HooksSection />
     </div>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readChanges } from "./changes";
+import { aboutName, changed, readChanges } from "./changes";
 
 test("changes of values are one object", () => {
   assert.deepEqual(readChanges([{ name: " a ", text: "1" }, { name: "b", text: "{\"c\": null}" }]), { set: { a: 1, b: { c: null } }, problems: {} });
@@ -12,4 +12,14 @@ test("what cannot be sent is said at its row", () => {
   assert.equal(set, null);
   assert.deepEqual(Object.keys(problems), ["0", "1", "2", "4"]);
   assert.match(problems[2] ?? "", /^This is not JSON yet/);
+});
+
+test("only what is another value than before is a change", () => {
+  assert.deepEqual(changed({ a: 1, b: { c: 2 }, d: 3 }, { a: 1, b: { c: 1 } }), { b: { c: 2 }, d: 3 });
+});
+
+test("a name within another is explained by the one that holds it", () => {
+  assert.match(aboutName("sizes.info", { sizes: [] }, null), /inside of “sizes”/);
+  assert.equal(aboutName("count", { count: 1 }, null), "A variable.");
+  assert.equal(aboutName("nothing", { count: 1 }, null), "");
 });

@@ -1,3 +1,5 @@
+import type { Drawing } from "../../api/types";
+
 /** A value that is to be another one in a fork, as it stands in the form. */
 export interface Change {
   name: string;
@@ -22,3 +24,22 @@ export function readChanges(changes: Change[]): { set: Record<string, unknown> |
   });
   return { set: Object.keys(problems).length === 0 ? set : null, problems };
 }
+
+/** What stands behind a name: the node whose output it is, and what lies inside of it. */
+export function aboutName(name: string, values: Record<string, unknown>, drawing: Drawing | null): string {
+  const wanted = name.trim();
+  if (wanted === "") return "";
+  const node = drawing?.nodes.find((entry) => entry.id === wanted);
+  if (wanted in values) {
+    if (!node) return "A variable.";
+    const inside = node.container === null ? "" : `; what was done inside of it, such as “${wanted}/…” in the outline, is a part of this value`;
+    return `What “${node.name}” came to${node.detail ? `: it ${node.detail}` : ""}${inside}.`;
+  }
+  const outer = wanted.split(/[./]/)[0] ?? "";
+  if (outer !== wanted && outer in values) return `This is inside of “${outer}”: change the value of “${outer}”, which holds it.`;
+  return node ? "It has not come to anything yet at this record." : "";
+}
+
+/** The values that are others than those that are there. */
+export const changed = (set: Record<string, unknown>, values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(set).filter(([name, value]) => !(name in values) || JSON.stringify(value) !== JSON.stringify(values[name])));

@@ -1,10 +1,11 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Driven, Moment, Run } from "../../api/types";
+import { Coded } from "../../parts/bits";
 import { Icon, type IconName } from "../../parts/icons";
 import { useKeys } from "../../parts/keys";
 import { InlineFailure } from "../../parts/notice";
 import { ChangeDialog } from "./change";
-import type { Drive } from "./drive";
+import { isReady, type Drive } from "./drive";
 import { SaveTestDialog } from "./save-test";
 
 interface Props {
@@ -24,6 +25,13 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
   const { driven, busy, error, send } = drive;
   const [dialog, setDialog] = useState<"change" | "test" | null>(null);
   const can = abilities(run, driven, moment, busy || readOnly);
+  const ready = isReady({ ...run, driven });
+  const goOn = useRef<HTMLButtonElement>(null);
+  // A fork begins to be driven when it is told to: that is what is done next.
+  useEffect(() => {
+    const { activeElement } = document;
+    if (ready && !readOnly && (activeElement === document.body || activeElement?.id === "main")) goOn.current?.focus();
+  }, [ready, readOnly]);
 
   useKeys((event) => {
     if (event.key === "c" && can.pause) void send({ do: "pause" });
@@ -36,7 +44,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
     event.preventDefault();
   });
 
-  const [icon, look, words] = said(run, driven);
+  const [icon, look, words] = said({ ...run, driven });
   return (
     <section className="drive-bar" aria-label="How it is driven">
       <p className={`chip tint ${look}`} role="status">
@@ -54,7 +62,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
           {can.pause || driven?.phase === "running" ? (
             <Command icon="pause" label="Pause" keys="c" disabled={!can.pause} onClick={() => void send({ do: "pause" })} />
           ) : (
-            <Command icon="play" label="Go on" keys="c" disabled={!can.resume} onClick={() => void send({ do: "resume" })} />
+            <Command ref={goOn} primary={ready} icon="play" label="Go on" keys="c" disabled={!can.resume} onClick={() => void send({ do: "resume" })} />
           )}
           <Command icon="step" label="Step" keys="s" disabled={!can.step} onClick={() => void send({ do: "step" })} />
           <Command icon="over" label="Step over" keys="o" disabled={!can.step} onClick={() => void send({ do: "over" })} />
@@ -73,7 +81,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
         <div className="inline-failure" role="alert">
           <Icon name="error" />
           <span>
-            It is not driven any more: {driven.failed}
+            It is not driven any more: <Coded text={driven.failed} />
             {!run.over && !readOnly && (
               <>
                 {" "}
@@ -91,7 +99,7 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
       {driven?.fault && (
         <p className="inline-failure" role="alert">
           <Icon name="warning" />
-          <span>The condition of the breakpoint cannot be evaluated, so it waits here: {driven.fault}</span>
+          <span>The condition of the breakpoint cannot be evaluated, so it waits here: <Coded text={driven.fault} /></span>
         </p>
       )}
       {error && dialog === null && <InlineFailure error={error} />}
@@ -101,10 +109,21 @@ export function DriveBar({ run, drive, moment, before, readOnly, onShow, onBreak
   );
 }
 
-function Command({ icon, label, keys, hint, disabled, onClick }: { icon: IconName; label: string; keys?: string; hint?: string; disabled: boolean; onClick: () => void }) {
+interface CommandProps {
+  ref?: React.Ref<HTMLButtonElement>;
+  icon: IconName;
+  label: string;
+  keys?: string;
+  hint?: string;
+  primary?: boolean;
+  disabled: boolean;
+  onClick: () => void;
+}
+
+function Command({ ref, icon, label, keys, hint, primary, disabled, onClick }: CommandProps) {
   // It stays in the order of the keyboard while it cannot be used: the focus would be lost at each step.
   return (
-    <button type="button" className="button small" aria-disabled={disabled} title={hint ?? `${label.replace("…", "")} (${keys})`} onClick={() => !disabled && onClick()}>
+    <button ref={ref} type="button" className={`button small${primary ? " primary" : ""}`} aria-disabled={disabled} title={hint ?? `${label.replace("…", "")} (${keys})`} onClick={() => !disabled && onClick()}>
       <Icon name={icon} />
       {label}
     </button>
@@ -124,7 +143,8 @@ function abilities(run: Run, driven: Driven | null, moment: Moment | null, block
   };
 }
 
-function said(run: Run, driven: Driven | null): [IconName, string, string] {
+function said(run: Run): [IconName, string, string] {
+  const { driven } = run;
   if (run.over) return ["flag", { success: "done", cancelled: "cancelled" }[run.status as string] ?? "failed", "over"];
   switch (driven?.phase) {
     case "running":
@@ -132,6 +152,7 @@ function said(run: Run, driven: Driven | null): [IconName, string, string] {
     case "paused":
       return ["pause", "waiting", driven.before === null ? "pausing" : "paused"];
     case "stopped":
+      if (isReady(run)) return ["pause", "waiting", "ready: press Go on (c)"];
       return ["stop", "cancelled", "stopped"];
     case "finished":
       return run.status === "waiting" ? ["person", "waiting", "waits for a person"] : ["stop", "cancelled", "not driven"];

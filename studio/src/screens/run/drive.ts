@@ -3,9 +3,6 @@ import { post, segment, toApiError, type ApiError } from "../../api/client";
 import type { Breakpoint, Control, Driven, Run } from "../../api/types";
 import { breakpointOf, breakpointWords } from "../../graph/stops";
 
-/** How often a run that goes on is asked for: that it pauses is no record. */
-const LOOK = 600;
-
 export interface Drive {
   driven: Driven | null;
   breakpoints: Breakpoint[];
@@ -17,6 +14,9 @@ export interface Drive {
   setBreakpoints: (breakpoints: Breakpoint[]) => void;
   dismiss: () => void;
 }
+
+/** Whether it is a fork that nobody has driven on yet. */
+export const isReady = ({ over, origin, driven }: Run) => !over && origin !== null && driven?.phase === "stopped" && driven.failed === null;
 
 /** How a run is driven that somebody tries, and what is told to it. */
 export function useDrive(run: Run, readOnly: boolean, reload: () => void): Drive {
@@ -30,13 +30,6 @@ export function useDrive(run: Run, readOnly: boolean, reload: () => void): Drive
   useEffect(() => {
     if (sent.current === 0) setDriven(loaded);
   }, [said]);
-
-  const moving = driven?.phase === "running" || (driven?.phase === "paused" && driven.before === null);
-  useEffect(() => {
-    if (!moving) return;
-    const timer = setInterval(() => document.visibilityState === "visible" && reload(), LOOK);
-    return () => clearInterval(timer);
-  }, [moving, reload]);
 
   const send = useCallback(
     async (control: Control) => {

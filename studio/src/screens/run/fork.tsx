@@ -1,21 +1,23 @@
 import { useId, useState } from "react";
 import { post, segment, toApiError, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { Moment, Run } from "../../api/types";
+import type { Drawing, Moment, Run } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { go, link } from "../../route";
-import { readChanges, type Change } from "./changes";
+import { aboutName, changed, readChanges, type Change } from "./changes";
 import { loadMoment } from "./moment";
 
 interface Props {
   run: Run;
   seq: number;
+  /** What is drawn of the run: what stands behind the names. */
+  drawing: Drawing | null;
   onClose: () => void;
 }
 
-export function ForkDialog({ run, seq, onClose }: Props) {
+export function ForkDialog({ run, seq, drawing, onClose }: Props) {
   const [changes, setChanges] = useState<Change[]>([]);
   const [definition, setDefinition] = useState("pinned");
   const [sending, setSending] = useState(false);
@@ -29,11 +31,13 @@ export function ForkDialog({ run, seq, onClose }: Props) {
     event.preventDefault();
     if (!read.set || sending) return;
     setSending(true);
+    // What was copied and left as it was is no change.
+    const set = changed(read.set, values);
     try {
       const made = await post<{ run: string }>(`/runs/${segment(run.run)}/fork`, {
         seq,
         ...(definition === "current" ? { definition } : {}),
-        ...(changes.length > 0 ? { set: read.set } : {}),
+        ...(Object.keys(set).length > 0 ? { set } : {}),
       });
       onClose();
       go(link.run(made.run));
@@ -44,7 +48,7 @@ export function ForkDialog({ run, seq, onClose }: Props) {
   };
 
   return (
-    <Dialog title={`Fork from record ${seq}`} onClose={onClose}>
+    <Dialog title={`Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0}>
       <form onSubmit={(event) => void submit(event)}>
         <p>
           A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>. The old run stays as it is.
@@ -56,10 +60,23 @@ export function ForkDialog({ run, seq, onClose }: Props) {
             <option value="current">The one that is on disk now</option>
           </select>
         </label>
-        <Changes changes={changes} problems={read.problems} values={values} onChange={setChanges} />
+        {definition === "current" && (
+          <p className="dim">
+            {isFunction
+              ? "The step that it is at has to be there still, and what it was checked for so far has to be the same."
+              : "An agent's run is carried over by a person, in a terminal: "}
+            {!isFunction && (
+              <code>
+                portolan runs fork {run.run} --at {seq} --definition current
+              </code>
+            )}
+          </p>
+        )}
+        <Changes run={run.run} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />
         <p className="dim">
           {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && moment.data && "Nothing has a value at this record."}
         </p>
+        {isFunction && <p className="dim">The new run waits until you press “Go on”.</p>}
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>
@@ -75,15 +92,18 @@ export function ForkDialog({ run, seq, onClose }: Props) {
 }
 
 interface ChangesProps {
+  run: string;
   changes: Change[];
   problems: Record<number, string>;
   /** What has a value, and which. */
   values: Record<string, unknown>;
+  drawing: Drawing | null;
   onChange: (changes: Change[]) => void;
 }
 
-function Changes({ changes, problems, values, onChange }: ChangesProps) {
+function Changes({ run, changes, problems, values, drawing, onChange }: ChangesProps) {
   const id = useId();
+  const left = Object.keys(values).filter((name) => !changes.some((change) => change.name === name));
   const put = (at: number, change: Change) => onChange(changes.map((other, i) => (i === at ? change : other)));
   const rename = (at: number, { name: before, text }: Change, name: string) => {
     // What somebody has written stays; what only stood there as the value of another name does not.
@@ -120,19 +140,28 @@ function Changes({ changes, problems, values, onChange }: ChangesProps) {
             spellCheck={false}
             aria-label={`Value of ${change.name || "it"}, as JSON`}
             aria-invalid={problems[i] !== undefined && change.text !== ""}
+            placeholder={textOf(values[change.name] ?? Object.values(values)[0] ?? { name: "value" })}
             aria-describedby={`${id}-${i}`}
             value={change.text}
             onChange={(event) => put(i, { ...change, text: event.target.value })}
           />
           <p id={`${id}-${i}`} className="field-problem" aria-live="polite">
-            {problems[i] ?? ""}
+            {problems[i] ?? ""} {aboutName(change.name, values, drawing)}
           </p>
         </div>
       ))}
-      <button type="button" className="button small" onClick={() => onChange([...changes, { name: "", text: "" }])}>
-        <Icon name="plus" />
-        Change a value
-      </button>
+      <div className="actions">
+        <button type="button" className="button small" onClick={() => onChange([...changes, { name: "", text: "" }])}>
+          <Icon name="plus" />
+          Change a value
+        </button>
+        {left.length > 0 && (
+          <button type="button" className="button small" onClick={() => onChange([...changes.filter((change) => change.name || change.text), ...left.map((name) => ({ name, text: textOf(values[name]) }))])}>
+            <Icon name="plus" />
+            Copy the values of {run}
+          </button>
+        )}
+      </div>
     </fieldset>
   );
 }

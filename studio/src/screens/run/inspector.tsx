@@ -1,7 +1,7 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { About, NodeOverlay, Overlay, Untrusted, Visit } from "../../api/types";
-import { By, CheckList, StateChip, Value } from "../../parts/bits";
+import { By, CheckList, Coded, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
@@ -121,7 +121,7 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
         <p className="inline-failure">
           <Icon name="failed" />
           <span>
-            {visit.error.message} <code>{visit.error.code}</code>
+            <Coded text={visit.error.message} /> <code>{visit.error.code}</code>
           </span>
         </p>
       )}

@@ -1,7 +1,7 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Moment, RecordLine } from "../../api/types";
-import { By, Value } from "../../parts/bits";
+import { By, Coded, Value } from "../../parts/bits";
 import { Failure, Loading } from "../../parts/notice";
 import { momentOf } from "../../parts/words";
 
@@ -10,6 +10,7 @@ export function SituationPane({ moment }: { moment: Moment | null }) {
   return (
     <div className="situation">
       <p className="dim">What the agent was told at record {moment.seq}, word for word.</p>
+      {moment.words.includes("HITL") && <p className="dim">To an agent, “HITL” (a human in the loop) means: stop, a person is to be asked.</p>}
       <pre className="words" tabIndex={0} aria-label="Situation">
         {moment.words || "(nothing)"}
       </pre>
@@ -54,7 +55,9 @@ export function RecordPane({ run, seq, line }: { run: string; seq: number; line:
     <div className="record-pane">
       {line && (
         <>
-          <h2>{line.text}</h2>
+          <h2>
+            <Coded text={line.text} />
+          </h2>
           <p className="dim">
             <By by={line.by} /> · {momentOf(line.at)} · {line.kind}
           </p>

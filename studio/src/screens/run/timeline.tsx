@@ -1,4 +1,4 @@
-import { By } from "../../parts/bits";
+import { By, Coded } from "../../parts/bits";
 import { VirtualList } from "../../parts/virtual";
 import { timeOf, withoutAuthor } from "../../parts/words";
 import type { Records } from "./records";
@@ -21,9 +21,9 @@ export function Timeline({ records, head, seq, onMove }: { records: Records; hea
         const record = records.at(index + 1);
         if (!record) return <div className="record blank">{index + 1}</div>;
         return (
-          <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={record.text}>
+          <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={`${record.text} (${record.kind})`}>
             <span className="record-seq">{record.seq}</span>
-            <span className="record-text">{withoutAuthor(record.text, record.by)}</span>
+            <span className="record-text"><Coded text={withoutAuthor(record.text, record.by)} /></span>
             <span className="record-by">
               <time>{timeOf(record.at)}</time>
               <By by={record.by} />

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import type { RecordLine, Run } from "../../api/types";
-import { Coded } from "../../parts/coded";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { UntrustedNote } from "../../parts/untrusted";
 import type { Records } from "./records";

@@ -3,7 +3,7 @@ import { post, segment } from "../../api/client";
 import { originOf, type Origin } from "../../api/origin";
 import { useResource } from "../../api/resource";
 import type { About, Drawing, Overlay, Run } from "../../api/types";
-import { DriveBar, StepStop } from "../../code/later";
+import { DriveBar, ForkDialog, StepStop } from "../../code/later";
 import { Outline } from "../../graph/outline";
 import { drawnAt, stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
@@ -14,8 +14,7 @@ import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Splitter, useSplit } from "../../parts/split";
 import { go, link, note } from "../../route";
 import { useFolds } from "../definition/folds";
-import { useDrive } from "./drive";
-import { ForkDialog } from "./fork";
+import { isReady, useDrive } from "./drive";
 import { Inspector } from "./inspector";
 import { useMoment } from "./moment";
 import type { Records } from "./records";
@@ -90,7 +89,14 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           <Icon name="right" size={14} />
           <h1>{run.definition.name || run.workflow}</h1>
         </nav>
-        <Status status={run.status} />
+        {isReady({ ...run, driven: drive.driven }) ? (
+          <span className="chip tint waiting">
+            <Icon name="pause" size={14} />
+            ready to go on
+          </span>
+        ) : (
+          <Status status={run.status} />
+        )}
         <span className="work-text">
           <code>{run.run}</code>
           {" · "}
@@ -101,6 +107,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
               <a href={link.run(run.origin.run, run.origin.seq)}>
                 {run.origin.run}@{run.origin.seq}
               </a>
+              {run.origin.carried?.some((carried) => carried.seq === run.origin?.seq) && ", onto its definition as it was then"}
             </>
           )}
         </span>
@@ -198,7 +205,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={seq} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
                 {drive.allowed && drawing && (selected ?? here) !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />
@@ -212,7 +219,11 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           </div>
         </aside>
       </div>
-      {forking !== null && <ForkDialog run={run} seq={forking} onClose={() => setForking(null)} />}
+      {forking !== null && (
+        <Suspense fallback={null}>
+          <ForkDialog run={run} seq={forking} drawing={drawing} onClose={() => setForking(null)} />
+        </Suspense>
+      )}
     </div>
   );
 }

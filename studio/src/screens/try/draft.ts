@@ -88,7 +88,8 @@ export function requestOf(draft: Draft, shape: Shape): { request: Record<string,
   return Object.keys(problems).length > 0 ? { problems } : { request };
 }
 
-function inputOf(draft: Draft, fields: InputField[] | null, problems: Problems): Record<string, unknown> {
+/** The input as it stands in the form; what is wrong with it is put into `problems`. */
+export function inputOf(draft: Draft, fields: InputField[] | null, problems: Problems): Record<string, unknown> {
   if (fields === null || draft.mode === "json") {
     const read = readObject(draft.json);
     if ("value" in read) return read.value;

@@ -56,7 +56,7 @@ function OneField({ field, text, problem, onText }: FieldProps) {
     "aria-describedby": `${id}-help`,
     onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => onText(event.target.value),
   };
-  const typed = { ...shared, placeholder: fallback === undefined ? undefined : `${fallback} (default)`, spellCheck: false, autoComplete: "off" };
+  const typed = { ...shared, placeholder: fallback === undefined ? undefined : `${fallback}, the default`, spellCheck: false, autoComplete: "off" };
   const choices = field.type === "boolean" ? ["yes", "no"] : field.choices;
   return (
     <div className="field block edit-field">
@@ -88,12 +88,23 @@ function OneField({ field, text, problem, onText }: FieldProps) {
 /** A choice is written as JSON, and a text is shown without its quotes. */
 const shownChoice = (choice: string) => choice.replace(/^"(.*)"$/s, "$1");
 
-export function JsonField({ label, text, problem, help, rows = 4, onText }: { label: string; text: string; problem: string | undefined; help?: string; rows?: number; onText: (text: string) => void }) {
+interface JsonProps {
+  label: string;
+  text: string;
+  problem: string | undefined;
+  help?: string;
+  /** What a value looks like. */
+  placeholder?: string;
+  rows?: number;
+  onText: (text: string) => void;
+}
+
+export function JsonField({ label, text, problem, help, placeholder, rows = 4, onText }: JsonProps) {
   const id = useId();
   return (
     <div className="field block edit-field">
       <label htmlFor={id}>{label}</label>
-      <textarea id={id} className="grows mono" rows={rows} spellCheck={false} value={text} aria-invalid={problem !== undefined} aria-describedby={`${id}-help`} onChange={(event) => onText(event.target.value)} />
+      <textarea id={id} className="grows mono" rows={rows} spellCheck={false} placeholder={placeholder} value={text} aria-invalid={problem !== undefined} aria-describedby={`${id}-help`} onChange={(event) => onText(event.target.value)} />
       <Help id={id} problem={problem} help={help} />
     </div>
   );

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, get, post, segment, toApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Checked, Definition, DefinitionEntry, RunEntry } from "../../api/types";
+import { isKept } from "../../document/kept";
 import { stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
 import { Icon } from "../../parts/icons";
@@ -12,6 +13,7 @@ import { plural } from "../../parts/words";
 import { go, link, note, type Route } from "../../route";
 import { useFolds } from "../definition/folds";
 import { AnswerFields } from "./answers";
+import { askedIn, foldedIn } from "./asked";
 import { BreakpointField } from "./breakpoints";
 import { draftOf, EMPTY, requestOf, type Draft, type Problems, type Shape } from "./draft";
 import { InputFields } from "./input";
@@ -66,6 +68,7 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const form = useRef<HTMLFormElement>(null);
+  const unsaved = useMemo(() => isKept(id), [id]);
   const left = useSplit("try-left", 460, 320, 760);
   const { folds, toggle } = useFolds();
   const folded = JSON.stringify(folds);
@@ -73,6 +76,10 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
   const runs = useResource<{ runs: RunEntry[] }>("runs", (signal) => get("/runs?all=true&limit=200", signal));
   const drawing = drawn.data?.drawing ?? null;
   const selected = route.node;
+  // Calls inside of what is folded are told of as well: so everything is opened once, for their places.
+  const inner = foldedIn(drawing);
+  const wide = useResource<Checked>(draft.who === "written" && inner.length > 0 ? `asks ${key} ${definition.revision} ${inner.join()}` : null, (signal) => post(`/definitions/${segment(id)}/check`, { root, folded: [], opened: inner }, signal), true);
+  const asked = shape.asks && askedIn(shape.asks, wide.data?.drawing ?? drawing);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   useEffect(() => void kept.set(key, draft), [key, draft]);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus({ preventScroll: true }), []);
@@ -159,6 +166,18 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
           }}
         >
           <div className="try-fields">
+            {unsaved ? (
+              <p className="inline-failure" role="status">
+                <Icon name="warning" />
+                <span>
+                  The saved file is tried, not your changes: those are not saved. <a href={link.definition(id, { root: route.root })}>Go back and save them</a>
+                </span>
+              </p>
+            ) : (
+              <p className="dim">
+                What is tried is what is saved: <code>{definition.files.map((file) => file.name).join(", ")}</code>
+              </p>
+            )}
             {errors > 0 && (
               <p className="inline-failure">
                 <Icon name="error" />
@@ -175,7 +194,7 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
               </label>
             )}
             {(!led || shape.fields !== null || draft.json !== "") && <InputFields draft={draft} fields={shape.fields} problems={problems} onChange={change} />}
-            {!led && <AnswerFields draft={draft} asks={shape.asks} runs={earlierRuns} problems={problems} onChange={change} />}
+            {!led && <AnswerFields draft={draft} asks={asked} runs={earlierRuns} problems={problems} onChange={change} />}
             {!led && definition.dialect === "states" && draft.who === "servers" && (
               <label className="field block edit-field">
                 <span>Model</span>

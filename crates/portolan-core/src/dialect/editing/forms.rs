@@ -18,6 +18,8 @@ pub struct NodeForm {
     pub fields: &'static [Field],
     /// Whether the edges that leave it name an outcome.
     pub outcomes: bool,
+    /// Whether the edges that leave it may have a label of their own.
+    pub labels: bool,
     /// Whether one can be added by itself: a join comes with its fork.
     pub addable: bool,
     /// Whether a node of it never becomes one of another kind, nor another one of it.
@@ -42,6 +44,9 @@ pub struct Field {
     /// What it may hold, where that is one of a few words.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub choices: &'static [&'static str],
+    /// What counts where it is left out, if that is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<u32>,
     /// Whether a definition without it has a fault.
     pub required: bool,
     /// What it is called instead where a text was written so: another spelling, or an older one.
@@ -78,7 +83,17 @@ pub(in crate::dialect) const fn form(
     help: &'static str,
     fields: &'static [Field],
 ) -> NodeForm {
-    NodeForm { kind, label, help, fields, outcomes: false, addable: true, apart: false, unsaid: |_| false }
+    NodeForm {
+        kind,
+        label,
+        help,
+        fields,
+        outcomes: false,
+        labels: false,
+        addable: true,
+        apart: false,
+        unsaid: |_| false,
+    }
 }
 
 /// A field that may be left out.
@@ -88,13 +103,18 @@ pub(in crate::dialect) const fn field(
     kind: FieldKind,
     help: &'static str,
 ) -> Field {
-    Field { path, label, help, kind, choices: &[], required: false, otherwise: None }
+    Field { path, label, help, kind, choices: &[], default: None, required: false, otherwise: None }
 }
 
 impl NodeForm {
     /// The same, of which edges name an outcome.
     pub(in crate::dialect) const fn with_outcomes(self) -> NodeForm {
         NodeForm { outcomes: true, ..self }
+    }
+
+    /// The same, of which edges may have a label.
+    pub(in crate::dialect) const fn with_labels(self) -> NodeForm {
+        NodeForm { labels: true, ..self }
     }
 
     /// The same, of which none is added by itself.
@@ -117,6 +137,11 @@ impl Field {
     /// The same, that must be there.
     pub(in crate::dialect) const fn required(self) -> Field {
         Field { required: true, ..self }
+    }
+
+    /// The same, which counts as this number where it is left out.
+    pub(in crate::dialect) const fn by_default(self, default: u32) -> Field {
+        Field { default: Some(default), ..self }
     }
 
     /// The same, of one of these words.

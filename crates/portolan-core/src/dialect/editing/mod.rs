@@ -165,6 +165,13 @@ pub enum Operation {
         /// The outcome; nothing for whatever counts as done.
         on: Option<String>,
     },
+    /// An edge has another label, for people.
+    Label {
+        /// The edge.
+        edge: usize,
+        /// The label; nothing for none.
+        text: Option<String>,
+    },
     /// A node has another identifier, wherever it is named.
     Rename {
         /// The node.
@@ -242,6 +249,9 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
     }
     let page = Page::of(source, graph).ok_or_else(|| Refused::new("its text cannot be read", "mend the text first"))?;
     let done = match operation {
+        Operation::Label { .. } if !editing.kinds.iter().any(|form| form.labels) => {
+            return Err(Refused::not_here("an edge has a label of its own"));
+        }
         Operation::Set { node, field, value } => set(&editing, &page, node.as_deref(), field, value)?,
         operation => match (operation, editing.kind_field) {
             (Operation::Kind { node, kind }, Some(field)) => of_kind(&editing, field, &page, node, kind)?,

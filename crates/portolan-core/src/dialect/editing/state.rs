@@ -1,6 +1,7 @@
 //! The fields of a state at which a model works, in whichever format it stands.
 
 use super::forms::{Field, FieldKind, field};
+use crate::graph::DEFAULT_STATE_RETRIES;
 
 pub(in crate::dialect) const OBJECTIVE: Field =
     field("objective", "Objective", FieldKind::Long, "What is to be reached; whoever works on it is told this.")
@@ -38,7 +39,8 @@ pub(in crate::dialect) const MAX_RETRIES: Field = field(
     "Retries",
     FieldKind::Number,
     "How often it is attempted again when its key results do not hold.",
-);
+)
+.by_default(DEFAULT_STATE_RETRIES);
 pub(in crate::dialect) const RETRY: Field = field(
     "retry",
     "A retry",

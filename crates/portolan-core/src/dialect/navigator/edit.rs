@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::dialect::editing::{
     Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, filled, form, fresh,
 };
+use crate::graph::DEFAULT_RETRIES;
 use crate::source::{Edit, Step, Tree};
 
 pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
@@ -32,8 +33,9 @@ const RETRIES: Field = field(
     "maxRetries",
     "Retries",
     FieldKind::Number,
-    "How often a failure is tried again before the work goes elsewhere.",
-);
+    "How often a failure is tried again before the work goes elsewhere; left out beside an edge on `failed`, not at all.",
+)
+.by_default(DEFAULT_RETRIES);
 const ACCEPT: Field = field(
     "accept",
     "Checks",
@@ -43,12 +45,15 @@ const ACCEPT: Field = field(
 const ALLOW: Field = field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
 const DENY: Field = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
 
+// What is changed most stands first.
 const WORK: &[Field] =
-    &[NAME, DESCRIPTION, INSTRUCTIONS, AGENT, STAGE, EMOJI, FILES, OUTPUTS, RETRIES, ACCEPT, ALLOW, DENY];
+    &[NAME, INSTRUCTIONS, AGENT, ACCEPT, RETRIES, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
+const JUDGING: &[Field] =
+    &[NAME, RETRIES, ACCEPT, INSTRUCTIONS, AGENT, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
 
 const KINDS: &[NodeForm] = &[
-    form("task", "Task", "Work that an agent does.", WORK).with_outcomes(),
-    form("gate", "Gate", "Work that judges other work: a failure leads back.", WORK).with_outcomes(),
+    form("task", "Task", "Work that an agent does.", WORK).with_outcomes().with_labels(),
+    form("gate", "Gate", "Work that judges other work: a failure leads back.", JUDGING).with_outcomes().with_labels(),
     form(
         "end",
         "End",
@@ -68,7 +73,8 @@ const KINDS: &[NodeForm] = &[
             .of(&["hitl", "alert", "ticket"]),
         ],
     )
-    .with_outcomes(),
+    .with_outcomes()
+    .with_labels(),
     form(
         "fork",
         "Fork",
@@ -94,6 +100,7 @@ const KINDS: &[NodeForm] = &[
         ],
     )
     .with_outcomes()
+    .with_labels()
     .with_others(),
     form(
         "subflow",
@@ -108,8 +115,9 @@ const KINDS: &[NodeForm] = &[
             STAGE,
         ],
     )
-    .with_outcomes(),
-    form("start", "Start", "Where a run begins: there is one.", &[NAME, DESCRIPTION]).with_others(),
+    .with_outcomes()
+    .with_labels(),
+    form("start", "Start", "Where a run begins: there is one.", &[NAME, DESCRIPTION]).with_labels().with_others(),
 ];
 
 fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
@@ -124,7 +132,10 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
             let place = written(page, *edge)?.with("to");
             Ok(Done::here(vec![Edit::Set { at: place.at, value: json!(to) }]))
         }
-        Operation::Outcome { edge, on } => outcome(page, *edge, on.as_deref()),
+        Operation::Outcome { edge, on } => set_on_edge(page, *edge, "on", on.as_deref()),
+        Operation::Label { edge, text } => {
+            set_on_edge(page, *edge, "label", text.as_deref().map(str::trim).filter(|text| !text.is_empty()))
+        }
         Operation::Rename { node, to } => rename(page, node, to),
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
@@ -227,10 +238,10 @@ fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
     Ok(Done::here(vec![Edit::Insert { at, before: None, value: edge_of(from, to, on) }]))
 }
 
-fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
-    let place = written(page, edge)?.with("on");
-    let edit = match on {
-        Some(on) => Edit::Set { at: place.at, value: json!(on) },
+fn set_on_edge(page: &Page<'_>, edge: usize, field: &str, text: Option<&str>) -> Edits {
+    let place = written(page, edge)?.with(field);
+    let edit = match text {
+        Some(text) => Edit::Set { at: place.at, value: json!(text) },
         None if page.tree(&place).is_none() => return Ok(Done::default()),
         None => Edit::Remove { at: place.at },
     };

@@ -83,6 +83,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
         Operation::Kind { .. } => Err(Refused::not_here("a node is of another kind")),
+        Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } => unreachable!("all formats set fields alike"),
     }
 }

@@ -212,6 +212,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Delete { nodes } => delete::delete(&sheet, nodes),
         Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
         Operation::Kind { node, kind } => nodes::of_kind(&sheet, node, kind),
+        Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } => unreachable!("all formats set fields alike"),
     }
 }

@@ -153,6 +153,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => names::rename(&sheet, node, to),
         Operation::Delete { nodes } => delete::delete(&sheet, nodes),
         Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
+        Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
 }

@@ -8,6 +8,7 @@
 
 mod layered;
 mod lines;
+mod moved;
 mod nest;
 mod order;
 mod place;
@@ -18,7 +19,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -41,7 +42,15 @@ pub struct Drawn<'d, 'g> {
     /// The nodes whose workflow is drawn inside of them, by the identifiers that they are drawn with. All others are one
     /// box.
     pub opened: &'d BTreeSet<String>,
+    /// What a person has moved by hand, by the identifiers that it is drawn with.
+    pub moved: &'d Moved,
 }
+
+/// How far nodes stand right of where the layout puts them, and how far under it. What stands in a box goes along with it.
+pub type Moved = BTreeMap<String, (i32, i32)>;
+
+/// The farthest that a node can be moved.
+pub const FARTHEST: i32 = 100_000;
 
 /// Where everything stands. All measures are in CSS pixels, from the upper left corner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,6 +105,9 @@ pub struct DrawnNode {
     /// The nodes that a folded activity or loop stands for, by the identifiers that they would be drawn with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hides: Vec<String>,
+    /// How far a person has moved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<(i32, i32)>,
     /// Where it is written.
     pub span: Option<Span>,
 }
@@ -150,8 +162,9 @@ pub struct DrawnEdge {
 /// #   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "done"} ]
 /// # }"#);
 /// # let graph = dialect::parse(&source, dialect::Strictness::Strict).first().0.unwrap();
-/// let (find, none) = (|_: &str| None, BTreeSet::new());
-/// let what = present::Drawn { graph: &graph, workflow: None, find: &find, folded: &none, opened: &none };
+/// let (find, none, moved) = (|_: &str| None, BTreeSet::new(), present::Moved::new());
+/// let what =
+///     present::Drawn { graph: &graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
 /// let drawing = present::drawing(&what);
 /// assert!(drawing.nodes[0].y < drawing.nodes[1].y, "it reads from top to bottom");
 /// assert!(present::svg(&drawing).starts_with("<svg "));

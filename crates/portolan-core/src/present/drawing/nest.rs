@@ -8,7 +8,7 @@ use super::layered::{Item, Laid, Level, Link, Stands, lay};
 use super::lines::Way;
 use super::sheet::Sheet;
 use super::size::{self, HEAD, MARGIN, PADDING};
-use super::{Drawing, DrawnEdge, route};
+use super::{Drawing, DrawnEdge, moved, route};
 
 /// The level of what stands in no box.
 const ROOT: usize = 0;
@@ -135,7 +135,10 @@ impl Nest {
         if !is_open {
             return;
         }
-        let laid = lay(&self.level(level));
+        let by = self.rooms[level].children.iter().map(|child| self.sheet.boxes[*child].node.moved.unwrap_or_default());
+        let by: Vec<(i64, i64)> = by.map(|(right, down)| (right.into(), down.into())).collect();
+        let things = self.level(level);
+        let laid = moved::moved(&things, lay(&things), &by);
         let (width, height) = (laid.width, laid.height);
         if level == ROOT {
             (self.width, self.height) = (width + 2 * MARGIN, height + 2 * MARGIN);

@@ -8,11 +8,11 @@ use super::size::{self, BETWEEN, LABEL_LINE};
 /// How far the way from a thing to itself goes out.
 pub(super) const OWN: i64 = 20;
 /// The last stretch of a link before it meets what is below, in which it is upright.
-const UPRIGHT: i64 = 14;
+pub(super) const UPRIGHT: i64 = 14;
 /// The gap to what stands on the border.
-const TO_BORDER: i64 = 28;
+pub(super) const TO_BORDER: i64 = 28;
 /// Between what is passed at the side and the line.
-const ASIDE: i64 = 16;
+pub(super) const ASIDE: i64 = 16;
 /// The room over the first layer and under the last where lines come round there.
 const ROUND: i64 = 26;
 /// How far from others failures enter at the corner of a thing.
@@ -308,7 +308,7 @@ fn next<K: Ord>(counts: &mut BTreeMap<K, i64>, key: K) -> i64 {
 }
 
 /// Where lines at the side leave and enter a thing: so far from its right corner.
-fn corner(item: &Item, beside: i64) -> i64 {
+pub(super) fn corner(item: &Item, beside: i64) -> i64 {
     if item.width < 60 { 0 } else { item.width / 2 - 14 - beside }
 }
 

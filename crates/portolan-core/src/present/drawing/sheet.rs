@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::lines::{self, Way};
-use super::{Drawn, DrawnNode, Fold};
+use super::{Drawn, DrawnNode, FARTHEST, Fold};
 use crate::graph::{Graph, Kind, MAX_DEPTH, Node};
 use crate::present::picture::{LABEL, cut, label, one_line, small_print};
 use crate::source::Span;
@@ -221,7 +221,9 @@ impl<'g> Drawer<'_, 'g> {
     fn add(&mut self, node: DrawnNode, parent: Option<usize>, begins: bool) -> usize {
         let id = self.sheet.free(&node.id);
         let holder = parent.map(|parent| self.sheet.boxes[parent].node.id.clone());
-        self.sheet.boxes.push(Sketch { node: DrawnNode { id, parent: holder, ..node }, parent, begins });
+        let near = |(right, down): (i32, i32)| (right.clamp(-FARTHEST, FARTHEST), down.clamp(-FARTHEST, FARTHEST));
+        let moved = self.what.moved.get(&id).copied().map(near);
+        self.sheet.boxes.push(Sketch { node: DrawnNode { id, parent: holder, moved, ..node }, parent, begins });
         self.sheet.boxes.len() - 1
     }
 }
@@ -302,6 +304,7 @@ fn bare(id: String, graph: &Graph, kind: &'static str) -> DrawnNode {
         result: None,
         checks: 0,
         hides: Vec::new(),
+        moved: None,
         span: None,
     }
 }

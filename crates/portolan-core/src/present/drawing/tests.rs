@@ -2,13 +2,15 @@
 
 mod files;
 mod properties;
+mod sound;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 
-use super::{Drawing, Drawn, Fold, drawing, svg};
+use super::size::HEAD;
+use super::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
 use crate::dialect::{self, Strictness};
 use crate::graph::{Graph, MAX_DEPTH};
 use crate::source::Source;
@@ -32,7 +34,8 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
 /// The drawing of a flow that its nodes may run again.
 fn drawn(graph: &Graph, folded: &[&str], opened: &[&str]) -> Drawing {
     let find = |id: &str| (id == graph.id.value).then_some(graph);
-    drawing(&Drawn { graph, workflow: None, find: &find, folded: &set(folded), opened: &set(opened) })
+    let (folded, opened, moved) = (set(folded), set(opened), Moved::new());
+    drawing(&Drawn { graph, workflow: None, find: &find, folded: &folded, opened: &opened, moved: &moved })
 }
 
 /// A drawing as text: where everything is.
@@ -300,7 +303,14 @@ fn ways_that_are_taken_and_not_written_are_drawn_where_the_workflow_is_known() {
     let graph = graph(r#" "a": {"type": "task"}, "b": {"type": "task"} "#, r#" {"from": "a", "to": "b"} "#);
     let workflow = validate::validate(&graph, &|_| None, Strictness::Lenient).0.expect("it can be repaired");
     let none = BTreeSet::new();
-    let what = Drawn { graph: &graph, workflow: Some(&workflow), find: &|_| None, folded: &none, opened: &none };
+    let what = Drawn {
+        graph: &graph,
+        workflow: Some(&workflow),
+        find: &|_| None,
+        folded: &none,
+        opened: &none,
+        moved: &Moved::new(),
+    };
     let drawing = drawing(&what);
     let implied: Vec<&str> = drawing.edges.iter().filter(|edge| edge.implied).map(|edge| edge.id.as_str()).collect();
     expect!["start->a b->no_way_on"].assert_eq(&implied.join(" "));
@@ -398,4 +408,28 @@ fn a_picture_says_in_words_what_it_shows() {
         <text x="254" y="342" text-anchor="middle" font-size="11" fill="#b91c1c" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">failed</text>
         </svg>
     "##]].assert_eq(&svg(&drawing));
+}
+
+#[test]
+fn a_node_that_was_moved_stands_there_and_its_edges_follow() {
+    let graph = graph(RETRYING.0, RETRYING.1);
+    let (none, moved) =
+        (BTreeSet::new(), Moved::from([("fix".to_owned(), (200, 0)), ("stuck".to_owned(), (-300, -200))]));
+    let what = Drawn { graph: &graph, workflow: None, find: &|_| None, folded: &none, opened: &none, moved: &moved };
+    shows(
+        &drawing(&what),
+        expect![[r#"
+        576x416
+        start 193,24 74x32 start
+        fix 370,112 120x60 task
+        check 170,228 120x60 gate
+        done 164,360 132x32 end
+        stuck 24,160 140x32 end
+        start->fix done: 230,56 430,98 430,112
+        fix->check done: 430,172 230,214 230,228
+        check->done outcome "it is fine" at 230,338: 230,288 230,360
+        check->fix failed back "failed" at 529,199: 276,288 276,296 529,296 529,102 476,102 476,112
+        check->stuck failed "failed" at 529,223: 276,288 276,296 529,296 529,150 150,150 150,160
+    "#]],
+    );
 }

@@ -40,7 +40,7 @@ impl Service {
         if request.definition != Some(DefinitionChange::Migrate) {
             return Ok(held);
         }
-        match may_migrate(caller).and_then(|()| carry_over(&held, now, &changed)) {
+        match may_migrate(caller, CONTINUE).and_then(|()| carry_over(&held, now, &changed)) {
             Ok((definition, run)) => Ok(Held { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
             Err(error) => {
                 let grip = Grip::led(held, Some(claims.revision), true, request);
@@ -75,8 +75,10 @@ impl Service {
     }
 }
 
+const CONTINUE: &str = "continue without `definition`: the run is held to the workflow as it was; or the person runs `portolan runs migrate`";
+
 /// Refuses whoever is no person: a changed definition may ask for less than the one that the run is held to.
-fn may_migrate(caller: &Caller) -> Result<(), ServiceError> {
+pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(), ServiceError> {
     if caller.is_person() {
         return Ok(());
     }
@@ -84,7 +86,7 @@ fn may_migrate(caller: &Caller) -> Result<(), ServiceError> {
         ErrorKind::NeedsPerson,
         "needs_person",
         "only a person has a run continue with a definition that it did not begin with",
-        "continue without `definition`: the run is held to the workflow as it was; or the person runs `portolan runs migrate`",
+        help,
     ))
 }
 

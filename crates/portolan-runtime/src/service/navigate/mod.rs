@@ -7,6 +7,7 @@ mod deeds;
 mod drift;
 mod state;
 
+pub(super) use drift::may_migrate;
 pub(super) use state::kept_under;
 
 /// What agents hold of the runs that they begin.

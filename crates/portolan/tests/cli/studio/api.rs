@@ -202,6 +202,33 @@ fn a_run_is_forked() {
 }
 
 #[test]
+fn a_fork_stands_on_the_definition_as_it_is_now() {
+    let mut project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    let led = project.run("small", "passed");
+    let studio = Studio::of(&project, &[]);
+    let current = |run: &str, seq: u64| {
+        studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": seq, "definition": "current" }))
+    };
+    let wanted = json!({ "input": { "a": 1, "b": 2 }, "paused": true });
+    let run = studio.post("/definitions/sums/try", &wanted).json()["run"].as_str().expect("a run").to_owned();
+    project.write(".flow/workflows/sums.yaml", format!("# It is another text now.\n{SUM}"));
+    let forked = current(&run, 1).json();
+    let fork = forked["run"].as_str().unwrap_or_else(|| panic!("{forked}"));
+    let told = studio.get(&format!("/runs/{fork}")).json();
+    let carried = &told["origin"]["carried"][0];
+    assert_eq!(carried["seq"], 1);
+    assert_eq!(carried["to"], told["definition"]["digest"]);
+    assert_eq!(carried["from"], studio.get(&format!("/runs/{run}")).json()["definition"]["digest"]);
+    // An agent's run is carried over by a person, and whoever has the token may be none.
+    let text = crate::support::SMALL.replace("Do it.", "Do it well.");
+    project.write(".flow/workflows/small.json", &text);
+    assert_eq!(current(&led, 2).refusal(), "403 needs_person");
+    let wrong = json!({ "seq": 2, "definition": "other" });
+    assert_eq!(studio.post(&format!("/runs/{led}/fork"), &wrong).refusal(), "400 bad_request");
+}
+
+#[test]
 fn what_is_too_large_or_no_json_is_told() {
     let project = Project::small();
     let studio = Studio::of(&project, &[]);

@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Studio;
-use crate::support::Project;
+use crate::support::{Project, SUM};
 
 /// A stream of events.
 struct Stream(BufReader<TcpStream>);
@@ -141,4 +141,34 @@ fn a_definition_that_changes_on_disk_is_told() {
     // The first look has happened by the time that something else was told.
     project.write(".flow/workflows/more.json", crate::support::SMALL);
     assert_eq!(stream.next().expect("it goes on").name, "definitions");
+}
+
+/// That a run waits, goes on or is stopped is no record. Whoever asks for it after each of these events knows how it stands.
+#[test]
+fn how_a_run_is_driven_is_told_whenever_that_changes() {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    let studio = Studio::of(&project, &[]);
+    let mut stream = studio.events("", None);
+    let wanted = json!({ "input": { "a": 2, "b": 40 }, "answers": { "add": { "sum": 42 } }, "breakpoints": ["large"] });
+    let run = studio.begun("sums", &wanted);
+    let mut until = |stands: &dyn Fn(&Value) -> bool| loop {
+        let event = stream.next().expect("it goes on");
+        if event.name == "driven" {
+            assert_eq!(event.data, json!({ "run": run }));
+            let driven = studio.get(&format!("/runs/{run}")).json()["driven"].clone();
+            if stands(&driven) {
+                break;
+            }
+        }
+    };
+    until(&|driven| driven["phase"] == "paused" && driven["before"] == "large");
+    studio.told_to(&run, &json!({ "breakpoints": ["big"] }));
+    until(&|driven| driven["breakpoints"][0]["node"] == "big");
+    studio.told_to(&run, &json!({ "do": "resume" }));
+    until(&|driven| driven["before"] == "big");
+    studio.told_to(&run, &json!({ "do": "step" }));
+    until(&|driven| driven["before"] == "exit");
+    studio.told_to(&run, &json!({ "do": "stop" }));
+    until(&|driven| driven["phase"] == "stopped");
 }

@@ -2,12 +2,17 @@
 //! in a browser: `studio/tests`.
 
 mod api;
+mod bounds;
+mod changes;
+mod corpora;
 mod editing;
 mod evaluating;
 mod events;
 mod passkeys;
+mod places;
 mod saving;
 mod security;
+mod servers;
 mod tries;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -52,6 +52,20 @@ impl Studio {
 }
 
 #[test]
+fn the_answers_of_a_run_are_told_as_they_would_be_written_down() {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM.replace("server: {", "redact: [token]\nserver: {"));
+    let studio = Studio::of(&project, &[]);
+    let run = studio.begun("sums", &wanted(&json!({ "answers": { "add": { "sum": 42, "token": "sesame" } } })));
+    studio.at_rest(&run);
+    let told = studio.get(&format!("/runs/{run}/answers")).json();
+    assert_eq!(told, json!({ "answers": { "sum.add": { "sum": 42, "token": "[redacted]" } }, "redacted": true }));
+    // What was told is taken again.
+    let again = studio.begun("sums", &wanted(&json!({ "answers": told["answers"] })));
+    assert_eq!(studio.at_rest(&again)["status"], json!("success"));
+}
+
+#[test]
 fn a_graph_is_run_with_answers_that_are_written_down() {
     let project = sums();
     let studio = Studio::of(&project, &[]);

@@ -33,6 +33,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => take::rename(page, node, to),
         Operation::Delete { nodes } => take::delete(page, nodes),
         Operation::Duplicate { node } => add::duplicate(page, node),
+        Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::{Drawn, Fold, drawing, svg};
-use super::properties::{assert_sound, assert_well_formed};
+use super::super::{Drawn, Fold, Moved, drawing, svg};
+use super::properties::assert_well_formed;
+use super::sound::assert_sound;
 use crate::graph::Graph;
 
 /// The files of folders that hold definitions.
@@ -39,10 +40,10 @@ fn what_people_write_is_drawn() {
     let graphs: Vec<Graph> = files().iter().flat_map(read).collect();
     assert!(graphs.len() > 30, "only {}", graphs.len());
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
-    let none = BTreeSet::new();
+    let (none, moved) = (BTreeSet::new(), Moved::new());
     let mut opened_some = false;
     for graph in &graphs {
-        let what = Drawn { graph, workflow: None, find: &find, folded: &none, opened: &none };
+        let what = Drawn { graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
         let plain = drawing(&what);
         let with = |fold: Fold| {
             let nodes = plain.nodes.iter().filter(move |node| node.container == Some(fold));

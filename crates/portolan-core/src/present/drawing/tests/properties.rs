@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::size::HEAD;
-use super::super::{Drawing, Drawn, DrawnNode, Fold, drawing, svg};
+use super::super::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
+use super::sound::{assert_ends, assert_inside, assert_sound};
 use crate::expr::Expr;
 use crate::graph::{
     self, Activity, AtLimit, EndResult, Graph, Kind, LoopKind, Node, Seat, Strategy as Collects, Trigger,
@@ -85,13 +85,13 @@ fn edge(from: usize, to: usize, on: usize) -> graph::Edge {
 }
 
 /// Draws a flow that may run another one and itself, where some things are folded and some are open.
-fn draw(graphs: &[Graph; 2], choice: &[bool]) -> Drawing {
+fn draw(graphs: &[Graph; 2], choice: &[bool], moved: &Moved) -> Drawing {
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
     let (mut folded, mut opened) = (BTreeSet::new(), BTreeSet::new());
     let mut drawn = None;
     // What is opened shows more that can be.
     for _ in 0..3 {
-        let what = Drawn { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened };
+        let what = Drawn { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened, moved };
         let drawing = drawing(&what);
         let (mut fold, mut open) = (folded.clone(), opened.clone());
         for (at, node) in drawing.nodes.iter().enumerate() {
@@ -109,97 +109,52 @@ fn draw(graphs: &[Graph; 2], choice: &[bool]) -> Drawing {
     drawn.unwrap()
 }
 
-/// Asserts all that a page and a picture rely on.
-pub(super) fn assert_sound(drawing: &Drawing) {
-    let known: BTreeMap<&str, &DrawnNode> = drawing.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-    assert_eq!(known.len(), drawing.nodes.len(), "each has an identifier of its own");
-    let edges: BTreeSet<&str> = drawing.edges.iter().map(|edge| edge.id.as_str()).collect();
-    assert_eq!(edges.len(), drawing.edges.len(), "so has each edge");
-    assert_boxes(drawing, &known);
-    for edge in &drawing.edges {
-        assert_course(drawing, &edge.points, known[edge.from.as_str()], known[edge.to.as_str()]);
-        let (x, y) = edge.label_at.unwrap_or_default();
-        assert!(x <= drawing.width && y <= drawing.height, "{edge:?}");
-        assert_eq!(edge.text.is_some(), edge.label_at.is_some(), "{edge:?}");
-    }
-}
-
-fn assert_boxes(drawing: &Drawing, known: &BTreeMap<&str, &DrawnNode>) {
-    let mut beside: BTreeMap<Option<&str>, Vec<&DrawnNode>> = BTreeMap::new();
-    for node in &drawing.nodes {
-        assert!(node.x + node.width <= drawing.width && node.y + node.height <= drawing.height, "{node:?}");
-        if let Some(parent) = node.parent.as_deref().map(|parent| known[parent]) {
-            assert_eq!(parent.container, Some(Fold::Open));
-            assert!(node.x > parent.x && node.x + node.width < parent.x + parent.width, "{node:?} in {parent:?}");
-            let head = u32::try_from(HEAD).unwrap();
-            assert!(node.y >= parent.y + head && node.y + node.height < parent.y + parent.height, "{node:?}");
-        }
-        beside.entry(node.parent.as_deref()).or_default().push(node);
-    }
-    for siblings in beside.into_values() {
-        for (at, one) in siblings.iter().enumerate() {
-            for other in &siblings[at + 1..] {
-                let apart =
-                    |start: u32, length: u32, other: u32, others: u32| start + length < other || other + others < start;
-                let beside = apart(one.x, one.width, other.x, other.width);
-                assert!(beside || apart(one.y, one.height, other.y, other.height), "{one:?} covers {other:?}");
-            }
-        }
-    }
-}
-
-fn assert_course(drawing: &Drawing, points: &[(u32, u32)], from: &DrawnNode, to: &DrawnNode) {
-    let [first, .., last] = *points else { panic!("no course: {points:?}") };
-    let across = |node: &DrawnNode, x: u32| (node.x..=node.x + node.width).contains(&x);
-    let down = |node: &DrawnNode, y: u32| (node.y..=node.y + node.height).contains(&y);
-    if from.id == to.id {
-        let right = from.x + from.width;
-        assert!(first.0 == right && last.0 == right && down(from, first.1) && down(from, last.1), "{points:?}");
-    } else {
-        assert!(first.1 == from.y + from.height && across(from, first.0), "{points:?} leaves {from:?}");
-        assert!(last.1 == to.y && across(to, last.0), "{points:?} enters {to:?}");
-    }
-    for pair in points.windows(2) {
-        assert_ne!(pair[0], pair[1]);
-        for node in drawing.nodes.iter().filter(|node| node.container != Some(Fold::Open)) {
-            assert!(!crosses(pair[0], pair[1], node), "{points:?} crosses {node:?}");
-        }
-    }
-    assert!(points.iter().all(|(x, y)| *x <= drawing.width && *y <= drawing.height), "{points:?}");
-}
-
-/// Whether a line goes through the inside of a node.
-fn crosses(start: (u32, u32), end: (u32, u32), node: &DrawnNode) -> bool {
-    let point = |(x, y): (u32, u32)| (f64::from(x), f64::from(y));
-    let ((x, y), (to_x, to_y)) = (point(start), point(end));
-    let (left, top) = point((node.x, node.y));
-    let (right, low) = point((node.x + node.width, node.y + node.height));
-    // The part of the line, from 0 to 1, that is inside of both pairs of borders.
-    let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
-    for (from, by, least, most) in [(x, to_x - x, left, right), (y, to_y - y, top, low)] {
-        if by == 0.0 {
-            if from <= least || from >= most {
-                return false;
-            }
-            continue;
-        }
-        let (one, other) = ((least - from) / by, (most - from) / by);
-        enter = enter.max(one.min(other));
-        leave = leave.min(one.max(other));
-    }
-    leave - enter > 1e-6
+/// Where a node stands in what it stands in.
+fn within(drawing: &Drawing, node: &DrawnNode) -> (i64, i64) {
+    let parent = node.parent.as_ref().and_then(|parent| drawing.nodes.iter().find(|node| node.id == *parent));
+    let (x, y) = parent.map_or((0, 0), |parent| (parent.x, parent.y));
+    (i64::from(node.x) - i64::from(x), i64::from(node.y) - i64::from(y))
 }
 
 proptest! {
+    #[test]
+    fn what_is_moved_stands_so_far_from_its_place_and_edges_follow(
+        zero in any_graph("zero"), one in any_graph("one"), choice in prop::collection::vec(any::<bool>(), 1..9),
+        by in prop::collection::vec((-300..300_i32, -300..300_i32), 1..5), which in 1..5_usize,
+    ) {
+        let graphs = [zero, one];
+        let before = draw(&graphs, &choice, &Moved::new());
+        let chosen = before.nodes.iter().step_by(which).zip(by.iter().cycle());
+        let moved: Moved = chosen.map(|(node, by)| (node.id.clone(), *by)).collect();
+        let after = draw(&graphs, &choice, &moved);
+        let known: BTreeMap<&str, &DrawnNode> = after.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+        assert_inside(&after, &known);
+        for edge in &after.edges {
+            assert_ends(&after, &edge.points, known[edge.from.as_str()], known[edge.to.as_str()]);
+        }
+        // Of two that stand in the same, each has gone as far as it was moved, but for what all of them went.
+        let mut common: BTreeMap<Option<&str>, (i64, i64)> = BTreeMap::new();
+        for was in before.nodes.iter().filter(|was| was.container != Some(Fold::Open)) {
+            let is = known[was.id.as_str()];
+            if before.nodes.iter().any(|node| node.parent == was.parent && node.container == Some(Fold::Open)) {
+                continue;
+            }
+            let ((x, y), (was_x, was_y)) = (within(&after, is), within(&before, was));
+            let (right, down) = moved.get(&was.id).copied().unwrap_or_default();
+            let rest = (x - was_x - i64::from(right), y - was_y - i64::from(down));
+            prop_assert_eq!(*common.entry(was.parent.as_deref()).or_insert(rest), rest, "{:?}", is);
+        }
+    }
+
     #[test]
     fn nothing_covers_anything(
         zero in any_graph("zero"), one in any_graph("one"), choice in prop::collection::vec(any::<bool>(), 1..9),
     ) {
         let graphs = [zero, one];
-        let drawing = draw(&graphs, &choice);
+        let drawing = draw(&graphs, &choice, &Moved::new());
         assert_sound(&drawing);
         assert_well_formed(&svg(&drawing));
-        prop_assert_eq!(drawing, draw(&graphs, &choice));
+        prop_assert_eq!(drawing, draw(&graphs, &choice, &Moved::new()));
     }
 
     /// In a tree no lines cross, however it is written: what is added has no reason to move anything.
@@ -214,7 +169,7 @@ proptest! {
         let nodes: Vec<Numbers> = nodes.into_iter().chain([(8, 0, 3)]).collect();
         let after = made("zero", &nodes, &edges);
         let other = Graph::new(spanned("one".to_owned()));
-        let draw = |graph: Graph| draw(&[graph, other.clone()], &[false]);
+        let draw = |graph: Graph| draw(&[graph, other.clone()], &[false], &Moved::new());
         let (before, after) = (draw(before), draw(after));
         let added = format!("n{}", nodes.len() - 1);
         let rows: Vec<Vec<&str>> = super::order(&after);
@@ -235,7 +190,7 @@ proptest! {
         graph.nodes.push(Node::new(id.as_str(), Span::default(), kind(8)));
         graph.activities.iter_mut().for_each(|activity| activity.name.clone_from(&name));
         graph.edges.iter_mut().for_each(|edge| edge.label = Some(label.clone()));
-        let drawing = draw(&[graph, Graph::new(spanned("one".to_owned()))], &[true, false]);
+        let drawing = draw(&[graph, Graph::new(spanned("one".to_owned()))], &[true, false], &Moved::new());
         assert_sound(&drawing);
         assert_well_formed(&svg(&drawing));
     }

@@ -109,6 +109,12 @@ fn operations() -> Value {
         one("reconnect", "An edge enters another node.", json!({ "edge": edge, "to": to }), &["edge", "to"]),
         one("outcome", "An edge is taken on another outcome.", json!({ "edge": edge, "on": on }), &["edge"]),
         one(
+            "label",
+            "An edge has another label for people, where the format has labels.",
+            json!({ "edge": edge, "text": text("The label; without it, it has none.") }),
+            &["edge"],
+        ),
+        one(
             "rename",
             "A node has another id, wherever it is named.",
             json!({ "node": node, "to": text("The new id.") }),

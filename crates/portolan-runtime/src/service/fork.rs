@@ -1,0 +1,239 @@
+//! A run that begins with the past of another: on the same definition, or carried over to what that is by now.
+
+use std::sync::Arc;
+
+use portolan_core::engine::{self, changes_of, migrate};
+use portolan_core::present::focus;
+use portolan_core::run::{Branches, Carried, Change, Event, EventKind, FramePath, Opening, Origin, Place, Run};
+use serde_json::{Map, Value};
+
+use super::hold::{Carrier, Held};
+use super::navigate::may_migrate;
+use super::past::{Past, no_record};
+use super::request::Grip;
+use super::{Caller, Service};
+use crate::carrier::Address;
+use crate::definition::Definition;
+use crate::error::{ErrorKind, ServiceError};
+use crate::store::{Record, RunId, StoreError, store_error};
+use crate::view::View;
+
+/// What a fork is to be.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// The last record that both have.
+    pub seq: u64,
+    /// What variables, and in the run of a function nodes, are given first: an object.
+    pub values: Option<Arc<Value>>,
+    /// What it is held to.
+    pub onto: Onto,
+}
+
+/// The definition that a fork is held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Onto {
+    /// That which the other run was held to.
+    #[default]
+    Pinned,
+    /// The same workflow as it is now.
+    Current,
+}
+
+impl Fork {
+    /// A fork at a record, with nothing else changed.
+    pub fn at(seq: u64) -> Fork {
+        Fork { seq, values: None, onto: Onto::Pinned }
+    }
+}
+
+impl Service {
+    /// Begins a run with the past of another, up to a record: in the store, with its origin on record. The other is not
+    /// touched.
+    ///
+    /// What persons said up to there counts in the fork, too: so only a person may fork a run in which one has. Values are
+    /// given first, by the rules of the step that the run is at; in the run of a function also to nodes, which then count
+    /// as having come to them. A run that an agent is led through is carried over to another definition by a person alone.
+    ///
+    /// # Errors
+    /// There is no such record; a person is needed; the run was over by then, or was or had a branch that is a task of its
+    /// own; it cannot be carried over; the values are not to be given there; or it cannot be kept.
+    pub async fn fork(&self, address: &Address, fork: Fork, caller: &Caller) -> Result<View, ServiceError> {
+        let Fork { seq, values, onto } = fork;
+        let past = self.past(address).await?;
+        if seq == 0 || seq > past.head() {
+            return Err(no_record(&past, seq));
+        }
+        let mut records = self.page(address, 0, usize::try_from(seq).unwrap_or(usize::MAX)).await?;
+        if !caller.is_person() && records.iter().any(|record| is_word_of_person(&record.event)) {
+            return Err(needs_person());
+        }
+        let then = past.definition_at(seq);
+        let definition = match onto {
+            Onto::Pinned => then.clone(),
+            Onto::Current => self.current(then)?,
+        };
+        begin_anew(&mut records[0], &origin(address, seq, &past, &definition))?;
+        let run = Run::fold(records.iter().flat_map(|record| &record.changes));
+        let mut run = run.ok_or_else(|| no_record(&past, seq))?;
+        may_be_forked(&run)?;
+        if definition.digest != then.digest {
+            self.carry_over(then, &definition, &mut run, &mut records, caller)?;
+            self.pin(then).await?;
+        }
+        if let Some(values) = values {
+            let what = EventKind::Noted { frame: focus(&run).0, values };
+            let event = Event { at: self.now(), by: caller.by.clone(), what };
+            let changes = engine::decide(&definition.workflow, &run, &event).map_err(ServiceError::from)?;
+            add(&mut records, &mut run, event, changes);
+        }
+        let seq = records.len() as u64;
+        self.hooks().may_begin(&definition.workflow, &run).await?;
+        let id = loop {
+            let id = RunId::random();
+            match self.create_as(&id, &definition, &run, records.clone()).await {
+                Ok(()) => break id,
+                Err(StoreError::Taken) => {}
+                Err(error) => return Err(store_error(error)),
+            }
+        };
+        let mut held = Held { definition, run, seq, carrier: Carrier::Stored(id) };
+        // A function goes on when somebody drives it; an agent is never led to a node that needs nobody.
+        if held.definition.workflow.root().interface.is_none() {
+            self.pass(&mut held).await?;
+        }
+        self.present(&Grip::of(held, None), None, caller)
+    }
+
+    /// A definition as its file has it now.
+    fn current(&self, then: &Definition) -> Result<Arc<Definition>, ServiceError> {
+        let name = then.workflow.id().as_str();
+        if then.workflow.root().interface.is_none() {
+            return self.library.definition(name);
+        }
+        let mut found = self.library.functions_called(name).into_iter();
+        let help = "mend the file that has it, or fork the run with the definition that it began with";
+        match (found.next(), found.next()) {
+            (Some((_, definition)), None) => Ok(definition),
+            (None, _) => {
+                let message = format!("no file of the project has a sound `{name}` now");
+                Err(ServiceError::refused("no_definition", message, help))
+            }
+            (Some((one, _)), Some((other, _))) => {
+                let message = format!("`{}` and `{}` both define `{name}`", one.display(), other.display());
+                Err(ServiceError::refused("no_definition", message, "rename one of them"))
+            }
+        }
+    }
+
+    /// Carries a run over to another definition, as a migration does.
+    fn carry_over(
+        &self,
+        then: &Arc<Definition>,
+        now: &Arc<Definition>,
+        run: &mut Run,
+        records: &mut Vec<Record>,
+        caller: &Caller,
+    ) -> Result<(), ServiceError> {
+        if now.workflow.root().interface.is_none() {
+            let help = "fork it with the definition that it began with; or the person runs \
+                        `portolan runs fork RUN --at RECORD --definition current` in a terminal";
+            may_migrate(caller, help)?;
+        }
+        let held = |definition: &Arc<Definition>| Held {
+            definition: definition.clone(),
+            run: run.clone(),
+            seq: 0,
+            carrier: Carrier::Stored(RunId::random()),
+        };
+        if !self.hidden_of(&held(now)).hides_all_of(&self.hidden_of(&held(then))) {
+            let message = "the definition hides less now than when the run began, and its past would be shown";
+            let help = "have it hide what it hid, or fork the run with the definition that it began with";
+            return Err(ServiceError::refused("hides_less", message, help));
+        }
+        let carried = migrate(&then.workflow, &now.workflow, run).map_err(|why| {
+            let message = format!("the run cannot be carried over to the definition as it is now: {why}");
+            let help = "fork it at an earlier record, or with the definition that it began with";
+            ServiceError::refused("definition_changed", message, help)
+        })?;
+        let changes = changes_of(run, &carried);
+        if !changes.is_empty() {
+            let given = changes.iter().filter_map(|change| match change {
+                Change::Set { name, value, .. } => Some((name.clone(), value.clone())),
+                _ => None,
+            });
+            let values = Arc::new(Value::Object(given.collect::<Map<String, Value>>()));
+            let what = EventKind::Noted { frame: FramePath::default(), values };
+            let event = Event { at: self.now(), by: caller.by.clone(), what };
+            add(records, run, event, changes);
+        }
+        Ok(())
+    }
+}
+
+fn add(records: &mut Vec<Record>, run: &mut Run, event: Event, changes: Vec<Change>) {
+    changes.iter().for_each(|change| run.apply(change));
+    records.push(Record { seq: records.len() as u64 + 1, event, changes });
+}
+
+/// Where a fork comes from: also what the other run was carried over to up to there.
+fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> Origin {
+    let known = past.trail().run().and_then(|run| run.opening.origin.as_ref());
+    let mut carried: Vec<Carried> = known.map(|origin| origin.carried.clone()).unwrap_or_default();
+    carried.retain(|carried| carried.seq < seq);
+    let (from, to) = (past.definition_at(seq).digest.to_string(), definition.digest.to_string());
+    if from != to {
+        carried.push(Carried { seq, from, to });
+    }
+    Origin { run: address.to_string(), seq, carried }
+}
+
+/// Writes into the first record of a run that it was forked.
+fn begin_anew(first: &mut Record, origin: &Origin) -> Result<(), ServiceError> {
+    let fork = |opening: &mut Opening| {
+        opening.origin = Some(origin.clone());
+        // Those of a task file are tasks beside it, and there is none.
+        opening.rules.branches = Branches::Inside;
+        !opening.rules.is_branch
+    };
+    let mut whole = match &mut first.event.what {
+        EventKind::Opened(opening) => fork(opening),
+        _ => false,
+    };
+    for change in &mut first.changes {
+        if let Change::Opened { opening, .. } = change {
+            whole &= fork(opening);
+        }
+    }
+    if whole {
+        return Ok(());
+    }
+    Err(ServiceError::refused("not_forked", "the run is a branch of another task", "fork the task that it belongs to"))
+}
+
+/// Whether a person has said something that an agent may not say.
+fn is_word_of_person(event: &Event) -> bool {
+    let said = matches!(
+        event.what,
+        EventKind::Reported { .. } | EventKind::Resumed { .. } | EventKind::Noted { .. } | EventKind::Bypassed { .. }
+    );
+    said && Caller { by: event.by.clone(), can_ask: false }.is_person()
+}
+
+fn needs_person() -> ServiceError {
+    let message = "only a person may fork a run in which a person has decided something";
+    let help = "a person runs `portolan runs fork` in a terminal that no agent's program has opened";
+    ServiceError::of(ErrorKind::NeedsPerson, "needs_person", message, help)
+}
+
+fn may_be_forked(run: &Run) -> Result<(), ServiceError> {
+    if run.is_over() {
+        let help = "choose an earlier record: `portolan runs events` lists them";
+        return Err(ServiceError::refused("over", "the run was over by that record", help));
+    }
+    let positions = run.positions();
+    if positions.iter().any(|(_, frame)| matches!(frame.place, Place::Gathering { .. })) {
+        let message = "by that record the run waits for branches that are tasks of their own";
+        return Err(ServiceError::refused("not_forked", message, "choose a record before the fork, or after its join"));
+    }
+    Ok(())
+}

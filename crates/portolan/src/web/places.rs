@@ -1,0 +1,98 @@
+//! What a person moves by hand in a drawing. It is kept beside the project, and in no definition.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use portolan_core::present::Moved;
+use portolan_runtime::author::{self, Moving, Places};
+use portolan_runtime::definition::Definition;
+use portolan_runtime::library::{Library, Origin, Sketch};
+use portolan_runtime::service::ServiceError;
+use serde::{Deserialize, Serialize};
+
+use super::Studio;
+use super::answer::{Answer, Body, InPath, Refusal};
+use super::definitions::broken;
+
+/// What is moved in the drawing of a root, and why that cannot be told.
+pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (Moved, Option<ServiceError>) {
+    let Some(flow) = root.filter(|_| sketch.origin == Origin::Project) else { return (Moved::new(), None) };
+    match Places::of(library.project()) {
+        Ok(places) => (places.moved(moving(library, &sketch.source.name, flow)), None),
+        Err(error) => (Moved::new(), Some(error)),
+    }
+}
+
+/// What is moved in the definition that a run is of, as its file has it now.
+pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> Moved {
+    // What cannot be read is told where the definition is shown.
+    let Ok(places) = Places::of(library.project()) else { return Moved::new() };
+    let name = definition.workflow.id().as_str();
+    for (id, _) in library.ids().into_iter().filter(|(_, origin)| *origin == Origin::Project) {
+        let Some(file) = library.path(&id).filter(|file| places.has(library.project(), file)) else { continue };
+        let file = file.to_string_lossy();
+        if id == name {
+            return places.moved(moving(library, &file, name));
+        }
+        // A function has a name of its own in its file.
+        let Ok(sketch) = library.sketch(&id, None) else { continue };
+        let is_it = |root: &&String| {
+            let graph = sketch.graphs.get(*root);
+            graph.is_some_and(|graph| graph.interface.is_some() && (*root == name || graph.name == name))
+        };
+        if let Some(root) = sketch.roots.iter().find(is_it) {
+            return places.moved(moving(library, &file, root));
+        }
+    }
+    Moved::new()
+}
+
+fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> Moving<'m> {
+    Moving { project: library.project(), file: Path::new(file), flow }
+}
+
+/// What is to be kept.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    root: Option<String>,
+    /// How far each node stands from where it is laid out, right and down; without it, all are laid out again.
+    moves: Option<Moved>,
+}
+
+/// All that is moved in a drawing by now.
+#[derive(Serialize)]
+pub(super) struct Kept {
+    moved: Moved,
+}
+
+/// Keeps what a person has moved.
+pub(super) async fn keep(
+    State(studio): State<Arc<Studio>>,
+    InPath(id): InPath<String>,
+    Body(wanted): Body<Wanted>,
+) -> Answer<Kept> {
+    let beside = Arc::clone(&studio);
+    let sketch = tokio::task::spawn_blocking(move || beside.service.library().sketch(&id, None));
+    let sketch = sketch.await.map_err(broken)??;
+    let library = studio.service.library();
+    let (root, file) = (wanted.root.or(sketch.roots.first().cloned()).unwrap_or_default(), &sketch.source.name);
+    if sketch.origin != Origin::Project {
+        let message = "the definition is none of the project's, and its places are not kept";
+        return Err(Refusal::from(ServiceError::refused("not_yours", message, "copy it into the project first")));
+    }
+    if !sketch.roots.contains(&root) {
+        let message = format!("the definition has no workflow `{}`", portolan_core::diagnostic::clip(&root));
+        let help = format!("it has {}", sketch.roots.join(", "));
+        return Err(Refusal::from(ServiceError::refused("unknown_root", message, help)));
+    }
+    let of = moving(library, file, &root);
+    match wanted.moves {
+        Some(moves) => author::keep(of, &moves).await?,
+        None => author::forget(of).await?,
+    }
+    Ok(Json(Kept { moved: Places::of(library.project())?.moved(of) }))
+}

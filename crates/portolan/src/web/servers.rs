@@ -1,0 +1,241 @@
+//! The servers that the project's definitions call: which there are, what tools each has, and one tool called by hand.
+//!
+//! A server is started for a request and ended after it, and only where a person has trusted the file that names it. What is
+//! asked of it is bounded in time, what it answers in size; what its entry hides is shown nowhere.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use portolan_core::dialect::RunAs;
+use portolan_core::graph::Transport;
+use portolan_core::present::Redaction;
+use portolan_runtime::library::{FunctionFiles, Functions, run_as};
+use portolan_runtime::servers::{CallError, PoolOptions, Servers, Setup, ToolCall};
+use portolan_runtime::service::ServiceError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Studio;
+use super::answer::{Answer, Body, Refusal};
+use super::definitions::{broken, shown_name};
+use super::replies::faulty;
+
+/// How long a server may take to start, and again to answer.
+const LONGEST: Duration = Duration::from_secs(30);
+/// How long a server's process may take to end.
+const GRACE: Duration = Duration::from_secs(2);
+/// The largest answer that is taken of a server, in bytes.
+const LARGEST: usize = 4 << 20;
+/// How much of an answer is shown, in bytes.
+const SHOWN: usize = 256 << 10;
+/// How many tools are listed.
+const MOST_TOOLS: usize = 500;
+
+/// A server, by the definition that calls it.
+#[derive(Serialize)]
+struct Line {
+    definition: String,
+    file: String,
+    name: String,
+    /// What is started or contacted; nothing of a server that is a part of Portolan.
+    reaches: Option<String>,
+    disabled: bool,
+    /// Why it is not started; nothing where it may be.
+    refused: Option<Why>,
+}
+
+#[derive(Serialize)]
+struct Why {
+    message: String,
+    help: String,
+}
+
+/// The servers of all definitions of the project.
+pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
+    let told = tokio::task::spawn_blocking(move || {
+        let library = studio.service.library();
+        let mut lines = Vec::new();
+        let mut ids: Vec<String> = library.project_ids().into_iter().chain(library.given_ids()).collect();
+        ids.sort();
+        ids.dedup();
+        for (id, path) in ids.into_iter().filter_map(|id| library.path(&id).map(|path| (id, path))) {
+            // What cannot be read is told of where definitions are.
+            let Ok(functions) = read(&studio, &path) else { continue };
+            let refused = may_start(&studio, &functions).err();
+            for Setup { server, .. } in &functions.servers {
+                let is_ours = matches!(server.transport, Transport::Builtin(_));
+                let why = refused.as_ref().filter(|_| !is_ours);
+                lines.push(Line {
+                    definition: id.clone(),
+                    file: shown_name(library, &path.to_string_lossy()),
+                    name: server.name.clone(),
+                    reaches: reaches(&server.transport),
+                    disabled: server.disabled,
+                    refused: why.map(|why| Why { message: why.message.clone(), help: why.help.clone() }),
+                });
+            }
+        }
+        lines
+    });
+    Ok(Json(json!({ "servers": told.await.map_err(broken)? })))
+}
+
+/// What is started or contacted, as it is written: variables are not filled in.
+fn reaches(transport: &Transport) -> Option<String> {
+    match transport {
+        Transport::Stdio { command, args, .. } => Some([std::slice::from_ref(command), args].concat().join(" ")),
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => Some(url.clone()),
+        Transport::Builtin(_) => None,
+    }
+}
+
+fn read(studio: &Studio, path: &Path) -> Result<Functions, Refusal> {
+    if run_as(path)? != Some(RunAs::Calls) {
+        return Err(Refusal::from(ServiceError::refused(
+            "no_servers",
+            "it calls no servers",
+            "choose another definition",
+        )));
+    }
+    let files = [path.to_owned()];
+    studio.service.library().functions(FunctionFiles::served(&files, None)).map_err(faulty)
+}
+
+/// Whether the servers that a file brings along may be started: they are trusted together.
+fn may_start(studio: &Studio, functions: &Functions) -> Result<(), ServiceError> {
+    functions.definitions.values().try_for_each(|definition| studio.service.may_start_servers(definition))
+}
+
+/// One server of a definition.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Named {
+    definition: String,
+    server: String,
+}
+
+/// A server that was started for one request.
+struct Started {
+    servers: Servers,
+    name: String,
+    hidden: Redaction,
+}
+
+impl Started {
+    async fn of(studio: &Arc<Studio>, wanted: Named) -> Result<Started, Refusal> {
+        studio.may_change()?;
+        let Named { definition, server } = wanted;
+        let asking = Arc::clone(studio);
+        let setup =
+            tokio::task::spawn_blocking(move || asking.startable(&definition, &server)).await.map_err(broken)??;
+        let hidden = Redaction::default().hiding(setup.confidential());
+        let name = setup.server.name.clone();
+        let options =
+            PoolOptions { handshake_timeout: LONGEST, max_message: LARGEST, grace: GRACE, ..PoolOptions::default() };
+        Ok(Started { servers: Servers::new(vec![setup], options), name, hidden })
+    }
+
+    fn failed(&self, error: &CallError) -> Refusal {
+        let mut message = self.hidden.text(&error.message);
+        if let Some(said) = error.stderr.trim_end().lines().next_back() {
+            message += &format!("; at last it said: {}", self.hidden.text(said));
+        }
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error.code, message, &self.hidden.text(&error.help))
+    }
+}
+
+impl Studio {
+    /// A server that may be started, or why it may not.
+    fn startable(&self, definition: &str, server: &str) -> Result<Setup, Refusal> {
+        let unknown = |what: String| ServiceError::refused("unknown_server", what, "load the list of servers again");
+        let path = self.service.library().path(definition);
+        let path = path.ok_or_else(|| unknown(format!("there is no definition `{definition}` in the project")))?;
+        let functions = read(self, &path)?;
+        let setup = functions.servers.iter().find(|setup| setup.server.name == server);
+        let setup = setup.ok_or_else(|| unknown(format!("`{definition}` calls no server `{server}`")))?.clone();
+        if !matches!(setup.server.transport, Transport::Builtin(_)) {
+            may_start(self, &functions)?;
+        }
+        Ok(setup)
+    }
+}
+
+/// The tools of a server, with what each takes.
+pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<Named>) -> Answer<Value> {
+    let started = Started::of(&studio, wanted).await?;
+    let listed = tokio::time::timeout(LONGEST * 2, started.servers.tools(&started.name)).await;
+    let told = match listed {
+        Ok(Ok(tools)) => {
+            let shown = tools.iter().take(MOST_TOOLS).map(|tool| {
+                let (title, description) = (&tool.title, &tool.description);
+                json!({ "name": tool.name, "title": title, "description": description, "inputSchema": tool.input_schema })
+            });
+            let shown = started.hidden.value(&Value::Array(shown.collect()));
+            Ok(Json(json!({ "tools": shown, "more": tools.len().saturating_sub(MOST_TOOLS) })))
+        }
+        Ok(Err(error)) => Err(started.failed(&error)),
+        Err(_late) => Err(late()),
+    };
+    started.servers.close_within(GRACE).await;
+    told
+}
+
+/// A tool, and what it is given.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Called {
+    definition: String,
+    server: String,
+    tool: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// Calls a tool once.
+pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<Called>) -> Answer<Value> {
+    let Called { definition, server, tool, arguments } = wanted;
+    let started = Started::of(&studio, Named { definition, server }).await?;
+    let begun = Instant::now();
+    let called = started.servers.call(ToolCall {
+        server: &started.name,
+        tool: &tool,
+        arguments,
+        timeout: LONGEST,
+        in_all: Some(LONGEST * 2),
+        meta: Map::new(),
+    });
+    let told = match called.await {
+        Ok(reply) => {
+            let (text, cut) = shown(&started.hidden.value(&reply));
+            let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            Ok(Json(json!({ "text": text, "cut": cut, "isError": reply["isError"] == true, "tookMs": took })))
+        }
+        Err(error) => Err(started.failed(&error)),
+    };
+    started.servers.close_within(GRACE).await;
+    told
+}
+
+fn late() -> Refusal {
+    let message = format!("the server did not answer within {} s", (LONGEST * 2).as_secs());
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "call-timeout", message, "see whether it starts in a terminal")
+}
+
+/// A reply as text: its texts as they are, everything else as JSON. Whether something of it is left out.
+fn shown(reply: &Value) -> (String, bool) {
+    let written = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    let parts = reply["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut texts: Vec<String> =
+        parts.iter().map(|part| part["text"].as_str().map_or_else(|| written(part), str::to_owned)).collect();
+    if let Some(value) = reply.get("structuredContent").filter(|_| texts.is_empty()) {
+        texts.push(written(value));
+    }
+    let mut text = texts.join("\n");
+    let cut = text.len() > SHOWN;
+    text.truncate(text.floor_char_boundary(SHOWN));
+    (text, cut)
+}

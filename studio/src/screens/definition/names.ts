@@ -1,0 +1,13 @@
+import type { Field, Kind } from "../../api/types";
+import { freeName } from "./copy";
+
+/** The field with what people call a step, where the format has one besides the id. */
+export const titleOf = (kind: Kind | undefined): Field | undefined => kind?.fields.find(({ path }) => path === "name" || path === "title");
+
+/** An id made of a title: as the other ids of the definition join their words. */
+export function idOf(title: string, taken: ReadonlySet<string>): string {
+  const joint = [...taken].some((id) => id.includes("-")) ? "-" : "_";
+  const words = title.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+  const id = words.join(joint).replace(/^(?=\d)/, `step${joint}`);
+  return id === "" ? "" : freeName(id, taken);
+}

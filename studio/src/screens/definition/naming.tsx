@@ -1,0 +1,139 @@
+import { useId, useState } from "react";
+import type { ApiError } from "../../api/client";
+import type { About, Definition, Kind } from "../../api/types";
+import { Dialog } from "../../parts/dialog";
+import { InlineFailure } from "../../parts/notice";
+import { idOf, titleOf } from "./names";
+import type { Placement } from "./places";
+import type { Operations } from "./session";
+
+type Send = (operations: Operations) => Promise<ApiError | null>;
+
+interface AddProps {
+  definition: Definition;
+  /** The kind that was chosen already, if one was. */
+  kind: string | null;
+  placements: Placement[];
+  /** Ids that are taken. */
+  taken: ReadonlySet<string>;
+  onSend: Send;
+  onClose: () => void;
+}
+
+/** Everything that a new step needs: what it is called, of which kind it is, and where it goes. */
+export function AddDialog({ definition, kind: wanted, placements, taken, onSend, onClose }: AddProps) {
+  const kinds = definition.palette.filter((entry) => entry.addable);
+  const [kind, setKind] = useState(wanted ?? kinds[0]?.kind ?? "");
+  const [title, setTitle] = useState("");
+  const [id, setId] = useState<string | null>(null);
+  const [placement, setPlacement] = useState(0);
+  const [error, setError] = useState<ApiError | null>(null);
+  const help = useId();
+  const chosen = kinds.find((entry) => entry.kind === kind);
+  const titled = titleOf(chosen);
+  const called = (id ?? idOf(title, taken)).trim();
+  const add = async (event: React.FormEvent) => {
+    event.preventDefault();
+    if (called === "") return;
+    const values = titled && title.trim() ? { [titled.path]: title.trim() } : undefined;
+    setError(await onSend([{ is: "add", kind, id: called, ...placements[placement]?.place, ...(values ? { values } : {}) }]));
+  };
+  return (
+    <Dialog title="Add a step" onClose={onClose}>
+      <form onSubmit={(event) => void add(event)}>
+        {titled && (
+          <label className="field block">
+            <span>{titled.label}</span>
+            <input type="text" autoComplete="off" value={title} placeholder="Review the notes" onChange={(event) => setTitle(event.target.value)} />
+          </label>
+        )}
+        <label className="field block">
+          <span>Id, by which edges and expressions name it</span>
+          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
+        </label>
+        <div className="field block">
+          <label htmlFor={`${help}-kind`}>Kind</label>
+          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => setKind(event.target.value)}>
+            {kinds.map((entry) => (
+              <option key={entry.kind} value={entry.kind}>
+                {entry.label}
+              </option>
+            ))}
+          </select>
+          <p id={help} className="dim">
+            {chosen?.help}
+          </p>
+        </div>
+        <label className="field block">
+          <span>Where</span>
+          <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
+            {placements.map(({ label }, i) => (
+              <option key={label} value={i}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {error && <InlineFailure error={error} />}
+        <div className="actions end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={called === ""}>
+            Add
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface RenameProps {
+  node: string;
+  about: About | undefined;
+  kind: Kind | undefined;
+  onSend: Send;
+  onClose: () => void;
+}
+
+/** What people call a step, and what the definition does. */
+export function RenameDialog({ node, about, kind, onSend, onClose }: RenameProps) {
+  const titled = about?.editable ? titleOf(kind) : undefined;
+  const written = titled && typeof about?.values[titled.path] === "string" ? (about.values[titled.path] as string) : "";
+  const [title, setTitle] = useState(written);
+  const [to, setTo] = useState(about?.id ?? "");
+  const [error, setError] = useState<ApiError | null>(null);
+  const rename = async (event: React.FormEvent) => {
+    event.preventDefault();
+    const operations: Operations = [];
+    if (titled && title.trim() !== written) operations.push({ is: "set", node, field: titled.path, value: title.trim() || null });
+    if (to.trim() !== about?.id) operations.push({ is: "rename", node, to: to.trim() });
+    if (operations.length === 0) onClose();
+    else setError(await onSend(operations));
+  };
+  return (
+    <Dialog title={`Rename “${about?.name ?? ""}”`} onClose={onClose}>
+      <form onSubmit={(event) => void rename(event)}>
+        {titled && (
+          <label className="field block">
+            <span>{titled.label}, for people</span>
+            <input type="text" autoComplete="off" value={title} placeholder={about?.id} onFocus={(event) => event.target.select()} onChange={(event) => setTitle(event.target.value)} />
+          </label>
+        )}
+        <label className="field block">
+          <span>Id. Whatever refers to it follows.</span>
+          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={to} onFocus={(event) => event.target.select()} onChange={(event) => setTo(event.target.value)} />
+        </label>
+        {error && <InlineFailure error={error} />}
+        <div className="actions end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={!to.trim()}>
+            Rename
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
