@@ -52,7 +52,16 @@ struct Written {
 
 impl Written {
     fn at(span: Span) -> Written {
-        Written { span, id: None, run: None, timeout_seconds: None, file: None, gate: None, check: None, invariant: None }
+        Written {
+            span,
+            id: None,
+            run: None,
+            timeout_seconds: None,
+            file: None,
+            gate: None,
+            check: None,
+            invariant: None,
+        }
     }
 }
 
@@ -96,7 +105,9 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
     }
     let mut lowered: Vec<Check> = Vec::new();
     for check in checks.into_iter().take(MAX_CHECKS) {
-        let Some(id) = check.id.clone().or_else(|| check.gate.clone()).or_else(|| check.check.clone()) else { continue };
+        let Some(id) = check.id.clone().or_else(|| check.gate.clone()).or_else(|| check.check.clone()) else {
+            continue;
+        };
         if lowered.iter().any(|earlier| earlier.id.as_str() == id.value) {
             let message = format!("two checks of the node are called `{}`", clip(&id.value));
             faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("give one of them another id"));
@@ -122,7 +133,11 @@ fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
     let mut fields = Fields::of(tree, "the check", faults)?;
     let gate = fields.string("gate", faults);
     let of_project = fields.string("check", faults);
-    let id = if gate.is_some() || of_project.is_some() { fields.string("id", faults) } else { fields.required_string("id", faults) };
+    let id = if gate.is_some() || of_project.is_some() {
+        fields.string("id", faults)
+    } else {
+        fields.required_string("id", faults)
+    };
     let check = Written {
         span: tree.span,
         id,
@@ -182,10 +197,7 @@ fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
             format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
             "remove it: only a command may take long",
         ),
-        _ => wrong(
-            format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `")),
-            ONE_OF,
-        ),
+        _ => wrong(format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `")), ONE_OF),
     };
     faults.push(fault);
     None

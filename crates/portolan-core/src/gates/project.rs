@@ -79,7 +79,9 @@ fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut Faults) {
     distinct(entries, "`checks`", faults);
     if let Some(extra) = entries.get(MAX_CHECKS) {
         let message = format!("there are {} checks, more than the {MAX_CHECKS} that a project may have", entries.len());
-        faults.push(Diagnostic::error("too-large", message).at(extra.key.span).help("let one command run several of them"));
+        faults.push(
+            Diagnostic::error("too-large", message).at(extra.key.span).help("let one command run several of them"),
+        );
     }
     for entry in entries.iter().take(MAX_CHECKS) {
         if let Some(check) = one(entry, faults) {
@@ -144,7 +146,8 @@ pub fn line(name: &str, check: &ProjectCheck) -> String {
 fn scalar(word: &str) -> String {
     let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=@+".contains(&byte));
     // `--` and words that begin with a letter are text to every reader of YAML; `true`, `no` and the like are not.
-    let begins = word.starts_with(|first: char| first.is_ascii_alphabetic()) || (word.starts_with("--") && word.len() > 2);
+    let begins =
+        word.starts_with(|first: char| first.is_ascii_alphabetic()) || (word.starts_with("--") && word.len() > 2);
     let other = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     match plain && begins && !other.contains(&word.to_ascii_lowercase().as_str()) {
         true => word.to_owned(),

@@ -65,7 +65,9 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
     match &request.check {
         CheckBy::Run { argv, timeout_seconds } => runner::run(argv, *timeout_seconds, ground.project()).await,
         CheckBy::File { path } => runner::file(path, ground.project()),
-        CheckBy::Project { name } => project_checks::look(name, ground.project(), &ground.repository.typechecks()).await,
+        CheckBy::Project { name } => {
+            project_checks::look(name, ground.project(), &ground.repository.typechecks()).await
+        }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
     }
 }

@@ -266,7 +266,9 @@ impl Typechecks {
             match runner::command(argv, seconds.saturating_add(60), &self.project, &environment).await {
                 run::Verdict::Held | run::Verdict::Shown { .. } | run::Verdict::Excused { .. } => {}
                 run::Verdict::Broken { reason, output } => return Ok((false, summary(&reason, &output), output)),
-                run::Verdict::Unknown { reason } | run::Verdict::ForPerson { reason } => return Err(unknown("typecheck-not-run", reason)),
+                run::Verdict::Unknown { reason } | run::Verdict::ForPerson { reason } => {
+                    return Err(unknown("typecheck-not-run", reason));
+                }
             }
         }
         Ok((true, "passed".to_owned(), String::new()))

@@ -92,11 +92,8 @@ fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, 
 /// A person has said whether the claim holds.
 pub(super) fn answered(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
     draft.emit(Change::Raised { frame: path.clone(), question: None });
-    let feedback = claim.note.map(|note| Feedback {
-        from: Some(node.clone()),
-        failures: Vec::new(),
-        note: Some(note.to_owned()),
-    });
+    let feedback =
+        claim.note.map(|note| Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note.to_owned()) });
     let Some(frame) = draft.frame(path) else { return };
     let flow = frame.flow.clone();
     if claim.outcome.is_failed() && draft.step(&flow, node).node.phase.is_some() {

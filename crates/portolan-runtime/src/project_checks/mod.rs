@@ -1,6 +1,8 @@
 //! The checks of a project, as `.portolan/checks.yaml` has them: which command a name stands for, whether a person allowed
 //! it, and what it says of the files as they are.
 
+mod detect;
+
 use std::path::Path;
 
 use portolan_core::gates::project::{ProjectCheck, ProjectChecks, read};
@@ -12,6 +14,8 @@ use crate::project_folder;
 use crate::runner::{broken, unknown};
 use crate::trust::{self, Command, Digest};
 use crate::typecheck::{Checker, Origin, Ran, Typechecks};
+
+pub use detect::{Found, detect, hints};
 
 /// Where a project writes down its checks.
 pub const FILE: &str = ".portolan/checks.yaml";
