@@ -419,17 +419,17 @@ fn a_node_that_was_moved_stands_there_and_its_edges_follow() {
     shows(
         &drawing(&what),
         expect![[r#"
-        576x416
-        start 193,24 74x32 start
-        fix 370,112 120x60 task
-        check 170,228 120x60 gate
-        done 164,360 132x32 end
-        stuck 24,160 140x32 end
-        start->fix done: 230,56 430,98 430,112
-        fix->check done: 430,172 230,214 230,228
-        check->done outcome "it is fine" at 230,338: 230,288 230,360
-        check->fix failed back "failed" at 529,199: 276,288 276,296 529,296 529,102 476,102 476,112
-        check->stuck failed "failed" at 529,223: 276,288 276,296 529,296 529,150 150,150 150,160
-    "#]],
+            638x416
+            start 255,24 74x32 start
+            fix 432,112 120x60 task
+            check 232,228 120x60 gate
+            done 226,360 132x32 end
+            stuck 86,160 140x32 end
+            start->fix done: 292,56 492,98 492,112
+            fix->check done: 492,172 292,214 292,228
+            check->done outcome "it is fine" at 292,338: 292,288 292,360
+            check->fix failed back "failed" at 591,199: 338,288 338,296 591,296 591,102 538,102 538,112
+            check->stuck failed "failed" at 47,223: 246,288 246,296 47,296 47,150 100,150 100,160
+        "#]],
     );
 }
