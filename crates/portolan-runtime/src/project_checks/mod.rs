@@ -5,6 +5,7 @@ mod detect;
 
 use std::path::Path;
 
+use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::project::{ProjectCheck, ProjectChecks, read};
 use portolan_core::run::Verdict;
 use portolan_core::source::Source;
@@ -12,8 +13,8 @@ use portolan_core::source::Source;
 use crate::error::{ErrorKind, ServiceError};
 use crate::project_folder;
 use crate::runner::{broken, unknown};
-use crate::trust::{self, Command, Digest};
-use crate::typecheck::{Checker, Origin, Ran, Typechecks};
+use crate::trust::{self, Command, Digest, Trust};
+use crate::typecheck::{self, Checker, Origin, Ran, Typechecks};
 
 pub use detect::{Found, detect, hints};
 
@@ -76,6 +77,36 @@ pub fn digest(checks: &ProjectChecks) -> Option<Digest> {
     (!commands.is_empty()).then(|| trust::digest_of(&commands))
 }
 
+/// Whether a person allowed the commands.
+///
+/// # Errors
+/// The record of trust cannot be read.
+pub fn is_trusted(checks: &ProjectChecks, trust: &Trust) -> Result<bool, ServiceError> {
+    let Some(digest) = digest(checks) else { return Ok(true) };
+    trust.is_trusted(&digest).map_err(|error| ServiceError::failed(error.code(), error.message, error.help))
+}
+
+/// The latest verdict on a check for the files as they are; nothing where there is none.
+pub async fn known(name: &str, checks: &ProjectChecks, project: &Path) -> Option<typecheck::Verdict> {
+    let (checker, _) = checker(name, checks)?;
+    Typechecks::of(project).latest(&checker).await
+}
+
+/// Performs a check of the project, in the environment of this process. With `again`, what held is run all the same.
+pub async fn perform(name: &str, project: &Path, again: bool) -> Verdict {
+    let typechecks = Typechecks::of(project);
+    match load(project).map(|checks| checker(name, &checks)) {
+        Ok(Some((checker, seconds))) if again => told(&checker, seconds, typechecks.judge(&checker, seconds).await),
+        _ => look(name, project, &typechecks).await,
+    }
+}
+
+fn checker(name: &str, checks: &ProjectChecks) -> Option<(Checker, u64)> {
+    let Some(ProjectCheck::Run { argv, timeout_seconds }) = checks.get(name) else { return None };
+    let origin = Origin::Project(digest(checks)?);
+    Some((Checker { commands: vec![argv.clone()], origin }, *timeout_seconds))
+}
+
 /// What a check of the project comes to for the files as they are. What held for the same content is not run again.
 pub(crate) async fn look(name: &str, project: &Path, typechecks: &Typechecks) -> Verdict {
     let checks = match load(project) {
@@ -87,11 +118,10 @@ pub(crate) async fn look(name: &str, project: &Path, typechecks: &Typechecks) ->
         Some(ProjectCheck::Absent) => {
             Verdict::Shown { reason: format!("this project has no `{name}`, as `{FILE}` says"), sets: None }
         }
-        Some(ProjectCheck::Run { argv, timeout_seconds }) => {
-            let origin = Origin::Project(digest(&checks).expect("there is a command"));
-            let checker = Checker { commands: vec![argv.clone()], origin };
-            run(&checker, *timeout_seconds, typechecks).await
-        }
+        Some(ProjectCheck::Run { .. }) => match checker(name, &checks) {
+            Some((checker, seconds)) => told(&checker, seconds, typechecks.held(&checker, seconds).await),
+            None => unknown("there is no command"),
+        },
     }
 }
 
@@ -103,8 +133,8 @@ pub fn missing(name: &str) -> String {
     )
 }
 
-async fn run(checker: &Checker, seconds: u64, typechecks: &Typechecks) -> Verdict {
-    match typechecks.held(checker, seconds).await {
+fn told(checker: &Checker, seconds: u64, ran: Result<Ran, Unknown>) -> Verdict {
+    match ran {
         Ok(Ran::Judged { verdict, .. }) if verdict.ok => Verdict::Held,
         Ok(Ran::Judged { verdict, output, .. }) => {
             let reason = format!("`{}` did not pass: {}", checker.shown(), verdict.summary);

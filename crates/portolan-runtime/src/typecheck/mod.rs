@@ -236,7 +236,8 @@ impl Typechecks {
         }
     }
 
-    async fn judge(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
+    /// Runs a checker on the files as they are.
+    pub(crate) async fn judge(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
         self.allowed(checker)?;
         let tree = content::tree(&self.project, Content::Worktree, &self.environment).await?;
         let unjudged = self.unjudged(tree, checker).await;
@@ -293,6 +294,13 @@ impl Typechecks {
             tools: self.tools(checker),
             portolan: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// The latest verdict of a checker on the files as they are; nothing where there is none, or git cannot say what they
+    /// come to.
+    pub(crate) async fn latest(&self, checker: &Checker) -> Option<Verdict> {
+        let tree = content::tree(&self.project, Content::Worktree, &self.environment).await.ok()?;
+        self.remembered(&tree, checker)
     }
 
     fn remembered(&self, tree: &str, checker: &Checker) -> Option<Verdict> {
