@@ -4,15 +4,18 @@ import { Icon } from "./icons";
 import { age, authorIcon, authorWords, momentOf, stateIcon, stateWord, statusLook } from "./words";
 
 /** A text in which what stands between backticks is code. */
-export function Coded({ text }: { text: string }) {
+export function Coded({ text, names }: { text: string; names?: Record<string, string> }) {
   const parts = text.split("`");
   // One that is never closed is a backtick.
   if (parts.length % 2 === 0) {
     const [before = "", rest = ""] = parts.splice(-2);
     parts.push(`${before}\`${rest}`);
   }
-  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <Code key={i} text={part} name={names?.[part]} /> : part))}</>;
 }
+
+/** A word of the definition; what people call it stands for it where that is known. */
+const Code = ({ text, name }: { text: string; name: string | undefined }) => (name === undefined || name === text ? <code>{text}</code> : <b title={text}>{name}</b>);
 
 export function Status({ status }: { status: RunStatus }) {
   const [icon, word, look] = statusLook(status);

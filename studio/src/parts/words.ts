@@ -60,7 +60,8 @@ export function withoutAuthor(text: string, by: Author): string {
   return text.slice(author.length).replace(/^\([^)]*\) /, "");
 }
 
-export const authorWords = ({ is, name, via }: Author) => `${name ? `${is} ${name}` : is}${via === "passkey" ? ", by passkey" : ""}`;
+/** Somebody whose name is not known is no other person for it. */
+export const authorWords = ({ is, name, via }: Author) => `${name && name !== "unknown" ? `${is} ${name}` : is}${via === "passkey" ? ", by passkey" : ""}`;
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

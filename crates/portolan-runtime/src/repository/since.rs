@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Repository;
 use super::git::Git;
 use crate::digest::Digest;
-use crate::disk;
+use crate::disk::{self, LOCK_FILE};
 use crate::program::unknown;
 
 /// The most files that are not committed, for it to be noted how all stand.
@@ -104,7 +104,9 @@ impl Repository {
             found.insert(path, Differs { how, is_binary: false, is_new: false });
         }
         let mut telling = Telling { git: &git, then, told: Changes::default(), left: MOST_BYTES, diffs: 0 };
-        for (path, differs) in found {
+        // What Portolan locks folders with is nobody's change.
+        let is_lock = |path: &str| Path::new(path).file_name().is_some_and(|name| name == LOCK_FILE);
+        for (path, differs) in found.into_iter().filter(|(path, _)| !is_lock(path)) {
             telling.tell(path, &differs).await?;
         }
         Ok(telling.told)

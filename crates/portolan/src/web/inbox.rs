@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use portolan_core::graph::{EndResult, Graph, Kind};
 use portolan_core::present::{Act, Meaning, Offer, Situation};
-use portolan_core::value::NodeId;
+use portolan_core::value::{FAILED, NodeId, PASSED};
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Service, View, Waiting, shell_word};
 use serde::{Deserialize, Serialize};
@@ -151,12 +151,21 @@ impl Ways<'_> {
         let title = match &offer.act {
             Act::Answer { means: Meaning::Option(label), .. } => label.clone(),
             _ if label.is_some() => label.unwrap_or_default().to_owned(),
+            Act::Answer { means: Meaning::Outcome, .. } if outcome == PASSED => "Yes, go on".to_owned(),
+            Act::Answer { means: Meaning::Outcome, .. } if outcome == FAILED => "No".to_owned(),
             Act::Answer { means: Meaning::CallOff, .. } => "Call the run off".to_owned(),
             Act::Answer { means: Meaning::GiveUp, .. } => "Give the step up".to_owned(),
             Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle is gone".to_owned(),
             _ => outcome.clone(),
         };
-        Choice { outcome, title, meaning: offer.leads_to.as_deref().map(|to| self.meaning(to)) }
+        let meaning = match &offer.act {
+            Act::Answer { means: Meaning::TryAgain, .. } => {
+                Some("The work is attempted again, with a full budget of retries.".to_owned())
+            }
+            Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed for good.".to_owned()),
+            _ => offer.leads_to.as_deref().map(|to| self.meaning(to)),
+        };
+        Choice { outcome, title, meaning }
     }
 
     /// What stands on the edge of an answer.

@@ -109,7 +109,8 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!(origin)),
-            untrusted: untrusted(&self.service, definition),
+            // What runs by itself is refused where trust is lacking, and needs none where answers are written down.
+            untrusted: flow.interface.is_none().then(|| untrusted(&self.service, definition)).flatten(),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))

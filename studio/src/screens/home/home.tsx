@@ -78,25 +78,34 @@ export function HomeScreen({ project }: { project: Project | null }) {
         ) : definitions.data.definitions.length === 0 ? (
           <Notice icon="folder" title="No definitions yet">
             <p>
-              Write one with <code>portolan new</code>, or start the studio in a folder that holds some. It appears here at once.
+              Copy one with <code>portolan catalog copy ID</code>, or start the studio in a folder that holds some. It appears here at once.
             </p>
           </Notice>
         ) : shownDefinitions.length === 0 ? (
-          <p className="hint">No definition matches.</p>
+          <p className="hint">No definition matches. {ELSEWHERE}</p>
         ) : (
-          <ul className="entries">{shownDefinitions.map((definition) => <DefinitionRow key={definition.id} definition={definition} />)}</ul>
+          <>
+            <ul className="entries">{shownDefinitions.map((definition) => <DefinitionRow key={definition.id} definition={definition} />)}</ul>
+            {!words && <p className="hint">{ELSEWHERE}</p>}
+          </>
         )}
       </Section>
 
       {finished.length > 0 && (
         <Section title="Finished runs" count={finished.length}>
           <ul className="entries">{finished.slice(0, words ? 200 : 50).map((run) => <RunRow key={run.run} run={run} />)}</ul>
-          {runs.more && <p className="hint">Older runs: <code>portolan runs --all</code></p>}
+          {runs.more && <p className="hint">Older runs: <code>portolan runs list --all</code></p>}
         </Section>
       )}
     </div>
   );
 }
+
+const ELSEWHERE = (
+  <>
+    Those of <code>.flow/workflows</code> and of the catalogue are here. Other files: <code>portolan studio FILE</code>.
+  </>
+);
 
 function Section({ title, count, children }: { title: string; count: number; children: React.ReactNode }) {
   return (

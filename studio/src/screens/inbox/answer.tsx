@@ -80,7 +80,7 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
         sent();
         await post(`${path}/answer`, body);
       }
-      onDone(`Answer recorded: ${q.run} was answered: ${title}.`);
+      onDone(`Answer recorded: ${q.run} was answered: ${title.replace(/[.?!]$/, "")}.`);
     } catch (failure) {
       const known = toApiError(failure);
       onError(known);

@@ -27,7 +27,7 @@ export function TrustSection({ onlyShows }: { onlyShows: string | null }) {
         Trusted {data && data.trusted.length > 0 && <span className="count">{data.trusted.length}</span>}
       </h2>
       <p className="section-text">
-        What definitions run only after somebody has read and trusted it: commands of checks, and servers. A change of the file needs to be trusted anew, in a terminal: <code>portolan trust FILE</code>.
+        What definitions run only after somebody has read and trusted it: commands of checks, and servers. When one of these commands changes, all of them need to be trusted anew, in a terminal: <code>portolan trust FILE</code>.
       </p>
       {revoked !== null && (
         <p className="saved-line" role="status">

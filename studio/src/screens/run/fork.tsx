@@ -48,7 +48,7 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
   };
 
   return (
-    <Dialog title={`Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0}>
+    <Dialog title={isFunction ? `Run again from record ${seq}` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0}>
       <form onSubmit={(event) => void submit(event)}>
         <p>
           A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>. The old run stays as it is.

@@ -142,7 +142,7 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
         </section>
       ))}
       {visit.checks && visit.checks.length > 0 && <CheckList title="Checks" checks={visit.checks} />}
-      {visit.ended !== undefined && visit.unchecked && visit.unchecked.length > 0 && (
+      {(visit.ended !== undefined || visit.reports?.at(-1)?.outcome === "failed") && visit.unchecked && visit.unchecked.length > 0 && (
         <p className="inline-failure">
           <Icon name="warning" />
           <span>

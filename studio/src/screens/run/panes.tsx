@@ -9,7 +9,7 @@ export function SituationPane({ moment }: { moment: Moment | null }) {
   if (!moment) return <Loading what="the situation" />;
   return (
     <div className="situation">
-      <p className="dim">What the agent was told at record {moment.seq}, word for word.</p>
+      <p className="dim">What the agent is told at record {moment.seq}, by what is trusted today.</p>
       {moment.words.includes("HITL") && <p className="dim">To an agent, “HITL” (a human in the loop) means: stop, a person is to be asked.</p>}
       <pre className="words" tabIndex={0} aria-label="Situation">
         {moment.words || "(nothing)"}

@@ -5,7 +5,7 @@ import type { Records } from "./records";
 
 const ROW = 46;
 
-export function Timeline({ records, head, seq, onMove }: { records: Records; head: number; seq: number; onMove: (seq: number) => void }) {
+export function Timeline({ records, head, seq, names, onMove }: { records: Records; head: number; seq: number; names: Record<string, string>; onMove: (seq: number) => void }) {
   if (head === 0) return <p className="hint">Nothing happened yet.</p>;
   return (
     <VirtualList
@@ -23,7 +23,7 @@ export function Timeline({ records, head, seq, onMove }: { records: Records; hea
         return (
           <div className={`record ${record.by.is}${/fail|error/i.test(record.kind) ? " bad" : ""}`} title={`${record.text} (${record.kind})`}>
             <span className="record-seq">{record.seq}</span>
-            <span className="record-text"><Coded text={withoutAuthor(record.text, record.by)} /></span>
+            <span className="record-text"><Coded text={withoutAuthor(record.text, record.by)} names={names} /></span>
             <span className="record-by">
               <time>{timeOf(record.at)}</time>
               <By by={record.by} />

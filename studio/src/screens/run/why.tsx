@@ -9,10 +9,12 @@ interface Props {
   run: Run;
   records: Records;
   onMove: (seq: number) => void;
+  /** What steps are called, by their ids. */
+  names: Record<string, string>;
 }
 
 /** Why a run does not go on: what happened last, and what it lacks. Nothing while it goes on or has done what it was for. */
-export function WhyItStands({ run, records, onMove }: Props) {
+export function WhyItStands({ run, records, onMove, names }: Props) {
   const stands = run.status === "waiting" || (run.over && run.status !== "success");
   useEffect(() => {
     if (stands && run.head > 0) records.need(Math.max(1, run.head - AT_MOST), run.head);
@@ -28,7 +30,7 @@ export function WhyItStands({ run, records, onMove }: Props) {
           <b>{run.over ? "It ended" : "It waits"}:</b> {last.map((record, i) => (
             <span key={record.seq}>
               {i > 0 && "; "}
-              <Coded text={record.text} />
+              <Coded text={record.text} names={names} />
             </span>
           ))}
           <button type="button" className="link" onClick={() => onMove(run.head - last.length)}>

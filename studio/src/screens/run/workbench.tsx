@@ -53,7 +53,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   const again = origin && !readOnly ? link.try(origin.id, { root: origin.root, from: run.run }) : null;
 
   const [leftTab, setLeftTab] = useState("timeline");
-  const [rightTab, setRightTab] = useState("step");
+  const [rightTab, setRightTab] = useState(run.over && isFunction && selected === null ? "values" : "step");
   const [forking, setForking] = useState<number | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
   const right = useSplit("run-right", 340, 240, 620);
@@ -79,6 +79,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   });
   useEffect(() => records.need(seq, seq), [records, seq]);
 
+  const names = useMemo(() => namesIn(drawing), [drawing]);
   const here = useMemo(() => hereIn(overlay, drawing), [overlay, drawing]);
 
   return (
@@ -136,7 +137,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </div>
       </header>
-      <WhyItStands run={run} records={records} onMove={moveTo} />
+      <WhyItStands run={run} records={records} names={names} onMove={moveTo} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
         <Suspense fallback={null}>
@@ -164,7 +165,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
             onChange={setLeftTab}
           />
           {leftTab === "timeline" ? (
-            <Timeline records={records} head={run.head} seq={seq} onMove={moveTo} />
+            <Timeline records={records} head={run.head} seq={seq} names={names} onMove={moveTo} />
           ) : (
             drawing && <Outline drawing={drawing} selected={selected} overlay={overlay} stops={stops} onSelect={select} onOpen={openDetails} onFold={toggle} />
           )}
@@ -226,6 +227,15 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
       )}
     </div>
   );
+}
+
+/** What steps are called, by their ids; where an id stands for several, its steps keep it. */
+function namesIn(drawing: Drawing | null): Record<string, string> {
+  const names: Record<string, string> = {};
+  for (const { node, name } of drawing?.nodes ?? []) {
+    if (node !== null) names[node] = node in names && names[node] !== name ? node : name;
+  }
+  return names;
 }
 
 /** The node that the run is at: the innermost one, and what waits for somebody first. */

@@ -22,7 +22,8 @@ const answersOf = (run: string, signal?: AbortSignal) => get<RecordedAnswers>(`/
 
 /** How an answer is written, each with what it means. */
 const FORMS: [string, string][] = [
-  ['{ "content": "…" }', "what the tool answers, before the node makes anything of it; a tool with fields of its own answers with those"],
+  ['{ "field": … }', "what the tool answers, field by field, before the node makes anything of it"],
+  ['{ "content": "…" }', "the same for a tool that answers with text"],
   ['{ "each": […, …] }', "one answer for each call; the last serves all that follow"],
   ['{ "error": "why" }', "the call fails"],
 ];

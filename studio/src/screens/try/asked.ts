@@ -42,7 +42,7 @@ export function recordedOf(name: string, answers: Record<string, unknown>): unkn
 /** What an answer looks like: that of an earlier run where there is one. */
 export function exampleOf(asked: Asked, answers: Record<string, unknown>): string {
   const recorded = recordedOf(asked.name, answers);
-  const example = recorded ?? (asked.each ? { each: [{ content: "the answer for the first item" }, { content: "the answer for all others" }] } : { content: "what the tool answers" });
+  const example = recorded ?? (asked.each ? { each: [{ field: "the answer for the first item" }, { field: "the answer for all others" }] } : { field: "what the tool answers" });
   const text = JSON.stringify(example, null, 2);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
 }
