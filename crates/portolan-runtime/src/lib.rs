@@ -84,6 +84,7 @@ pub mod plugins;
 mod process;
 mod program;
 #[doc(hidden)]
+pub mod project_checks;
 pub mod project_folder;
 #[doc(hidden)]
 pub mod repository;

@@ -127,6 +127,7 @@ pub(crate) fn verdict_word(verdict: &Verdict) -> &'static str {
         Verdict::Held | Verdict::Shown { .. } => "held",
         Verdict::Excused { .. } => "excused",
         Verdict::Broken { .. } => "broken",
+        Verdict::ForPerson { .. } => "for a person",
         Verdict::Unknown { .. } => "unknown",
     }
 }

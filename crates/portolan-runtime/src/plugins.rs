@@ -1,7 +1,5 @@
 //! What a project adds to its gates, as `.portolan/plugins.yaml` says it; and whether a person allowed what it would run.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use portolan_core::gates::plugins::{DeclaredGuard, Plugins};
@@ -10,6 +8,7 @@ use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Line, Log};
 use crate::error::{ErrorKind, ServiceError};
+use crate::project_folder;
 use crate::trust::{Command, Digest, Trust, TrustError};
 
 /// Where a project writes down what it adds.
@@ -23,25 +22,10 @@ const MAX_BYTES: u64 = 256 << 10;
 /// # Errors
 /// The file cannot be read, or is too long.
 pub fn text(project: &Path) -> Result<Option<String>, ServiceError> {
-    let path = project.join(FILE);
-    let failed = |why: String| {
+    project_folder::text(project, FILE, MAX_BYTES).map_err(|why| {
         let help = "make it a readable text file, or delete it to add nothing";
         ServiceError::failed("plugins_unreadable", format!("`{FILE}` cannot be read: {why}"), help)
-    };
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error.to_string())),
-    };
-    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Err(failed("it is no regular file".to_owned()));
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
-    match text.len() as u64 > MAX_BYTES {
-        true => Err(failed(format!("it has more than {MAX_BYTES} bytes"))),
-        false => Ok(Some(text)),
-    }
+    })
 }
 
 /// What a project adds.

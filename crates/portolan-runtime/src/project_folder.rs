@@ -2,7 +2,7 @@
 //! known to git as far as its contents belong to everybody.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use crate::disk::{NoTurn, WAIT, private_folder, turn};
@@ -15,6 +15,7 @@ const IGNORED: &str = "\
 !/guidelines.yaml
 !/merge-policy.yaml
 !/plugins.yaml
+!/checks.yaml
 !/issues/
 !/issues/*
 !/reviews/
@@ -51,6 +52,27 @@ pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
         let message = format!("`{}` cannot be locked: {why}", folder.display());
         ServiceError::failed("not_locked", message, "try again; keep the project on a disk whose files can be locked")
     })
+}
+
+/// The text of a file that a project writes down for everybody, no longer than `most` bytes; nothing where there is none.
+///
+/// # Errors
+/// Why it cannot be read, in a few words.
+pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<String>, String> {
+    let file = match File::open(project.join(file)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Err("it is no regular file".to_owned());
+    }
+    let mut text = String::new();
+    file.take(most + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    match text.len() as u64 > most {
+        true => Err(format!("it has more than {most} bytes")),
+        false => Ok(Some(text)),
+    }
 }
 
 /// What is said where something of the folder cannot be written.

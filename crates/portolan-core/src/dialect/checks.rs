@@ -1,6 +1,7 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
 use crate::diagnostic::{Code, Diagnostic, clip};
+use crate::gates::project::is_name;
 use crate::graph::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
@@ -10,7 +11,8 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "bad-check",
         what: "An acceptance check could not be performed as written.",
-        fix: "Give it either `run`, a program and its arguments, or `file`, a path inside the project.",
+        fix: "Give it one of `check`, the name of a check of the project, `run`, a program and its arguments, `file`, a path \
+              inside the project, and `gate`.",
     },
     Code {
         code: "unknown-gate",
@@ -44,7 +46,23 @@ struct Written {
     timeout_seconds: Option<Spanned<u32>>,
     file: Option<Spanned<String>>,
     gate: Option<Spanned<String>>,
+    check: Option<Spanned<String>>,
     invariant: Option<Spanned<String>>,
+}
+
+impl Written {
+    fn at(span: Span) -> Written {
+        Written {
+            span,
+            id: None,
+            run: None,
+            timeout_seconds: None,
+            file: None,
+            gate: None,
+            check: None,
+            invariant: None,
+        }
+    }
 }
 
 /// How a key result is found out outside of the run: the fields of a check, however they are called.
@@ -59,13 +77,11 @@ pub(super) struct Outside {
 pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Faults) -> Option<CheckBy> {
     let timeout_seconds = outside.timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
     let written = Written {
-        span,
-        id: None,
         run: outside.run.clone(),
         timeout_seconds: timeout_seconds.map(|value| Spanned { value, span }),
         file: outside.file.clone(),
         gate: outside.gate.clone(),
-        invariant: None,
+        ..Written::at(span)
     };
     by(&written, name, faults)
 }
@@ -89,7 +105,9 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
     }
     let mut lowered: Vec<Check> = Vec::new();
     for check in checks.into_iter().take(MAX_CHECKS) {
-        let Some(id) = check.id.clone().or_else(|| check.gate.clone()) else { continue };
+        let Some(id) = check.id.clone().or_else(|| check.gate.clone()).or_else(|| check.check.clone()) else {
+            continue;
+        };
         if lowered.iter().any(|earlier| earlier.id.as_str() == id.value) {
             let message = format!("two checks of the node are called `{}`", clip(&id.value));
             faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help("give one of them another id"));
@@ -109,20 +127,17 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
 fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
     if let TreeKind::String(name) = &tree.kind {
         let gate = Spanned { value: name.clone(), span: tree.span };
-        return Some(Written {
-            span: tree.span,
-            id: None,
-            run: None,
-            timeout_seconds: None,
-            file: None,
-            gate: Some(gate),
-            invariant: None,
-        });
+        return Some(Written { gate: Some(gate), ..Written::at(tree.span) });
     }
     let before = faults.0.len();
     let mut fields = Fields::of(tree, "the check", faults)?;
     let gate = fields.string("gate", faults);
-    let id = if gate.is_some() { fields.string("id", faults) } else { fields.required_string("id", faults) };
+    let of_project = fields.string("check", faults);
+    let id = if gate.is_some() || of_project.is_some() {
+        fields.string("id", faults)
+    } else {
+        fields.required_string("id", faults)
+    };
     let check = Written {
         span: tree.span,
         id,
@@ -130,6 +145,7 @@ fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
         timeout_seconds: fields.count("timeoutSeconds", 1..=MAX_TIMEOUT, faults),
         file: fields.string("file", faults),
         gate,
+        check: of_project,
         invariant: fields.string("invariant", faults).filter(|named| is_invariant(named, faults)),
     };
     // `run` is a field of the check also where it is not given.
@@ -153,6 +169,9 @@ fn is_invariant(named: &Spanned<String>, faults: &mut Faults) -> bool {
 
 fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
     let wrong = |message: String, help: &str| Diagnostic::error("bad-check", message).at(check.span).help(help);
+    if let Some(name) = &check.check {
+        return of_project(check, name, id, faults);
+    }
     let fault = match (&check.run, &check.file, &check.gate) {
         (Some(argv), None, None) if argv.first().is_some_and(|program| !program.value.is_empty()) => {
             let limit = check.timeout_seconds.as_ref().map_or(DEFAULT_TIMEOUT_SECONDS, |limit| limit.value.into());
@@ -178,10 +197,36 @@ fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
             format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
             "remove it: only a command may take long",
         ),
-        _ => wrong(
-            format!("check `{}` must have exactly one of `run`, `file` and `gate`", clip(id)),
-            "write `\"run\": [\"program\", \"argument\"]`, `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`",
-        ),
+        _ => wrong(format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `")), ONE_OF),
+    };
+    faults.push(fault);
+    None
+}
+
+/// The fields by which a check is decided.
+const WAYS: [&str; 4] = ["check", "run", "file", "gate"];
+const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"run\": [\"program\", \"argument\"]`, \
+     `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`";
+
+/// A check that the project has a name for.
+fn of_project(check: &Written, name: &Spanned<String>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+    let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
+    let fault = match (alone, check.timeout_seconds.is_some(), is_name(&name.value)) {
+        (true, false, true) => return Some(CheckBy::Project { name: name.value.clone() }),
+        (false, ..) => {
+            let message = format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `"));
+            Diagnostic::error("bad-check", message).at(check.span).help(ONE_OF)
+        }
+        (_, true, _) => {
+            let message = format!("check `{}` has a `timeoutSeconds`, but its command is the project's", clip(id));
+            let help = "remove it: `.portolan/checks.yaml` says how long the command may take";
+            Diagnostic::error("bad-check", message).at(check.span).help(help)
+        }
+        _ => {
+            let message = format!("`{}` cannot be the name of a check", clip(&name.value));
+            let help = "write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`";
+            Diagnostic::error("bad-check", message).at(name.span).help(help)
+        }
     };
     faults.push(fault);
     None

@@ -15,6 +15,7 @@ pub mod merge;
 pub mod names;
 pub mod pattern;
 pub mod plugins;
+pub mod project;
 mod protected;
 pub mod references;
 mod rules;

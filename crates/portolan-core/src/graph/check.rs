@@ -39,11 +39,23 @@ pub enum CheckBy {
         /// Its path, relative to the project.
         path: String,
     },
+    /// The check of the project that has this name holds; what it runs, the project says.
+    Project {
+        /// Its name, as [`is_name`](crate::gates::project::is_name) allows it.
+        name: String,
+    },
     /// The repository is as a gate wants it, which is looked at with what the run's variables claim.
     Gate {
         /// The gate: one of those that Portolan has.
         name: String,
     },
+}
+
+impl CheckBy {
+    /// Whether a command decides it: one of the definition, or one of the project.
+    pub fn runs_command(&self) -> bool {
+        matches!(self, CheckBy::Run { .. } | CheckBy::Project { .. })
+    }
 }
 
 /// A gate: something that the repository must be like, which Portolan knows how to look at.

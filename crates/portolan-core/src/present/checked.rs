@@ -32,6 +32,7 @@ impl Checked {
             Verdict::Broken { reason, output } => {
                 (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
             }
+            Verdict::ForPerson { reason } => (false, Some(format!("a person's to say: {reason}")), None),
             Verdict::Unknown { reason } if reason.starts_with(Verdict::CANNOT_VERIFY) => {
                 (false, Some(reason.clone()), None)
             }

@@ -64,6 +64,8 @@ pub enum Why {
     Budget,
     /// The workflow does not get on.
     Progress,
+    /// Nothing says how a check is decided.
+    Unchecked,
 }
 
 /// Whose answer to a question counts.
@@ -133,9 +135,10 @@ impl<'r> Here<'r> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let id = self.id().to_owned();
         let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
-        if let (WaitingFor::Raised, Some(raised)) = (on, &self.frame.raised) {
+        if let (WaitingFor::Raised | WaitingFor::Unchecked, Some(raised)) = (on, &self.frame.raised) {
             let options = raised.options.iter().map(|option| plain(option.as_str())).collect();
-            return Some(Asked { id, message: raised.question.clone(), options, raised: true });
+            let by_agent = *on == WaitingFor::Raised;
+            return Some(Asked { id, message: raised.question.clone(), options, raised: by_agent });
         }
         if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
             let options = question.options.iter().map(|option| Answer {
@@ -170,6 +173,7 @@ impl<'r> Here<'r> {
             self.frame.feedback.as_ref().is_some_and(|feedback| feedback.from.as_ref() == Some(&self.node.id));
         match on {
             WaitingFor::Answer | WaitingFor::Raised => None,
+            WaitingFor::Unchecked => self.frame.raised.as_ref().map(|raised| raised.question.clone()),
             WaitingFor::Budget if matches!(self.node.kind, Kind::Loop(_)) => {
                 Some(format!("`{name}` has made all the passes that it may, and is not done."))
             }
@@ -186,10 +190,15 @@ impl<'r> Here<'r> {
             (WaitingFor::Answer, Kind::Checkpoint { question: Some(_), .. }) => Why::Asked,
             (WaitingFor::Answer, _) => Why::Step,
             (WaitingFor::Raised, _) => Why::Raised,
+            (WaitingFor::Unchecked, _) => Why::Unchecked,
             (WaitingFor::Budget, _) => Why::Budget,
             (WaitingFor::Progress, _) => Why::Progress,
         };
-        let answered_by = match (self.run.opening.rules.human, viewer.can_ask) {
+        let human = match on {
+            WaitingFor::Unchecked => Human::Verified,
+            _ => self.run.opening.rules.human,
+        };
+        let answered_by = match (human, viewer.can_ask) {
             (Human::Attested, _) => AnsweredBy::Agent,
             (Human::Verified, true) => AnsweredBy::Client,
             (Human::Verified, false) => AnsweredBy::Person,

@@ -93,6 +93,7 @@ fn found(verdict: &Verdict) -> String {
         Verdict::Shown { reason, .. } => format!("held: {reason}"),
         Verdict::Excused { reason, bypass } => format!("was got past by `{bypass}`: {reason}"),
         Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
+        Verdict::ForPerson { reason } => format!("is a person's to say: {reason}"),
         Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
     }
 }
@@ -155,6 +156,7 @@ fn moved(place: &Place) -> String {
         },
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
         Place::Waiting { node, on, .. } => match on {
+            WaitingFor::Unchecked => format!("`{node}` waits for a person: nothing says how it is checked"),
             WaitingFor::Raised => format!("`{node}` waits for an answer"),
             WaitingFor::Answer => format!("`{node}` asks a person"),
             WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::here::Here;
 use super::situation::branch_name;
 use super::{Child, ChildState, Untrusted, Viewer};
-use crate::graph::{CheckBy, Kind, Step, Strategy, Workflow};
+use crate::graph::{Kind, Step, Strategy, Workflow};
 use crate::run::{BranchState, Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
 use crate::value::{CANCELLED, NodeId, Outcome};
 
@@ -201,7 +201,7 @@ fn blocked_by(here: &Here<'_>, viewer: &Viewer, offer: &Move) -> Option<BlockedB
         Move::Begin => None,
         Move::Report(outcome) if outcome.is_failed() => None,
         Move::Report(_) => {
-            let runs = here.node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
+            let runs = here.node.accept.iter().any(|check| check.by.runs_command());
             viewer.untrusted.clone().filter(|_| runs).map(BlockedBy::Untrusted)
         }
         Move::Answer(_) => {

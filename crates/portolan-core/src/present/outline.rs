@@ -226,6 +226,7 @@ fn checked(id: &str, by: &CheckBy) -> String {
     let what = match by {
         CheckBy::Run { argv, .. } => argv.iter().map(|word| one_line(word)).collect::<Vec<_>>().join(" "),
         CheckBy::File { path } => format!("file {}", one_line(path)),
+        CheckBy::Project { name } => format!("the project's {}", one_line(name)),
         CheckBy::Gate { name } => format!("gate {}", one_line(name)),
     };
     cut(&format!("check {}: {what}", one_line(id)), WIDTH)

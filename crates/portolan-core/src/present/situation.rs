@@ -11,7 +11,7 @@ use super::here::{Here, Question};
 use super::offers::{Offer, offers};
 use super::work::{CheckView, Fork, Work};
 use super::{Redaction, Untrusted, Viewer, talk};
-use crate::graph::{CheckBy, EndResult, Escalation, Kind, Workflow};
+use crate::graph::{EndResult, Escalation, Kind, Workflow};
 use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Place, Run};
 use crate::value::{FAILED, Outcome};
 
@@ -224,7 +224,7 @@ pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
     let path = viewer.at.clone().unwrap_or_else(|| whole(run));
     let frame = run.frame(&path).unwrap_or(&run.root);
     let here = Here::at(workflow, run, &path, frame);
-    let runs = here.node.accept.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
+    let runs = here.node.accept.iter().any(|check| check.by.runs_command());
     Situation {
         version: SITUATION_VERSION,
         workflow: run.opening.workflow.to_string(),

@@ -229,6 +229,11 @@ pub enum Verdict {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
     },
+    /// Nothing says how it is found out: a person decides.
+    ForPerson {
+        /// What is missing.
+        reason: String,
+    },
     /// It could not be found out, which is no pass.
     Unknown {
         /// Why.

@@ -172,9 +172,11 @@ pub enum WaitingFor {
     Progress,
     /// The agent asks something that the workflow does not.
     Raised,
+    /// The node was reported, and nothing says how one of its checks is decided: only a person's own word counts.
+    Unchecked,
 }
 
-/// A question that the workflow does not ask, and the agent does.
+/// A question that the workflow does not ask: the agent does, or a check that nobody has said how to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raised {

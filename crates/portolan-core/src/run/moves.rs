@@ -43,7 +43,7 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
         }
         // Claiming again what is being checked takes up checks that a crash interrupted.
         Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
-        Place::Waiting { on: WaitingFor::Raised, .. } => {
+        Place::Waiting { on: WaitingFor::Raised | WaitingFor::Unchecked, .. } => {
             let options = frame.raised.iter().flat_map(|raised| &raised.options);
             options.cloned().map(Move::Answer).collect()
         }
@@ -77,7 +77,9 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
             };
             declared.chain(failed).collect()
         }
-        WaitingFor::Budget | WaitingFor::Progress | WaitingFor::Raised => vec![Outcome::passed(), Outcome::failed()],
+        WaitingFor::Budget | WaitingFor::Progress | WaitingFor::Raised | WaitingFor::Unchecked => {
+            vec![Outcome::passed(), Outcome::failed()]
+        }
     };
     answers.retain(|answer| answer.as_str() != CANCELLED);
     answers.push(CANCELLED.into());

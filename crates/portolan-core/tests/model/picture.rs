@@ -22,6 +22,7 @@ pub(crate) fn of(frame: &Frame) -> String {
         Place::Waiting { on: WaitingFor::Answer, .. } => "asking answer".to_owned(),
         Place::Waiting { on: WaitingFor::Budget, .. } => "asking budget".to_owned(),
         Place::Waiting { on: WaitingFor::Progress, .. } => "asking progress".to_owned(),
+        Place::Waiting { on: WaitingFor::Unchecked, .. } => "asking whether a claim holds".to_owned(),
         Place::Waiting { on: WaitingFor::Raised, .. } => "asking the agent's own question".to_owned(),
         Place::Gathering { .. } => "gathering".to_owned(),
         Place::Within { frame, .. } | Place::Looping { frame, .. } => format!("inside ({})", of(frame)),

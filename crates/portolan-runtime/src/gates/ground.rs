@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::merge_gate::{Question, Unruled, rule};
+use crate::project_checks;
 use crate::repository::Repository;
 use crate::rules::rules;
 use crate::runner::{self, broken, unknown};
@@ -64,6 +65,9 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
     match &request.check {
         CheckBy::Run { argv, timeout_seconds } => runner::run(argv, *timeout_seconds, ground.project()).await,
         CheckBy::File { path } => runner::file(path, ground.project()),
+        CheckBy::Project { name } => {
+            project_checks::look(name, ground.project(), &ground.repository.typechecks()).await
+        }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
     }
 }

@@ -77,7 +77,9 @@ async fn removals(project: &Path, rules: &Guidelines, asked: &Asked) -> Result<T
         Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => (Standing::Holds, "removals-match", reason),
         Verdict::Held => (Standing::Holds, "removals-match", "nothing is taken away unannounced".to_owned()),
         Verdict::Broken { reason, .. } => (Standing::Fails, "removals-differ", reason),
-        Verdict::Unknown { reason } => (Standing::Unverified, "removals-unknown", reason),
+        Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
+            (Standing::Unverified, "removals-unknown", reason)
+        }
     };
     let finding = Finding { standing, code, reason, ..unasked() };
     Ok(Told { finding, output: String::new(), remarks: Vec::new() })

@@ -104,8 +104,12 @@ impl Repository {
         if !needs.typecheck {
             return Answer::NotAsked;
         }
-        let environment = self.environment.iter().cloned();
-        Typechecks::within(&self.project, environment).trusting(self.data.clone()).verdict(guidelines).await
+        self.typechecks().verdict(guidelines).await
+    }
+
+    /// The type checks of the project, and whatever else is run and bound to its content.
+    pub(crate) fn typechecks(&self) -> Typechecks {
+        Typechecks::within(&self.project, self.environment.iter().cloned()).trusting(self.data.clone())
     }
 }
 

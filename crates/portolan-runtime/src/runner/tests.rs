@@ -97,6 +97,7 @@ fn told(verdict: &Verdict) -> String {
         Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => format!("held: {reason}"),
         Verdict::Broken { reason, output } if output.is_empty() => format!("broken: {reason}"),
         Verdict::Broken { reason, output } => format!("broken: {reason}\n{output}"),
+        Verdict::ForPerson { reason } => format!("for a person: {reason}"),
         Verdict::Unknown { reason } => format!("unknown: {reason}"),
     }
 }

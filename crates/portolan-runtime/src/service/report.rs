@@ -11,7 +11,7 @@ use portolan_core::value::Outcome;
 use super::driven::Claimed;
 use super::hold::Held;
 use super::request::Report;
-use super::view::{lifted_by, runs_commands};
+use super::view::lifted_by;
 use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
 use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
@@ -49,10 +49,10 @@ impl Service {
         let node = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node;
         let at_work = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. });
         let claims = at_work && node.is_checked_on(&report.outcome);
-        if !claims || !runs_commands(&held.definition, frame) {
+        if !claims {
             return Ok(());
         }
-        match self.untrusted(&held.definition) {
+        match self.lacks_trust(&held.definition, frame) {
             Some(lift) => Err(ServiceError::refused(
                 "not_trusted",
                 format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
@@ -168,7 +168,7 @@ impl Service {
             held.run.frame(path).map(|frame| &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node);
         let gates = node.into_iter().flat_map(|node| &node.accept).filter_map(|check| match &check.by {
             CheckBy::Gate { name } => Some(name.clone()),
-            CheckBy::Run { .. } | CheckBy::File { .. } => None,
+            CheckBy::Run { .. } | CheckBy::Project { .. } | CheckBy::File { .. } => None,
         });
         let gates: Vec<String> = gates.collect();
         let others = self.hooks().other_tasks(held, &gates).await;

@@ -1,5 +1,6 @@
 //! Makes what a call about a run is answered with.
 
+use portolan_core::gates::project::ProjectCheck;
 use portolan_core::graph::CheckBy;
 use portolan_core::present::{Untrusted, Viewer, focus, situation};
 use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
@@ -10,6 +11,7 @@ use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::ServiceError;
+use crate::project_checks;
 use crate::tasks::{self, terminal};
 use crate::view::View;
 
@@ -72,8 +74,34 @@ impl Service {
 
     /// How to have the commands trusted that the positions of a run lead through, when they are not.
     pub(super) fn untrusted_at(&self, held: &Held) -> Option<Untrusted> {
-        let runs = held.run.positions().iter().any(|(_, frame)| runs_commands(&held.definition, frame));
-        if runs { self.untrusted(&held.definition) } else { None }
+        let positions = held.run.positions();
+        positions.into_iter().find_map(|(_, frame)| self.lacks_trust(&held.definition, frame))
+    }
+
+    /// How to have the commands trusted that a position is left through, when they are not: those of its definition, and
+    /// those of the project.
+    pub(super) fn lacks_trust(&self, definition: &Definition, frame: &Frame) -> Option<Untrusted> {
+        let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
+        let own = checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
+        own.then(|| self.untrusted(definition)).flatten().or_else(|| {
+            let named = checks.iter().filter_map(|check| match &check.by {
+                CheckBy::Project { name } => Some(name.as_str()),
+                _ => None,
+            });
+            self.untrusted_checks(named)
+        })
+    }
+
+    /// The same for checks of the project. One that it has no command for needs no trust.
+    fn untrusted_checks<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<Untrusted> {
+        // What has faults, or cannot be read, is told when the check is performed.
+        let checks = project_checks::load(self.project()).unwrap_or_default();
+        let runs = names.any(|name| matches!(checks.get(name), Some(ProjectCheck::Run { .. })));
+        let digest = if runs { project_checks::digest(&checks)? } else { return None };
+        match self.trust.is_trusted(&digest).unwrap_or(false) {
+            true => None,
+            false => Some(Untrusted::Trust { file: project_checks::FILE.to_owned() }),
+        }
     }
 
     /// How to have a definition's commands trusted, when they are not.
@@ -114,12 +142,6 @@ pub fn lifted_by(untrusted: &Untrusted) -> String {
     }
 }
 
-/// Whether the step that a frame is at is left through commands.
-pub(super) fn runs_commands(definition: &Definition, frame: &Frame) -> bool {
-    let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
-    checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }))
-}
-
 /// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
 /// several.
 fn whole(held: &Held) -> &Frame {
@@ -146,7 +168,7 @@ pub fn shell_word(text: &str) -> String {
 /// Whether the run waits for an answer that is no agent's to give.
 pub(super) fn asks_a_person(run: &Run) -> bool {
     run.positions().into_iter().any(|(_, frame)| match &frame.place {
-        Place::Waiting { on: WaitingFor::Budget, .. } => true,
+        Place::Waiting { on: WaitingFor::Budget | WaitingFor::Unchecked, .. } => true,
         Place::Waiting { .. } => run.opening.rules.human == Human::Verified,
         _ => false,
     })

@@ -29,6 +29,8 @@ pub enum Origin {
     Guidelines,
     /// Files of the project that suggest it.
     Suggested(Vec<&'static str>),
+    /// The checks of the project, which are allowed together: by this digest.
+    Project(Digest),
 }
 
 /// The type checker of a project; nothing where none is configured.
@@ -95,7 +97,26 @@ impl Checker {
 
     /// What is allowed when its commands are: the same commands in another project, or others here, are not.
     pub fn digest(&self) -> Digest {
-        trust::digest_of(&self.runs())
+        match &self.origin {
+            Origin::Project(digest) => digest.clone(),
+            Origin::Guidelines | Origin::Suggested(_) => trust::digest_of(&self.runs()),
+        }
+    }
+
+    /// The command by which a person allows it.
+    pub(super) fn allowed_by(&self) -> String {
+        match &self.origin {
+            Origin::Project(_) => format!("portolan trust {}", crate::project_checks::FILE),
+            Origin::Guidelines | Origin::Suggested(_) => "portolan trust --typecheck".to_owned(),
+        }
+    }
+
+    /// The command by which it is run again.
+    pub(super) fn run_by(&self) -> &'static str {
+        match &self.origin {
+            Origin::Project(_) => "portolan checks run",
+            Origin::Guidelines | Origin::Suggested(_) => "portolan qa typecheck",
+        }
     }
 }
 

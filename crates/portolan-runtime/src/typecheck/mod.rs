@@ -216,18 +216,41 @@ impl Typechecks {
     /// Nobody allowed it, it cannot be started, or the files changed meanwhile: there is no verdict.
     pub async fn run(&self, guidelines: &Guidelines, seconds: u64) -> Result<Ran, Unknown> {
         let Some(checker) = checker(&self.project, guidelines) else { return Ok(Ran::NotConfigured) };
-        self.allowed(&checker)?;
+        self.judge(&checker, seconds).await
+    }
+
+    /// The verdict of a checker on the files as they are: the one that it has come to on the same content with the same
+    /// tools, if it held, else it is run. What did not hold is run again, for its cause may lie elsewhere.
+    ///
+    /// # Errors
+    /// As for [`run`](Typechecks::run).
+    pub(crate) async fn held(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
+        let kept = match content::tree(&self.project, Content::Worktree, &self.environment).await {
+            Ok(tree) => self.remembered(&tree, checker).filter(|verdict| verdict.ok),
+            Err(_) => None,
+        };
+        self.allowed(checker)?;
+        match kept {
+            Some(verdict) => Ok(Ran::Judged { verdict, output: String::new(), unkept: None }),
+            None => self.judge(checker, seconds).await,
+        }
+    }
+
+    /// Runs a checker on the files as they are.
+    pub(crate) async fn judge(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
+        self.allowed(checker)?;
         let tree = content::tree(&self.project, Content::Worktree, &self.environment).await?;
-        let unjudged = self.unjudged(tree, &checker).await;
+        let unjudged = self.unjudged(tree, checker).await;
         // Whoever is no longer waited for is stopped, with everything that was started.
-        let Ok(ended) = timeout(Duration::from_secs(seconds), self.each(&checker, seconds)).await else {
+        let Ok(ended) = timeout(Duration::from_secs(seconds), self.each(checker, seconds)).await else {
             return Ok(Ran::TooLong);
         };
         let (ok, summary, output) = ended?;
         if content::tree(&self.project, Content::Worktree, &self.environment).await? != unjudged.tree {
             let why = format!(
-                "the files changed while `{}` ran; run `portolan qa typecheck` again, and let git ignore what it writes",
-                checker.shown()
+                "the files changed while `{}` ran; run `{}` again, and let git ignore what it writes",
+                checker.shown(),
+                checker.run_by()
             );
             return Err(unknown("content-changed", why));
         }
@@ -244,7 +267,9 @@ impl Typechecks {
             match runner::command(argv, seconds.saturating_add(60), &self.project, &environment).await {
                 run::Verdict::Held | run::Verdict::Shown { .. } | run::Verdict::Excused { .. } => {}
                 run::Verdict::Broken { reason, output } => return Ok((false, summary(&reason, &output), output)),
-                run::Verdict::Unknown { reason } => return Err(unknown("typecheck-not-run", reason)),
+                run::Verdict::Unknown { reason } | run::Verdict::ForPerson { reason } => {
+                    return Err(unknown("typecheck-not-run", reason));
+                }
             }
         }
         Ok((true, "passed".to_owned(), String::new()))
@@ -254,7 +279,9 @@ impl Typechecks {
     async fn unjudged(&self, tree: String, checker: &Checker) -> Verdict {
         let environment = Environment::of(environment::own(&self.environment)).open;
         let mut versions = Vec::new();
-        for argv in &checker.commands {
+        // What the project names may be a script of its own, which does not say its version but does its work.
+        let asks = !matches!(checker.origin, Origin::Project(_));
+        for argv in checker.commands.iter().filter(|_| asks) {
             versions.push(tool::version(argv, &self.project, &environment).await);
         }
         Verdict {
@@ -267,6 +294,13 @@ impl Typechecks {
             tools: self.tools(checker),
             portolan: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// The latest verdict of a checker on the files as they are; nothing where there is none, or git cannot say what they
+    /// come to.
+    pub(crate) async fn latest(&self, checker: &Checker) -> Option<Verdict> {
+        let tree = content::tree(&self.project, Content::Worktree, &self.environment).await.ok()?;
+        self.remembered(&tree, checker)
     }
 
     fn remembered(&self, tree: &str, checker: &Checker) -> Option<Verdict> {
@@ -305,8 +339,9 @@ impl Typechecks {
             false => Err(unknown(
                 "not-trusted",
                 format!(
-                    "`{}` may not run in this project yet; a person runs `portolan trust --typecheck`",
-                    checker.shown()
+                    "`{}` may not run in this project yet; a person runs `{}`",
+                    checker.shown(),
+                    checker.allowed_by()
                 ),
             )),
         }

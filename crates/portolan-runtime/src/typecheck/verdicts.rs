@@ -46,10 +46,10 @@ impl Verdict {
     /// The name that it is kept under: everything that it depends on.
     pub(super) fn key(&self) -> Digest {
         let mut parts = vec!["portolan typecheck 1".to_owned(), self.tree.clone(), self.portolan.clone()];
-        for (argv, version) in self.argv.iter().zip(&self.versions) {
+        for (at, argv) in self.argv.iter().enumerate() {
             parts.push(argv.len().to_string());
             parts.extend(argv.iter().cloned());
-            parts.push(version.clone());
+            parts.extend(self.versions.get(at).cloned());
         }
         Digest::of_parts(parts.iter().map(String::as_bytes))
     }

@@ -10,13 +10,13 @@ use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::RunAs;
 use portolan_core::gates::merge::Policy;
 use portolan_core::gates::plugins::Plugins;
-use portolan_core::gates::{guidelines, merge};
+use portolan_core::gates::{guidelines, merge, project};
 use portolan_core::source::{Location, Source, TreeKind, parse};
 use portolan_runtime::definition::{DefinitionError, Findings, placed};
 use portolan_runtime::library::{Found, Library, Reviewed, read_definition, run_as, workflow_files};
-use portolan_runtime::plugins;
 use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, ServiceError};
+use portolan_runtime::{plugins, project_checks};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
@@ -29,7 +29,7 @@ use super::{Common, Exit, Leniency, exit_of};
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
     /// Files of workflows or of graphs, folders of them, or what a project has in `.portolan`: `guidelines.yaml`,
-    /// `merge-policy.yaml`, `plugins.yaml`.
+    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -75,10 +75,11 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
 type Review = fn(&Source) -> Vec<Diagnostic>;
 
 /// The files in which a project says how its gates are kept, and what finds their faults.
-const SETTINGS: [(&str, Review); 3] = [
+const SETTINGS: [(&str, Review); 4] = [
     (rules::FILE, |source| guidelines::read(source).1),
     (merge::POLICY, |source| Policy::read(source).1),
     (plugins::FILE, |source| Plugins::read(source).1),
+    (project_checks::FILE, |source| project::read(source).1),
 ];
 
 /// Whether a file holds the rules of a project, by where it is.

@@ -6,6 +6,7 @@ mod builtin;
 mod carried;
 mod catalog;
 mod check;
+mod checks;
 mod completions;
 mod demo;
 mod doctor;
@@ -91,6 +92,7 @@ enum Verb {
     Supervisor(supervisor::Supervisor),
     Autopilot(autopilot::Autopilot),
     MergeGate(merge_gate::MergeGate),
+    Checks(checks::Checks),
     Qa(qa::Qa),
     Import(import::Import),
     Trust(trust::TrustArgs),
@@ -229,6 +231,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Supervisor(args) => supervisor::run(&args, &cli.common),
         Verb::Autopilot(args) => autopilot::run(&args, &cli.common),
         Verb::MergeGate(args) => merge_gate::run(&args, &cli.common),
+        Verb::Checks(args) => checks::run(&args, &cli.common),
         Verb::Qa(args) => qa::run(&args, &cli.common),
         Verb::Import(args) => import::run(&args, &cli.common),
         Verb::Trust(args) => trust::run(&args, &cli.common),

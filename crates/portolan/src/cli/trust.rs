@@ -12,11 +12,11 @@ use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
-use portolan_runtime::plugins;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, phases_digest};
 use portolan_runtime::typecheck::{Checker, Origin, checker};
+use portolan_runtime::{plugins, project_checks};
 use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, refuse, refuse_files};
@@ -25,7 +25,8 @@ use super::{Common, Exit, Leniency, person};
 use crate::install;
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
-/// what the project's type check runs, and the programs and addresses of `.portolan/plugins.yaml`. Of a workflow of phases
+/// what the project's type check runs, the commands of `.portolan/checks.yaml`, and the programs and addresses of
+/// `.portolan/plugins.yaml`. Of a workflow of phases
 /// it also says that tasks may begin with these phases; and where hooks are installed, `.portolan/guidelines.yaml` counts as
 /// it is from then on.
 ///
@@ -62,7 +63,8 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         person::confirmed(&service, "may trust what a project runs")?;
     }
     let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
-    let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_plugins(path));
+    let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        others.into_iter().partition(|path| of_project(path).is_some());
     let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_graph(path));
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
@@ -110,13 +112,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         report.push(settled);
     }
     for path in added {
-        let source = own_plugins(&service, path)?;
-        report.push(settle(
-            &output,
-            &service,
-            &Asked::plugins(&source, &plugins::load(service.project())?),
-            args.revoke,
-        )?);
+        report.push(settle(&output, &service, &own(&service, path)?, args.revoke)?);
     }
     for (source, definition) in definitions {
         let asked = Asked::of(&source, &definition.workflow);
@@ -134,19 +130,29 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whether a file says what a project adds to its gates.
-fn is_plugins(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "plugins.yaml")
+/// The file of a project that a path is called as: what it adds to its gates, or its checks.
+fn of_project(path: &Path) -> Option<&'static str> {
+    let own = [plugins::FILE, project_checks::FILE];
+    own.into_iter().find(|own| Path::new(own).file_name() == path.file_name())
 }
 
-/// The text of the project's own file: another one is read by nobody.
-fn own_plugins(service: &Service, path: &Path) -> Result<Source, ServiceError> {
-    let own = service.project().join(plugins::FILE).canonicalize().ok();
-    if own.is_none() || path.canonicalize().ok() != own {
-        let message = format!("`{}` is not the project's `{}`", path.display(), plugins::FILE);
+/// What a person allows of a file of the project: another one of that name is read by nobody.
+fn own(service: &Service, path: &Path) -> Result<Asked, ServiceError> {
+    let project = service.project();
+    let file = of_project(path).unwrap_or(plugins::FILE);
+    let there = project.join(file).canonicalize().ok();
+    if there.is_none() || path.canonicalize().ok() != there {
+        let message = format!("`{}` is not the project's `{file}`", path.display());
         return Err(ServiceError::refused("not_a_file", message, "name that one"));
     }
-    Ok(Source::new(plugins::FILE, plugins::text(service.project())?.unwrap_or_default()))
+    if file == plugins::FILE {
+        let source = Source::new(file, plugins::text(project)?.unwrap_or_default());
+        let plugins = plugins::load(project)?;
+        return Ok(Asked::runs(&source, plugins::digest(&plugins), plugins::commands(&plugins)));
+    }
+    let source = project_checks::source(project)?.unwrap_or_else(|| Source::new(file, ""));
+    let checks = project_checks::load(project)?;
+    Ok(Asked::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks)))
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.
@@ -195,11 +201,11 @@ impl Asked {
         }
     }
 
-    fn plugins(source: &Source, plugins: &portolan_core::gates::plugins::Plugins) -> Asked {
+    fn runs(source: &Source, digest: Option<Digest>, commands: Vec<Command>) -> Asked {
         Asked {
             file: source.name.to_string(),
             text: Digest::of(source.text.as_bytes()),
-            runs: plugins::digest(plugins).map(|digest| (digest, plugins::commands(plugins))),
+            runs: digest.map(|digest| (digest, commands)),
             otherwise: "",
         }
     }

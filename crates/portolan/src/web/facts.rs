@@ -169,6 +169,7 @@ fn by(check: &CheckBy) -> String {
     match check {
         CheckBy::Run { argv, .. } => argv.join(" "),
         CheckBy::File { path } => format!("file {path}"),
+        CheckBy::Project { name } => format!("the project's {name}"),
         CheckBy::Gate { name } => format!("gate {name}"),
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
     lines.extend(situation.checks.iter().map(|check| match &check.by {
         CheckBy::Run { argv, .. } => format!("- {}: `{}` exits with status 0", check.id, argv.join(" ")),
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
+        CheckBy::Project { name } => format!("- {}: the project's check `{name}` holds", check.id),
         CheckBy::Gate { name } => format!("- {}: the repository is as `{name}` wants it", check.id),
     }));
     if let Some(untrusted) = &situation.untrusted {

@@ -10,6 +10,7 @@ mod builtin;
 mod calls;
 mod catalog;
 mod check;
+mod checks;
 mod contexts;
 mod demo;
 mod eval;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::activities::misfits;
 use super::report::Claim;
 use super::walk::Draft;
-use super::{Rejection, Remedy, Why, raise};
+use super::{Rejection, Remedy, Why, raise, settle};
 use crate::graph::{Exits, Failing, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId, Outcome};
@@ -17,7 +17,9 @@ pub(super) fn decide(
     on: WaitingFor,
     claim: &Claim<'_>,
 ) -> Result<(), Rejection> {
-    if draft.before.opening.rules.human == Human::Verified && !is_first_hand(claim.by) {
+    // What nobody can check is nobody's but a person's to say.
+    let first_hand = on == WaitingFor::Unchecked || draft.before.opening.rules.human == Human::Verified;
+    if first_hand && !is_first_hand(claim.by) {
         return Err(Rejection::new(
             Why::NeedsPerson,
             format!("`{node}` asks a person, and an agent's word does not count here"),
@@ -40,6 +42,10 @@ pub(super) fn decide(
         WaitingFor::Raised => {
             no_values(node, claim)?;
             raise::answered(draft, path, frame, claim);
+        }
+        WaitingFor::Unchecked => {
+            no_values(node, claim)?;
+            settle::answered(draft, path, node, claim);
         }
         WaitingFor::Budget | WaitingFor::Progress if claim.outcome.is_failed() => {
             no_values(node, claim)?;
@@ -138,7 +144,8 @@ fn is_first_hand(by: &Actor) -> bool {
 /// Whether the answer ends the run: `cancelled` does, unless the workflow itself asks and says where it leads.
 fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
     let leads_on = on == WaitingFor::Answer && exits.target(claim.outcome).is_some();
-    claim.outcome.as_str() == CANCELLED && !leads_on && on != WaitingFor::Raised
+    let asks = matches!(on, WaitingFor::Raised | WaitingFor::Unchecked);
+    claim.outcome.as_str() == CANCELLED && !leads_on && !asks
 }
 
 /// The person removed what was in the way: the work is attempted again, with a full budget.

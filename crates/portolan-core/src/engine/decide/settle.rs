@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::report::Claim;
 use super::walk::Draft;
 use crate::graph::Check;
-use crate::run::{Change, Failure, Feedback, FramePath, Place, Verdict};
+use crate::run::{Change, Failure, Feedback, FramePath, Place, Raised, Verdict, WaitingFor};
 use crate::value::{CheckId, NodeId, Outcome};
 
 pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, (node, check): (&NodeId, &CheckId), verdict: &Verdict) {
@@ -23,7 +24,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, (node, check): (&N
 /// What a verdict comes to where somebody has got past the rule that the check keeps.
 fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdict) -> Verdict {
     let reason = match verdict {
-        Verdict::Broken { reason, .. } | Verdict::Unknown { reason } => reason,
+        Verdict::Broken { reason, .. } | Verdict::Unknown { reason } | Verdict::ForPerson { reason } => reason,
         Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => return verdict.clone(),
     };
     let bypass = check.invariant.as_deref().and_then(|invariant| {
@@ -56,8 +57,11 @@ fn conclude(draft: &mut Draft<'_>, path: &FramePath) {
     if !checks.all(|check| settled.iter().any(|(id, _)| *id == check.id)) {
         return;
     }
+    let open: Vec<String> = settled.iter().filter_map(for_person).collect();
     let failures: Vec<Failure> = settled.into_iter().filter_map(failure).collect();
-    if failures.is_empty() {
+    if failures.is_empty() && !open.is_empty() {
+        ask(draft, path, node, outcome, &open);
+    } else if failures.is_empty() {
         draft.leave(path, &node, &outcome, None);
     } else {
         let feedback = Some(Feedback { from: Some(node.clone()), failures, note });
@@ -69,9 +73,39 @@ fn conclude(draft: &mut Draft<'_>, path: &FramePath) {
     }
 }
 
+/// What a person has to say of a check.
+fn for_person((check, verdict): &(CheckId, Verdict)) -> Option<String> {
+    match verdict {
+        Verdict::ForPerson { reason } => Some(format!("`{check}`: {reason}")),
+        _ => None,
+    }
+}
+
+/// A person is asked, once for all checks, whether the claim holds.
+fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, open: &[String]) {
+    let question = format!("`{node}` was reported {claimed}. Is it so? {}", open.join("; "));
+    let question = Raised { question, options: vec![claimed, Outcome::failed()] };
+    draft.emit(Change::Raised { frame: path.clone(), question: Some(Box::new(question)) });
+    draft.moved(path, Place::Waiting { node, on: WaitingFor::Unchecked, due: None }, None);
+}
+
+/// A person has said whether the claim holds.
+pub(super) fn answered(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
+    draft.emit(Change::Raised { frame: path.clone(), question: None });
+    let feedback =
+        claim.note.map(|note| Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note.to_owned()) });
+    let Some(frame) = draft.frame(path) else { return };
+    let flow = frame.flow.clone();
+    if claim.outcome.is_failed() && draft.step(&flow, node).node.phase.is_some() {
+        draft.moved(path, Place::Ready { node: node.clone() }, feedback);
+    } else {
+        draft.leave(path, node, claim.outcome, feedback);
+    }
+}
+
 fn failure((check, verdict): (CheckId, Verdict)) -> Option<Failure> {
     match verdict {
-        Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => None,
+        Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } | Verdict::ForPerson { .. } => None,
         Verdict::Broken { reason, output } => Some(Failure { check, reason, output }),
         Verdict::Unknown { reason } => Some(Failure {
             check,

@@ -219,3 +219,76 @@ fn a_run_that_is_called_off_waits_for_no_check() {
     "#]],
     );
 }
+
+#[test]
+fn what_nobody_says_how_to_check_is_a_persons_to_say_and_no_agents() {
+    story(
+        "start > work(checks tests,docs) > done",
+        "passed tests=asked docs=asked passed cancelled @maybe @failed passed docs=held tests=asked @passed",
+        expect![[r#"
+                         work
+            passed       work checking passed
+            tests=asked  work checking passed tests=asked
+            docs=asked   work? unchecked
+            passed       work? unchecked  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
+            cancelled    work? unchecked  refused no_matching_edge: `cancelled` is no outcome of `work`; report one of `passed` and `failed` [passed, failed]
+            @maybe       work? unchecked  refused no_matching_edge: `maybe` is no outcome of `work`; report one of `passed` and `failed` [passed, failed]
+            @failed      work             work retry 1 of 3
+            passed       work checking passed
+            docs=held    work checking passed docs=held
+            tests=asked  work? unchecked
+            @passed      done = success   work refilled
+        "#]],
+    );
+}
+
+#[test]
+fn a_check_that_did_not_hold_comes_before_the_question() {
+    story(
+        "start > work(checks tests,docs) > done",
+        "passed tests=asked docs=broken passed tests=asked docs=held @passed",
+        expect![[r#"
+                         work
+            passed       work checking passed
+            tests=asked  work checking passed tests=asked
+            docs=broken  work <- docs: exit status 1  work retry 1 of 3
+            passed       work checking passed
+            tests=asked  work checking passed tests=asked
+            docs=held    work? unchecked
+            @passed      done = success               work refilled
+        "#]],
+    );
+}
+
+#[test]
+fn work_that_a_person_does_not_take_goes_on_in_its_phase() {
+    story(
+        "start > write(phase checks tests) > done",
+        "passed tests=asked @failed passed tests=asked @passed",
+        expect![[r#"
+                         write
+            passed       write checking passed
+            tests=asked  write? unchecked
+            @failed      write
+            passed       write checking passed
+            tests=asked  write? unchecked
+            @passed      done = success
+        "#]],
+    );
+}
+
+#[test]
+fn an_outcome_of_the_workflows_own_is_what_the_person_confirms() {
+    story(
+        "start > review(checks seen outputs passed,rework); review -passed-> done; review -rework-> fix; fix > review",
+        "rework seen=asked @passed @rework passed",
+        expect![[r#"
+                        review
+            rework      review checking rework
+            seen=asked  review? unchecked
+            @passed     review? unchecked  refused no_matching_edge: `passed` is no outcome of `review`; report one of `rework` and `failed` [rework, failed]
+            @rework     fix
+            passed      review
+        "#]],
+    );
+}

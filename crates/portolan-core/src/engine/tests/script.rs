@@ -2,7 +2,7 @@
 //!
 //! `passed`, `failed` and any other word is reported by the agent, at the one position there is; `b:passed` and
 //! `audit/b:passed` name the position, `/:passed` the root. `@passed` is a person's answer. `tests=held`,
-//! `b:tests=broken`, `tests=unknown` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
+//! `b:tests=broken`, `tests=unknown`, `tests=asked` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
 //! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
 //! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
 //! `ask:a,b` asks something, `late` and `early` are when a question answers itself and a moment before.
@@ -166,6 +166,7 @@ fn verdict(word: &str) -> Verdict {
             Verdict::Shown { reason: "seen".to_owned(), sets: Some(Arc::new(serde_json::json!({ "n": 7, "x": 1 }))) }
         }
         "broken" => Verdict::Broken { reason: "exit status 1".to_owned(), output: "boom".to_owned() },
+        "asked" => Verdict::ForPerson { reason: "the project does not say".to_owned() },
         _ => Verdict::Unknown { reason: "no such program".to_owned() },
     }
 }
@@ -189,6 +190,7 @@ fn frame(at: &Frame) -> String {
         Place::Waiting { on: WaitingFor::Answer, .. } => format!("{node}?"),
         Place::Waiting { on: WaitingFor::Budget, .. } => format!("{node}? budget spent"),
         Place::Waiting { on: WaitingFor::Raised, .. } => format!("{node}? raised"),
+        Place::Waiting { on: WaitingFor::Unchecked, .. } => format!("{node}? unchecked"),
         Place::Waiting { on: WaitingFor::Progress, .. } => format!("{node}? no progress"),
         Place::Conversing { talk, .. } => format!("{node}: {}", crate::present::state_sentence(talk)),
         Place::Gathering { .. } => format!("{node} gathering"),
@@ -225,6 +227,7 @@ fn short(verdict: &Verdict) -> &'static str {
         Verdict::Shown { .. } => "shown",
         Verdict::Excused { .. } => "excused",
         Verdict::Broken { .. } => "broken",
+        Verdict::ForPerson { .. } => "asked",
         Verdict::Unknown { .. } => "unknown",
     }
 }

@@ -243,6 +243,7 @@ fn verdict(from: &mut In<'_>) -> Option<Verdict> {
         1 => Some(Verdict::Broken { reason: from.own()?, output: from.own()? }),
         2 => Some(Verdict::Unknown { reason: from.own()? }),
         3 => Some(Verdict::Shown { reason: from.own()?, sets: from.option(In::value)?.map(Arc::new) }),
+        5 => Some(Verdict::ForPerson { reason: from.own()? }),
         4 => Some(Verdict::Excused { reason: from.own()?, bypass: from.own()? }),
         _ => None,
     }
@@ -262,6 +263,7 @@ fn waiting(from: &mut In<'_>, node: NodeId) -> Option<Place> {
         1 => WaitingFor::Budget,
         2 => WaitingFor::Progress,
         3 => WaitingFor::Raised,
+        4 => WaitingFor::Unchecked,
         _ => return None,
     };
     let due = if head & 1 == 1 { Some(Timestamp(from.signed()?)) } else { None };

@@ -255,6 +255,10 @@ fn verdict(out: &mut Out<'_>, verdict: &Verdict) {
             out.own(reason);
             out.option(sets.as_deref(), Out::value);
         }
+        Verdict::ForPerson { reason } => {
+            out.number(5_u8);
+            out.own(reason);
+        }
         Verdict::Excused { reason, bypass } => {
             out.number(4_u8);
             out.own(reason);
@@ -269,6 +273,7 @@ fn waiting(on: WaitingFor) -> u64 {
         WaitingFor::Budget => 1,
         WaitingFor::Progress => 2,
         WaitingFor::Raised => 3,
+        WaitingFor::Unchecked => 4,
     }
 }
 

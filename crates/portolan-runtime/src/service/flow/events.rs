@@ -136,6 +136,10 @@ fn settled(
     let kind = match verdict {
         Verdict::Held | Verdict::Shown { .. } => Kind::AcceptancePassed,
         Verdict::Broken { .. } => Kind::AcceptanceFailed,
+        Verdict::ForPerson { .. } => {
+            data["code"] = json!("for_a_person");
+            Kind::AcceptanceFailed
+        }
         Verdict::Unknown { .. } => {
             data["code"] = json!("cannot_verify");
             Kind::AcceptanceFailed
@@ -167,6 +171,7 @@ pub(super) fn told(check: &CheckId, verdict: &Verdict) -> String {
         Verdict::Shown { reason, .. }
         | Verdict::Broken { reason, .. }
         | Verdict::Unknown { reason }
+        | Verdict::ForPerson { reason }
         | Verdict::Excused { reason, .. } => reason.clone(),
     }
 }

@@ -404,7 +404,7 @@ fn acceptance(phase: &str, check: &CheckId, verdict: &Verdict, at: String) -> Ac
         phase: phase.to_owned(),
         invariant: None,
         check_id: check.to_string(),
-        pass: !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. }),
+        pass: !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. } | Verdict::ForPerson { .. }),
         reason: told(check, verdict),
         at,
         bypassed_by,
@@ -413,9 +413,10 @@ fn acceptance(phase: &str, check: &CheckId, verdict: &Verdict, at: String) -> Ac
 
 fn status(run: &Run) -> Status {
     match &run.root.place {
-        Place::Waiting { on: WaitingFor::Budget | WaitingFor::Answer | WaitingFor::Raised, .. } => {
-            Status::WaitingForReply
-        }
+        Place::Waiting {
+            on: WaitingFor::Budget | WaitingFor::Answer | WaitingFor::Raised | WaitingFor::Unchecked,
+            ..
+        } => Status::WaitingForReply,
         Place::Ended { result: portolan_core::graph::EndResult::Success, .. } => Status::Done,
         Place::Ended { .. } => Status::Failed,
         _ => Status::Active,

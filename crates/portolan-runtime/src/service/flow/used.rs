@@ -24,7 +24,7 @@ impl Hooks<'_> {
         verdict: &Verdict,
         engine: &Caller,
     ) -> Result<(), CommitError> {
-        if !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. }) {
+        if !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. } | Verdict::ForPerson { .. }) {
             return Ok(());
         }
         let task = held.run.opening.description.clone();

@@ -192,6 +192,8 @@ fn of_verdict(result: &KeyResult, verdict: &Verdict) -> Found {
             Found { reason: format!("{reason}; the bypass `{bypass}` has it count as met"), ..met(result) }
         }
         Verdict::Broken { reason, output } => Found { evidence: output.clone(), ..unmet(result, reason.clone()) },
-        Verdict::Unknown { reason } => unmet(result, format!("{}{reason}", Verdict::CANNOT_VERIFY)),
+        Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
+            unmet(result, format!("{}{reason}", Verdict::CANNOT_VERIFY))
+        }
     }
 }

@@ -1,0 +1,251 @@
+//! `portolan checks`: the checks of the project, which workflows ask for by name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use portolan_core::gates::project::{ProjectCheck, ProjectChecks, USUAL, line, read};
+use portolan_core::graph::DEFAULT_TIMEOUT_SECONDS;
+use portolan_core::run::Verdict;
+use portolan_runtime::clock::rfc3339;
+use portolan_runtime::project_checks::{FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
+use portolan_runtime::project_folder;
+use portolan_runtime::service::{Service, ServiceError};
+use serde_json::{Value, json};
+
+use super::check::draw_findings;
+use super::output::{Output, Paint, command_line, one_line, safe, table};
+use super::{Common, Exit, block_on};
+
+/// What the project checks, by name: workflows ask for `tests`, and the project says which command that is.
+///
+/// Example: portolan checks detect --write
+#[derive(Args)]
+pub(super) struct Checks {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Detect(Detect),
+    /// List the checks of the project, with what is known of each for the files as they are.
+    List,
+    Run(Run),
+}
+
+/// Find the checks that the files of the project suggest. Nothing is run.
+#[derive(Args)]
+struct Detect {
+    /// Write them into `.portolan/checks.yaml`; what is there already stays.
+    #[arg(long)]
+    write: bool,
+}
+
+/// Run checks of the project, and keep what holds for exactly this content.
+#[derive(Args)]
+#[command(after_help = "Exit code 0 when all hold, 1 when one does not, 3 when one cannot be verified.")]
+struct Run {
+    /// Which ones [default: all].
+    #[arg(value_name = "CHECK")]
+    checks: Vec<String>,
+    /// Run also what has held for the same content.
+    #[arg(long)]
+    again: bool,
+}
+
+pub(super) fn run(args: &Checks, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let project = common.project()?;
+    match &args.verb {
+        Verb::Detect(args) => found(args, output, &project),
+        Verb::List => {
+            let Some(checks) = sound(output, &project)? else { return Ok(Exit::InvalidDefinition) };
+            let service = Service::new(common.options()?)?;
+            list(output, &project, &checks, is_trusted(&checks, service.trust())?)
+        }
+        Verb::Run(args) => {
+            let Some(checks) = sound(output, &project)? else { return Ok(Exit::InvalidDefinition) };
+            performed(args, output, &project, &checks)
+        }
+    }
+}
+
+/// The checks of the project; nothing, and all faults in their places, where they cannot be understood.
+fn sound(output: Output, project: &Path) -> anyhow::Result<Option<ProjectChecks>> {
+    let Some(source) = source(project)? else { return Ok(Some(ProjectChecks::new())) };
+    let (checks, faults) = read(&source);
+    if faults.iter().any(|fault| fault.is_error()) {
+        let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
+        draw_findings(&output, FILE, &findings)?;
+        return Ok(None);
+    }
+    Ok(Some(checks))
+}
+
+fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> {
+    let Some(present) = sound(output, project)? else { return Ok(Exit::InvalidDefinition) };
+    let all = detect(project);
+    let mut chosen: BTreeMap<&str, &Found> = BTreeMap::new();
+    for one in &all {
+        chosen.entry(one.name).or_insert(one);
+    }
+    let proposed: Vec<&Found> = USUAL.iter().filter_map(|name| chosen.get(name).copied()).collect();
+    let new: Vec<&Found> = proposed.iter().copied().filter(|one| !present.contains_key(one.name)).collect();
+    let written = args.write && !new.is_empty();
+    if written {
+        write(project, &new)?;
+    }
+    if output.is_json() {
+        let told = |one: &Found| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": chosen.get(one.name) == Some(&one) });
+        let found: Vec<Value> = all.iter().map(told).collect();
+        output.json(&json!({ "found": found, "hints": hints(project), "written": written }))?;
+        return Ok(Exit::Done);
+    }
+    if all.is_empty() {
+        output.line(format!("nothing here suggests a check; write them into `{FILE}` by hand"))?;
+        return Ok(Exit::Done);
+    }
+    let rows = all.iter().map(|one| {
+        let proposed = chosen.get(one.name) == Some(&one);
+        let name = if proposed { one.name } else { "  or" };
+        vec![name.to_owned(), command_line(&one.argv), one.file.clone()]
+    });
+    output.line(table(&rows.collect::<Vec<_>>()))?;
+    for hint in hints(project) {
+        output.remark(format!("see also {}", one_line(&hint)));
+    }
+    match (written, new.is_empty()) {
+        (true, _) => output.line(format!("written into `{FILE}`; now read it, and run `portolan trust {FILE}`"))?,
+        (false, true) => output.line(format!("`{FILE}` says something of each"))?,
+        (false, false) => {
+            output.line(format!("`portolan checks detect --write` writes the first of each into `{FILE}`"))?
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes what is new behind what is there.
+fn write(project: &Path, new: &[&Found]) -> Result<(), ServiceError> {
+    let line = |one: &&Found| {
+        let check = ProjectCheck::Run { argv: one.argv.clone(), timeout_seconds: DEFAULT_TIMEOUT_SECONDS };
+        format!("  {} # {}\n", line(one.name, &check), one_line(&one.file))
+    };
+    let lines: String = new.iter().map(line).collect();
+    let text = match source(project)?.map(|source| source.text.to_string()) {
+        Some(text) if !text.trim().is_empty() => appended(&text, &lines)?,
+        _ => format!(
+            "# What this project checks. A step that asks for a check that is not here asks a person;\n# `name: none` says that there is none.\nchecks:\n{lines}"
+        ),
+    };
+    let failed = |error: std::io::Error| {
+        let message = format!("`{FILE}` cannot be written: {error}");
+        ServiceError::failed("read_only", message, "make the project writable")
+    };
+    project_folder::make(&project.join(".portolan")).map_err(failed)?;
+    fs::write(project.join(FILE), text).map_err(failed)
+}
+
+/// The text with more checks. Only where they can simply be put behind the others.
+fn appended(text: &str, lines: &str) -> Result<String, ServiceError> {
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let longer = format!("{text}{newline}{lines}");
+    let (before, _) = read(&portolan_core::source::Source::new(FILE, text));
+    let (after, faults) = read(&portolan_core::source::Source::new(FILE, longer.as_str()));
+    let keeps = before.iter().all(|(name, check)| after.get(name) == Some(check));
+    if faults.is_empty() && keeps && after.len() == before.len() + lines.lines().count() {
+        return Ok(longer);
+    }
+    let message = format!("`{FILE}` is written in a way to which nothing can simply be added");
+    let help = "add by hand what `portolan checks detect` shows, or write one check on each line below `checks:`";
+    Err(ServiceError::refused("not_written", message, help))
+}
+
+fn list(output: Output, project: &Path, checks: &ProjectChecks, trusted: bool) -> anyhow::Result<Exit> {
+    let mut rows = Vec::new();
+    for (name, check) in checks {
+        let (command, state) = match check {
+            ProjectCheck::Absent => ("none".to_owned(), "the project has none".to_owned()),
+            ProjectCheck::Run { argv, .. } => {
+                let known = block_on(known(name, checks, project))?;
+                let state = match (trusted, known) {
+                    (false, _) => "not trusted".to_owned(),
+                    (true, Some(verdict)) if verdict.ok => format!("held at {}", rfc3339(verdict.at)),
+                    (true, Some(verdict)) => format!("did not hold: {}", verdict.summary),
+                    (true, None) => "not run on these files".to_owned(),
+                };
+                (command_line(argv), state)
+            }
+        };
+        rows.push((name, command, state));
+    }
+    if output.is_json() {
+        let told = rows.iter().map(|(name, command, state)| json!({ "check": name, "run": command, "state": state }));
+        output.json(&json!({ "checks": told.collect::<Vec<_>>(), "trusted": trusted }))?;
+        return Ok(Exit::Done);
+    }
+    if rows.is_empty() {
+        output
+            .line(format!("`{FILE}` has no checks; `portolan checks detect` finds what the project's files suggest"))?;
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> =
+        rows.into_iter().map(|(name, command, state)| vec![name.clone(), command, one_line(&state)]).collect();
+    output.line(table(&rows))?;
+    if !trusted {
+        output.line(format!("a person reads them, and runs `portolan trust {FILE}`"))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks) -> anyhow::Result<Exit> {
+    let names: Vec<&String> =
+        if args.checks.is_empty() { checks.keys().collect() } else { args.checks.iter().collect() };
+    if let Some(unknown) = names.iter().find(|name| !checks.contains_key(**name)) {
+        let known: Vec<&str> = checks.keys().map(String::as_str).collect();
+        let help = match known.as_slice() {
+            [] => missing(unknown),
+            known => format!("there are {}; {}", portolan_core::diagnostic::list(known), missing(unknown)),
+        };
+        return Err(ServiceError::refused("unknown_check", format!("there is no check `{unknown}`"), help).into());
+    }
+    if names.is_empty() {
+        let message = format!("`{FILE}` has no checks");
+        let help = "`portolan checks detect` finds what the project's files suggest";
+        return Err(ServiceError::refused("no_checks", message, help).into());
+    }
+    let (mut worst, mut told) = (Exit::Done, Vec::new());
+    for name in names {
+        if !output.is_json() {
+            output.remark(format!("{name} …"));
+        }
+        let verdict = block_on(perform(name, project, args.again))?;
+        let (paint, word, reason, text, exit) = match &verdict {
+            Verdict::Held => (Paint::Good, "holds", "", "", Exit::Done),
+            Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => {
+                (Paint::Good, "holds", &**reason, "", Exit::Done)
+            }
+            Verdict::Broken { reason, output } => (Paint::Bad, "fails", &**reason, &**output, Exit::Failed),
+            Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
+                (Paint::Warn, "cannot verify", &**reason, "", Exit::UNVERIFIED)
+            }
+        };
+        if output.is_json() {
+            told.push(json!({ "check": name, "standing": word, "reason": reason, "output": text }));
+        } else {
+            if !text.is_empty() {
+                output.remark(safe(text.trim_end()));
+            }
+            let reason = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
+            output.line(format!("{name} {}{reason}", output.paint(paint, word)))?;
+        }
+        if worst == Exit::Done || exit == Exit::Failed {
+            worst = if exit == Exit::Done { worst } else { exit };
+        }
+    }
+    if output.is_json() {
+        output.json(&json!({ "checks": told }))?;
+    }
+    Ok(worst)
+}

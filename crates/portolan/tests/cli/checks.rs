@@ -1,0 +1,258 @@
+//! `portolan checks`, and steps that ask for a check of the project.
+
+use expect_test::expect;
+use portolan_runtime::service::{ErrorKind, Request};
+use serde_json::{Value, json};
+
+use crate::calls::Calls;
+use crate::support::{Project, address, reported};
+
+/// A step that wants the tests to hold, and what else the project documents.
+const WANTED: &str = r#"{ "nodes": { "start": { "type": "start" },
+  "work": { "type": "task", "accept": [{ "check": "tests" }, { "id": "written", "check": "docs" }] },
+  "done": { "type": "end", "result": "success" } },
+"edges": [{ "from": "start", "to": "work" }, { "from": "work", "to": "done" }] }
+"#;
+
+/// A repository whose check `tests` holds where the file `ok` is there; it notes each time that it is run.
+fn project() -> Project {
+    let project = Project::new();
+    project.write(".flow/workflows/wanted.json", WANTED);
+    project.write("test.sh", "#!/bin/sh\necho run >> ../runs\ntest -f ok || { echo two tests fail; exit 1; }\n");
+    project.write(".portolan/checks.yaml", "checks:\n  tests: {run: [sh, test.sh]}\n  docs: none\n");
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(project.path()).status();
+    assert!(git.expect("git is there").success());
+    project
+}
+
+/// How often the check was run.
+fn runs(project: &Project) -> usize {
+    std::fs::read_to_string(project.path().join("../runs")).unwrap_or_default().lines().count()
+}
+
+/// What becomes of the agent's report at the present position.
+fn reports(project: &Project, run: &str, outcome: &str) -> String {
+    let view = project.agent(async |service, me| {
+        let view = service.view(&Request::of(address(run)), me).await?;
+        service.next(&reported(&view, outcome), me).await
+    });
+    match view {
+        Ok(view) => format!("{} {:?}", view.current_step, view.situation.state),
+        Err(error) => format!("refused {}: {}", error.code, error.message),
+    }
+}
+
+#[test]
+fn a_step_passes_when_the_checks_of_the_project_hold() {
+    let mut project = project();
+    let run = project.run("wanted", "");
+    expect!["refused not_trusted: `work` is left only after commands that nobody has trusted yet"]
+        .assert_eq(&reports(&project, &run, "passed"));
+    assert!(project.says(&format!("runs show {run}")).contains("run `portolan trust .portolan/checks.yaml`"));
+    expect![[r#"
+        .portolan/checks.yaml: these commands may run in this project
+          check/tests: sh test.sh  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .portolan/checks.yaml"));
+    expect!["work Working"].assert_eq(&reports(&project, &run, "passed"));
+    assert_eq!(runs(&project), 1);
+    project.write("ok", "");
+    expect![[r#"
+        docs holds: this project has no `docs`, as `.portolan/checks.yaml` says
+        tests holds
+        stderr: docs …
+        stderr: tests …
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks run"));
+    assert_eq!(runs(&project), 2);
+    expect!["done Ended"].assert_eq(&reports(&project, &run, "passed"));
+    assert_eq!(runs(&project), 2, "what held for the same content is not run again");
+    expect![[r#"
+           1  <time>  agent tester opened `wanted`
+           2  <time>  agent tester began → `work`
+           3  <time>  agent tester reported passed → checks of `work`
+           4  <time>  portolan checked `tests` of `work`: it did not hold: `sh test.sh` did not pass: two tests fail
+           5  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, as `.portolan/checks.yaml` says → retry 1 of 3 for `work`, `work`
+           6  <time>  agent tester reported passed → checks of `work`
+           7  <time>  portolan checked `tests` of `work`: it held
+           8  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, as `.portolan/checks.yaml` says → budget of `work` refilled, `done`
+           9  <time>  portolan went on → ended at `done`: success
+        exit: 0
+    "#]].assert_eq(&project.says(&format!("runs events {run}")));
+}
+
+#[test]
+fn what_the_project_does_not_say_a_person_is_asked_and_no_agent() {
+    let mut project = project();
+    project.write(".portolan/checks.yaml", "checks:\n  tests: {run: [\"true\"]}\n");
+    project.says("trust .portolan/checks.yaml");
+    let run = project.run("wanted", "");
+    expect!["work Waiting"].assert_eq(&reports(&project, &run, "passed"));
+    expect!["refused needs_person: `work` asks a person, and an agent's word does not count here"]
+        .assert_eq(&reports(&project, &run, "passed"));
+    expect![[r#"
+        <run1> · wanted · work · waiting for a person
+
+        ## HITL
+
+        `work` was reported passed. Is it so? `written`: the project does not say how `docs` is checked; a person writes it into `.portolan/checks.yaml`, or `docs: none` where there is no such check
+
+        A person must decide, and your own answer does not count.
+        → Call Next(passed): the person is asked in your client's dialog.
+
+        answer  the person answers `work`: passed, go on at `done`  portolan runs answer <run1> passed
+        answer  the person answers `work`: failed                   portolan runs answer <run1> failed
+        exit: 4
+    "#]].assert_eq(&project.says(&format!("runs show {run}")));
+    expect![[r#"
+        <run1> · wanted · done · ended
+
+        ## Complete
+
+        The run is complete. Nothing more is to be done.
+        exit: 0
+    "#]]
+    .assert_eq(&project.says(&format!("runs answer {run} passed")));
+}
+
+#[test]
+fn a_command_that_changes_is_asked_for_anew_and_one_that_changes_files_does_not_count() {
+    let mut project = project();
+    project.says("trust .portolan/checks.yaml");
+    project.write(".portolan/checks.yaml", "checks:\n  tests: {run: [sh, -c, \"date >> noted\"]}\n  docs: none\n");
+    let run = project.run("wanted", "");
+    assert!(reports(&project, &run, "passed").starts_with("refused not_trusted"));
+    project.says("trust .portolan/checks.yaml");
+    let refused = reports(&project, &run, "passed");
+    expect!["work Working"].assert_eq(&refused);
+    expect![[r#"
+        tests cannot verify: the files changed while `sh -c date >> noted` ran; run `portolan checks run` again, and let git ignore what it writes
+        stderr: tests …
+        exit: 3
+    "#]].assert_eq(&project.says("checks run tests"));
+}
+
+#[test]
+fn what_the_files_suggest_is_found_shown_and_written_once() {
+    let project = Project::new();
+    expect![[r#"
+        nothing here suggests a check; write them into `.portolan/checks.yaml` by hand
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks detect"));
+    project.write("Cargo.toml", "[package]\n");
+    project.write("Makefile", "test:\n\ttrue\n");
+    project.write(".github/workflows/ci.yml", "      - run: make test\n");
+    expect![[r#"
+        build      cargo build --workspace --all-targets                  Cargo.toml
+        typecheck  cargo check --workspace --all-targets                  Cargo.toml
+        lint       cargo clippy --workspace --all-targets -- -D warnings  Cargo.toml
+        format     cargo fmt --all --check                                Cargo.toml
+        tests      make test                                              Makefile
+          or       cargo test --workspace                                 Cargo.toml
+        docs       cargo doc --workspace --no-deps                        Cargo.toml
+        `portolan checks detect --write` writes the first of each into `.portolan/checks.yaml`
+        stderr: see also .github/workflows/ci.yml: make test
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks detect"));
+    project.write(".portolan/checks.yaml", "checks:\n  docs: none\n");
+    expect![[r#"
+        build      cargo build --workspace --all-targets                  Cargo.toml
+        typecheck  cargo check --workspace --all-targets                  Cargo.toml
+        lint       cargo clippy --workspace --all-targets -- -D warnings  Cargo.toml
+        format     cargo fmt --all --check                                Cargo.toml
+        tests      make test                                              Makefile
+          or       cargo test --workspace                                 Cargo.toml
+        docs       cargo doc --workspace --no-deps                        Cargo.toml
+        written into `.portolan/checks.yaml`; now read it, and run `portolan trust .portolan/checks.yaml`
+        stderr: see also .github/workflows/ci.yml: make test
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks detect --write"));
+    expect![[r#"
+        checks:
+          docs: none
+          build: {run: [cargo, build, --workspace, --all-targets]} # Cargo.toml
+          typecheck: {run: [cargo, check, --workspace, --all-targets]} # Cargo.toml
+          lint: {run: [cargo, clippy, --workspace, --all-targets, "--", "-D", warnings]} # Cargo.toml
+          format: {run: [cargo, fmt, --all, --check]} # Cargo.toml
+          tests: {run: [make, test]} # Makefile
+    "#]]
+    .assert_eq(&std::fs::read_to_string(project.path().join(".portolan/checks.yaml")).expect("it is there"));
+    expect![[r#"
+        build      cargo build --workspace --all-targets                  not trusted
+        docs       none                                                   the project has none
+        format     cargo fmt --all --check                                not trusted
+        lint       cargo clippy --workspace --all-targets -- -D warnings  not trusted
+        tests      make test                                              not trusted
+        typecheck  cargo check --workspace --all-targets                  not trusted
+        a person reads them, and runs `portolan trust .portolan/checks.yaml`
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks list"));
+    let told = project.says("checks detect --format json");
+    let told: Value = serde_json::from_str(told.trim_end_matches("exit: 0\n")).expect("it is JSON");
+    assert_eq!(
+        told["found"][4],
+        json!({ "check": "tests", "run": ["make", "test"], "file": "Makefile", "proposed": true })
+    );
+    assert_eq!((&told["found"][5]["proposed"], &told["written"]), (&json!(false), &json!(false)));
+    project.write(".portolan/checks.yaml", "{checks: {docs: none}}");
+    expect![[r#"
+        stderr: error: `.portolan/checks.yaml` is written in a way to which nothing can simply be added
+        stderr: help: add by hand what is lacking:\n  build: {run: [cargo, build, --workspace, --all-targets]} # Cargo.toml\n  typecheck: {run: [cargo, check, --workspace, --all-targets]} # Cargo.toml\n  lint: {run: [cargo, clippy, --workspace, --all-targets, "--", "-D", warnings]} # Cargo.toml\n  format: {run: [cargo, fmt, --all, --check]} # Cargo.toml\n  tests: {run: [make, test]} # Makefile\n
+        exit: 2
+    "#]].assert_eq(&project.says("checks detect --write"));
+}
+
+#[test]
+fn what_cannot_be_understood_is_told_in_its_place() {
+    let project = Project::new();
+    expect![[r#"
+        `.portolan/checks.yaml` has no checks; `portolan checks detect` finds what the project's files suggest
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks list"));
+    expect![[r#"
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks run"));
+    expect![[r#"
+        stderr: error: there is no check `tests`
+        stderr: help: there are ; the project does not say how `tests` is checked; a person writes it into `.portolan/checks.yaml`, or `tests: none` where there is no such check
+        exit: 2
+    "#]].assert_eq(&project.says("checks run tests"));
+    project.write(".portolan/checks.yaml", "checks:\n  Tests: none\n  docs: perhaps\n");
+    expect![[r#"
+        stderr: error[bad-check]: `Tests` cannot be the name of a check
+        stderr:  --> .portolan/checks.yaml:2:3
+        stderr:   |
+        stderr: 2 |   Tests: none
+        stderr:   |   ^^^^^
+        stderr:   |
+        stderr: help: write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`
+        stderr: 
+        stderr: error[bad-check]: check `docs` is neither a command nor `none`
+        stderr:  --> .portolan/checks.yaml:3:9
+        stderr:   |
+        stderr: 3 |   docs: perhaps
+        stderr:   |         ^^^^^^^
+        stderr:   |
+        stderr: help: write `{run: [program, argument]}`, or `none` where the project has no such check
+        stderr: 
+        stderr: error: `.portolan/checks.yaml` has 2 errors
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("checks list"));
+    expect![[r#"
+        stderr: error: `.portolan/checks.yaml` has faults: line 2: `Tests` cannot be the name of a check; line 3: check `docs` is neither a command nor `none`
+        stderr: help: correct it; `portolan checks list` shows each fault in its place
+        exit: 3
+    "#]].assert_eq(&project.says("trust .portolan/checks.yaml"));
+    let error = project.agent(async |service, _| portolan_runtime::project_checks::load(service.project()));
+    assert_eq!(error.expect_err("it has faults").kind, ErrorKind::InvalidDefinition);
+}
