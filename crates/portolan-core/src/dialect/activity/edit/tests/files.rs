@@ -179,7 +179,10 @@ fn past_an_activity_that_may_be_skipped_comes_what_comes_behind_it() {
         edge.from.value.as_str() == "two" && edge.on.outcome().is_some_and(|on| on.as_str() == "skipped")
     };
     let edge = graph.edges.iter().position(skipped).expect("it may be skipped");
-    check_in(&files, json!({ "is": "add", "kind": "activity", "id": "look", "edge": edge }), expect![[r#"
+    check_in(
+        &files,
+        json!({ "is": "add", "kind": "activity", "id": "look", "edge": edge }),
+        expect![[r#"
         c/activities/02-two.yaml:3
         -transitions: [{ to: three }]
         +transitions: [{ to: look }]
@@ -188,5 +191,6 @@ fn past_an_activity_that_may_be_skipped_comes_what_comes_behind_it() {
         +transitions:
         +  - to: three
         at look
-    "#]]);
+    "#]],
+    );
 }
