@@ -135,6 +135,23 @@ fn a_command_that_changes_is_asked_for_anew_and_one_that_changes_files_does_not_
 }
 
 #[test]
+fn outside_of_a_repository_a_check_is_run_each_time() {
+    let mut project = project();
+    std::fs::remove_dir_all(project.path().join(".git")).expect("it was there");
+    project.write("ok", "");
+    project.says("trust .portolan/checks.yaml");
+    expect![[r#"
+        tests holds
+        stderr: tests …
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("checks run tests"));
+    let run = project.run("wanted", "");
+    assert_eq!(reports(&project, &run, "passed"), "done Ended");
+    assert_eq!(runs(&project), 2);
+}
+
+#[test]
 fn what_the_files_suggest_is_found_shown_and_written_once() {
     let project = Project::new();
     expect![[r#"
@@ -203,9 +220,10 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
     project.write(".portolan/checks.yaml", "{checks: {docs: none}}");
     expect![[r#"
         stderr: error: `.portolan/checks.yaml` is written in a way to which nothing can simply be added
-        stderr: help: add by hand what is lacking:\n  build: {run: [cargo, build, --workspace, --all-targets]} # Cargo.toml\n  typecheck: {run: [cargo, check, --workspace, --all-targets]} # Cargo.toml\n  lint: {run: [cargo, clippy, --workspace, --all-targets, "--", "-D", warnings]} # Cargo.toml\n  format: {run: [cargo, fmt, --all, --check]} # Cargo.toml\n  tests: {run: [make, test]} # Makefile\n
+        stderr: help: add by hand what `portolan checks detect` shows, or write one check on each line below `checks:`
         exit: 2
-    "#]].assert_eq(&project.says("checks detect --write"));
+    "#]]
+    .assert_eq(&project.says("checks detect --write"));
 }
 
 #[test]
@@ -217,12 +235,14 @@ fn what_cannot_be_understood_is_told_in_its_place() {
     "#]]
     .assert_eq(&project.says("checks list"));
     expect![[r#"
-        exit: 0
+        stderr: error: `.portolan/checks.yaml` has no checks
+        stderr: help: `portolan checks detect` finds what the project's files suggest
+        exit: 2
     "#]]
     .assert_eq(&project.says("checks run"));
     expect![[r#"
         stderr: error: there is no check `tests`
-        stderr: help: there are ; the project does not say how `tests` is checked; a person writes it into `.portolan/checks.yaml`, or `tests: none` where there is no such check
+        stderr: help: the project does not say how `tests` is checked; a person writes it into `.portolan/checks.yaml`, or `tests: none` where there is no such check
         exit: 2
     "#]].assert_eq(&project.says("checks run tests"));
     project.write(".portolan/checks.yaml", "checks:\n  Tests: none\n  docs: perhaps\n");
