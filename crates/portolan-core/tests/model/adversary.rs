@@ -10,7 +10,7 @@ use portolan_core::engine::{fits, migrate, open};
 use portolan_core::graph::{Keeper, VariableKind, Workflow};
 use portolan_core::run::{
     Branches, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Human, Opening, Place, Rules, Run,
-    Verdict,
+    Verdict, WaitingFor,
 };
 use portolan_core::value::{NodeId, Outcome, WorkflowId};
 use proptest::prelude::Rng;
@@ -229,7 +229,11 @@ impl Adversary {
             Attempt::Verdict => {
                 let pending = walk.pending();
                 let effect = (!pending.is_empty()).then(|| self.pick(&pending).clone())?;
-                let verdict = if self.below(4) == 0 { broken() } else { Verdict::Held };
+                let verdict = match self.below(8) {
+                    0 | 1 => broken(),
+                    2 => Verdict::ForPerson { reason: "nobody says how".to_owned() },
+                    _ => Verdict::Held,
+                };
                 Some(by_agent(effect.settled(verdict, 0)))
             }
             Attempt::NotOffered => self.not_offered(walk),
@@ -271,8 +275,12 @@ impl Adversary {
         }
         let mut event = offer;
         let frame = walk.run.frame(&path)?;
-        let waits = matches!(frame.place, Place::Waiting { .. });
-        if (!waits || walk.run.opening.rules.human == Human::Attested) && self.below(2) == 0 {
+        let by_word = match &frame.place {
+            Place::Waiting { on: WaitingFor::Unchecked, .. } => false,
+            Place::Waiting { .. } => walk.run.opening.rules.human == Human::Attested,
+            _ => true,
+        };
+        if by_word && self.below(2) == 0 {
             event = by_agent(event.what);
         }
         if let (EventKind::Reported { outputs, .. }, Place::Ready { node }) = (&mut event.what, &frame.place) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::expr::Expr;
 use portolan_core::graph::{Check, EndResult, Flow, Kind, Node, Workflow};
 use portolan_core::run::{
-    BranchState, EffectPart, EffectResult, Event, EventKind, Frame, FramePath, Place, Run, Verdict, WaitingFor,
+    Actor, BranchState, EffectPart, EffectResult, Event, EventKind, Frame, FramePath, Place, Run, Verdict, WaitingFor,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, SKIPPED, WorkflowId};
 
@@ -37,6 +37,13 @@ impl Shown {
                     self.note(&frame.flow, node);
                 }
                 Place::Waiting { on: WaitingFor::Answer, .. } if is_at(&path, event) => self.note(&frame.flow, node),
+                Place::Waiting { on: WaitingFor::Unchecked, .. } if is_at(&path, event) => {
+                    assert!(matches!(event.by, Actor::Person { .. }), "`{}` took the word of {:?}", node.id, event.by);
+                    let failed = matches!(&event.what, EventKind::Reported { outcome, .. } if outcome.is_failed());
+                    if !failed {
+                        self.note(&frame.flow, node);
+                    }
+                }
                 _ => {}
             }
         }
