@@ -10,7 +10,7 @@ fn a_command_line_that_cannot_be_understood_is_refused() {
     expect![[r#"
         stderr: error: unrecognized subcommand 'chek'
         stderr: 
-        stderr:   tip: a similar subcommand exists: 'check'
+        stderr:   tip: some similar subcommands exist: 'checks', 'check'
         stderr: 
         stderr: Usage: portolan [OPTIONS] <COMMAND>
         stderr: 
