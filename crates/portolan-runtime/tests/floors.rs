@@ -42,6 +42,7 @@ const ROOMS: &[&str] = &[
     "installed",
     "runner",
     "typecheck",
+    "project_checks",
     "repository",
     "merge_gate",
     "gates",

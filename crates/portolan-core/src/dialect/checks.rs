@@ -1,8 +1,9 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
 use crate::diagnostic::{Code, Diagnostic, clip};
-use crate::gates::project::is_name;
-use crate::graph::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules};
+use crate::graph::{
+    Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules, is_check_name,
+};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
@@ -211,7 +212,7 @@ const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"
 /// A check that the project has a name for.
 fn of_project(check: &Written, name: &Spanned<String>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
     let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
-    let fault = match (alone, check.timeout_seconds.is_some(), is_name(&name.value)) {
+    let fault = match (alone, check.timeout_seconds.is_some(), is_check_name(&name.value)) {
         (true, false, true) => return Some(CheckBy::Project { name: name.value.clone() }),
         (false, ..) => {
             let message = format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `"));

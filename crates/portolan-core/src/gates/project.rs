@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::{DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+use crate::graph::{DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, is_check_name};
 use crate::source::fields::{Faults, Fields, distinct};
 use crate::source::{self, Entry, Source, Tree, TreeKind};
 
@@ -12,8 +12,8 @@ pub const USUAL: &[&str] = &["build", "typecheck", "lint", "format", "tests", "d
 
 /// The most checks of a project.
 const MAX_CHECKS: usize = 100;
-/// The longest name, in bytes.
-const MAX_NAME: usize = 64;
+/// Where a project writes them down, relative to its folder.
+pub const FILE: &str = ".portolan/checks.yaml";
 
 /// The checks that a project has.
 ///
@@ -41,12 +41,6 @@ pub enum ProjectCheck {
     },
     /// The project has none of that kind: whoever asks for it passes, on record.
     Absent,
-}
-
-/// Whether a text can be the name of a check.
-pub fn is_name(text: &str) -> bool {
-    (1..=MAX_NAME).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte))
 }
 
 /// Reads the checks of a project. What has a fault is left out, and every fault is told, in the order of the text.
@@ -91,9 +85,9 @@ fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut Faults) {
 }
 
 fn one(Entry { key, value }: &Entry, faults: &mut Faults) -> Option<ProjectCheck> {
-    if !is_name(&key.value) {
+    if !is_check_name(&key.value) {
         let message = format!("`{}` cannot be the name of a check", clip(&key.value));
-        let help = format!("write up to {MAX_NAME} small letters, digits, `-` and `_`, as in `unit-tests`");
+        let help = "write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`";
         faults.push(Diagnostic::error("bad-check", message).at(key.span).help(help));
         return None;
     }

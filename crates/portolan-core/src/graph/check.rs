@@ -41,7 +41,7 @@ pub enum CheckBy {
     },
     /// The check of the project that has this name holds; what it runs, the project says.
     Project {
-        /// Its name, as [`is_name`](crate::gates::project::is_name) allows it.
+        /// Its name, as [`is_check_name`] allows it.
         name: String,
     },
     /// The repository is as a gate wants it, which is looked at with what the run's variables claim.
@@ -49,6 +49,12 @@ pub enum CheckBy {
         /// The gate: one of those that Portolan has.
         name: String,
     },
+}
+
+/// Whether a text can be the name of a check of a project: up to 64 small letters, digits, `-` and `_`.
+pub fn is_check_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte))
 }
 
 impl CheckBy {

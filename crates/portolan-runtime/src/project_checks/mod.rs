@@ -17,9 +17,7 @@ use crate::trust::{self, Command, Digest, Trust};
 use crate::typecheck::{self, Checker, Origin, Ran, Typechecks};
 
 pub use detect::{Found, detect, hints};
-
-/// Where a project writes down its checks.
-pub const FILE: &str = ".portolan/checks.yaml";
+pub use portolan_core::gates::project::FILE;
 
 /// The longest file, in bytes.
 const MAX_BYTES: u64 = 256 << 10;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_core::gates::Guidelines;
+use portolan_core::gates::{Guidelines, project};
 
 use crate::digest::Digest;
 use crate::disk;
@@ -106,7 +106,7 @@ impl Checker {
     /// The command by which a person allows it.
     pub(super) fn allowed_by(&self) -> String {
         match &self.origin {
-            Origin::Project(_) => format!("portolan trust {}", crate::project_checks::FILE),
+            Origin::Project(_) => format!("portolan trust {}", project::FILE),
             Origin::Guidelines | Origin::Suggested(_) => "portolan trust --typecheck".to_owned(),
         }
     }
