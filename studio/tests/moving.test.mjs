@@ -84,8 +84,7 @@ inPage("keys move the chosen step, a new name takes its place along, and all is 
   await keptSoon(page, "release.json", (flows) => flows.release.repair[0] === right + 20 && flows.release.repair[1] === down + 10);
   await page.keyboard.press("F2");
   await page.waitForSelector("dialog[open]");
-  await page.keyboard.press("Control+a");
-  await page.keyboard.type("assemble");
+  await page.locator("dialog").getByLabel(/^Id/).fill("assemble");
   await page.keyboard.press("Enter");
   await keptSoon(page, "release.json", (flows) => flows.release.assemble);
   assert.deepEqual(kept("release.json").release.assemble, [right + 20, down + 10]);
