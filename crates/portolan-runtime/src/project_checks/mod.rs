@@ -10,6 +10,7 @@ use portolan_core::gates::project::{ProjectCheck, ProjectChecks, read};
 use portolan_core::run::Verdict;
 use portolan_core::source::Source;
 
+use crate::disk::{self, Fresh};
 use crate::error::{ErrorKind, ServiceError};
 use crate::project_folder;
 use crate::runner::{broken, unknown};
@@ -54,19 +55,18 @@ pub fn load(project: &Path) -> Result<ProjectChecks, ServiceError> {
     Err(ServiceError::of(ErrorKind::InvalidDefinition, "checks_invalid", message, help))
 }
 
-/// The commands that somebody has to allow.
+/// What somebody has to allow: the commands, and that there is none, for that lets steps pass as well.
 pub fn commands(checks: &ProjectChecks) -> Vec<Command> {
-    let commands = checks.iter().filter_map(|(name, check)| match check {
-        ProjectCheck::Run { argv, timeout_seconds } => Some(Command {
-            flow: FILE.to_owned(),
-            node: "check".to_owned(),
-            check: name.clone(),
-            argv: argv.clone(),
-            timeout_seconds: *timeout_seconds,
-        }),
-        ProjectCheck::Absent => None,
-    });
-    commands.collect()
+    let command = |(name, check): (&String, &ProjectCheck)| {
+        let (argv, timeout_seconds) = match check {
+            ProjectCheck::Run { argv, timeout_seconds } => (argv.clone(), *timeout_seconds),
+            // A command has at least a second, so that none is taken for this.
+            ProjectCheck::Absent => (vec!["none".to_owned()], 0),
+        };
+        let (flow, node) = (FILE.to_owned(), "check".to_owned());
+        Command { flow, node, check: name.clone(), argv, timeout_seconds }
+    };
+    checks.iter().map(command).collect()
 }
 
 /// The digest of them; nothing where there are none.
@@ -90,37 +90,57 @@ pub async fn known(name: &str, checks: &ProjectChecks, project: &Path) -> Option
     Typechecks::of(project).latest(&checker).await
 }
 
-/// Performs a check of the project, in the environment of this process. With `again`, what held is run all the same.
-pub async fn perform(name: &str, project: &Path, again: bool) -> Verdict {
-    let typechecks = Typechecks::of(project);
-    match load(project).map(|checks| checker(name, &checks)) {
-        Ok(Some((checker, seconds))) if again => told(&checker, seconds, typechecks.judge(&checker, seconds).await),
-        _ => look(name, project, &typechecks).await,
-    }
+/// Writes the file as a whole or not at all.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(project: &Path, text: &str) -> Result<(), ServiceError> {
+    let path = project.join(FILE);
+    let written = project_folder::make(disk::folder_of(&path))
+        .and_then(|()| Fresh::beside(&path, text.as_bytes())?.replace(&path));
+    written.map_err(|error| project_folder::unwritable(&path, &error))
 }
 
+/// Performs a check of the project, in the environment of this process. With `again`, what held is run all the same.
+pub async fn perform(name: &str, project: &Path, again: bool) -> Verdict {
+    find(name, project, &Typechecks::of(project), again).await
+}
+
+/// The commands of a check, none where the project has no such check, and the time that it has.
 fn checker(name: &str, checks: &ProjectChecks) -> Option<(Checker, u64)> {
-    let Some(ProjectCheck::Run { argv, timeout_seconds }) = checks.get(name) else { return None };
-    let origin = Origin::Project(digest(checks)?);
-    Some((Checker { commands: vec![argv.clone()], origin }, *timeout_seconds))
+    let (commands, seconds) = match checks.get(name)? {
+        ProjectCheck::Run { argv, timeout_seconds } => (vec![argv.clone()], *timeout_seconds),
+        ProjectCheck::Absent => (Vec::new(), 0),
+    };
+    Some((Checker { commands, origin: Origin::Project(digest(checks)?) }, seconds))
 }
 
 /// What a check of the project comes to for the files as they are. What held for the same content is not run again.
 pub(crate) async fn look(name: &str, project: &Path, typechecks: &Typechecks) -> Verdict {
+    find(name, project, typechecks, false).await
+}
+
+async fn find(name: &str, project: &Path, typechecks: &Typechecks, again: bool) -> Verdict {
     let checks = match load(project) {
         Ok(checks) => checks,
         Err(error) => return unknown(format!("{}; {}", error.message, error.help)),
     };
-    match checks.get(name) {
-        None => Verdict::ForPerson { reason: missing(name) },
-        Some(ProjectCheck::Absent) => {
-            Verdict::Shown { reason: format!("this project has no `{name}`, as `{FILE}` says"), sets: None }
-        }
-        Some(ProjectCheck::Run { .. }) => match checker(name, &checks) {
-            Some((checker, seconds)) => told(&checker, seconds, typechecks.held(&checker, seconds).await),
-            None => unknown("there is no command"),
-        },
+    let Some((checker, seconds)) = checker(name, &checks) else {
+        return Verdict::ForPerson { reason: missing(name) };
+    };
+    if checker.commands.is_empty() {
+        return match typechecks.allowed(&checker) {
+            Ok(()) => Verdict::Shown { reason: format!("this project has no `{name}`, as `{FILE}` says"), sets: None },
+            Err(_) => {
+                unknown(format!("nobody has trusted what `{FILE}` says yet; a person runs `portolan trust {FILE}`"))
+            }
+        };
     }
+    let ran = match again {
+        true => typechecks.judge(&checker, seconds).await,
+        false => typechecks.held(&checker, seconds).await,
+    };
+    told(&checker, seconds, ran)
 }
 
 /// What is said of a check that the project says nothing of.

@@ -1,6 +1,5 @@
 //! Makes what a call about a run is answered with.
 
-use portolan_core::gates::project::ProjectCheck;
 use portolan_core::graph::CheckBy;
 use portolan_core::present::{Untrusted, Viewer, focus, situation};
 use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
@@ -92,16 +91,16 @@ impl Service {
         })
     }
 
-    /// The same for checks of the project. One that it has no command for needs no trust.
-    fn untrusted_checks<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<Untrusted> {
+    /// The same for checks of the project. One that it says nothing of needs no trust: a person is asked.
+    fn untrusted_checks<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Untrusted> {
+        let mut names = names.peekable();
+        // Every move asks this: no file is read for steps that name no such check.
+        names.peek()?;
         // What has faults, or cannot be read, is told when the check is performed.
         let checks = project_checks::load(self.project()).unwrap_or_default();
-        let runs = names.any(|name| matches!(checks.get(name), Some(ProjectCheck::Run { .. })));
-        let digest = if runs { project_checks::digest(&checks)? } else { return None };
-        match self.trust.is_trusted(&digest).unwrap_or(false) {
-            true => None,
-            false => Some(Untrusted::Trust { file: project_checks::FILE.to_owned() }),
-        }
+        let lacking = names.any(|name| checks.contains_key(name))
+            && !project_checks::is_trusted(&checks, &self.trust).unwrap_or(false);
+        lacking.then(|| Untrusted::Trust { file: project_checks::FILE.to_owned() })
     }
 
     /// How to have a definition's commands trusted, when they are not.

@@ -334,7 +334,7 @@ impl Typechecks {
     }
 
     /// Whether a person allowed the commands; why not.
-    fn allowed(&self, checker: &Checker) -> Result<(), Unknown> {
+    pub(crate) fn allowed(&self, checker: &Checker) -> Result<(), Unknown> {
         let unreadable =
             |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
         let data = match &self.data {

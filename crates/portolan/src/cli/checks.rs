@@ -1,7 +1,6 @@
 //! `portolan checks`: the checks of the project, which workflows ask for by name.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
@@ -9,8 +8,7 @@ use portolan_core::gates::project::{ProjectCheck, ProjectChecks, USUAL, line, re
 use portolan_core::graph::DEFAULT_TIMEOUT_SECONDS;
 use portolan_core::run::Verdict;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::project_checks::{FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
-use portolan_runtime::project_folder;
+use portolan_runtime::project_checks::{self, FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Value, json};
 
@@ -139,12 +137,7 @@ fn write(project: &Path, new: &[&Found]) -> Result<(), ServiceError> {
             "# What this project checks. A step that asks for a check that is not here asks a person;\n# `name: none` says that there is none.\nchecks:\n{lines}"
         ),
     };
-    let failed = |error: std::io::Error| {
-        let message = format!("`{FILE}` cannot be written: {error}");
-        ServiceError::failed("read_only", message, "make the project writable")
-    };
-    project_folder::make(&project.join(".portolan")).map_err(failed)?;
-    fs::write(project.join(FILE), text).map_err(failed)
+    project_checks::write(project, &text)
 }
 
 /// The text with more checks. Only where they can simply be put behind the others.
@@ -166,6 +159,7 @@ fn list(output: Output, project: &Path, checks: &ProjectChecks, trusted: bool) -
     let mut rows = Vec::new();
     for (name, check) in checks {
         let (command, state) = match check {
+            ProjectCheck::Absent if !trusted => ("none".to_owned(), "not trusted".to_owned()),
             ProjectCheck::Absent => ("none".to_owned(), "the project has none".to_owned()),
             ProjectCheck::Run { argv, .. } => {
                 let known = block_on(known(name, checks, project))?;

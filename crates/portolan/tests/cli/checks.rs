@@ -51,6 +51,7 @@ fn a_step_passes_when_the_checks_of_the_project_hold() {
     assert!(project.says(&format!("runs show {run}")).contains("run `portolan trust .portolan/checks.yaml`"));
     expect![[r#"
         .portolan/checks.yaml: these commands may run in this project
+          check/docs: none
           check/tests: sh test.sh  (at most 600 s)
         exit: 0
     "#]]
@@ -135,6 +136,27 @@ fn a_command_that_changes_is_asked_for_anew_and_one_that_changes_files_does_not_
 }
 
 #[test]
+fn that_there_is_no_such_check_counts_when_a_person_has_trusted_it() {
+    let mut project = project();
+    project.write(".portolan/checks.yaml", "checks:\n  tests: none\n  docs: none\n");
+    let run = project.run("wanted", "");
+    assert!(reports(&project, &run, "passed").starts_with("refused not_trusted"), "an agent may have written it");
+    expect![[r#"
+        docs cannot verify: nobody has trusted what `.portolan/checks.yaml` says yet; a person runs `portolan trust .portolan/checks.yaml`
+        stderr: docs …
+        exit: 3
+    "#]].assert_eq(&project.says("checks run docs"));
+    expect![[r#"
+        .portolan/checks.yaml: these commands may run in this project
+          check/docs: none
+          check/tests: none
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .portolan/checks.yaml"));
+    assert_eq!(reports(&project, &run, "passed"), "done Ended");
+}
+
+#[test]
 fn outside_of_a_repository_a_check_is_run_each_time() {
     let mut project = project();
     std::fs::remove_dir_all(project.path().join(".git")).expect("it was there");
@@ -201,7 +223,7 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
     .assert_eq(&std::fs::read_to_string(project.path().join(".portolan/checks.yaml")).expect("it is there"));
     expect![[r#"
         build      cargo build --workspace --all-targets                  not trusted
-        docs       none                                                   the project has none
+        docs       none                                                   not trusted
         format     cargo fmt --all --check                                not trusted
         lint       cargo clippy --workspace --all-targets -- -D warnings  not trusted
         tests      make test                                              not trusted
