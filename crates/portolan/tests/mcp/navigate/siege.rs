@@ -285,7 +285,7 @@ fn at(answer: &Value) -> Option<&str> {
 fn no_token_leads_past_what_was_not_shown() {
     for (seed, more) in [(1, &["--stateless"][..]), (2, &["--stateless", "--human", "verified"])] {
         let siege = Siege::of(more, seed).lay();
-        assert!(siege.moved > 50 && siege.refused > 50, "{} moved, {} refused", siege.moved, siege.refused);
+        assert!(siege.moved > 20 && siege.refused > 50, "{} moved, {} refused", siege.moved, siege.refused);
         assert_eq!(siege.shipped > 0, !more.contains(&"verified"), "only a person lets it pass");
     }
 }
