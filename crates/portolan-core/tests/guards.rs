@@ -203,6 +203,7 @@ impl World {
                 let (path, text) = rest.split_once('=').expect("a path and a text");
                 self.scene.messages.insert(path.to_owned(), text.to_owned());
             }
+            ("person", _) => self.scene.by_person = true,
             ("env", rest) => {
                 let (name, value) = rest.split_once('=').expect("a name and a value");
                 self.scene.environment.push((name.to_owned(), value.to_owned()));
@@ -228,6 +229,8 @@ impl World {
             ("reference", _) => rules.commits.require_reference = true,
             ("no-closing", _) => rules.issues.allow_closing_keywords = false,
             ("keys", _) => rules.issues.provider = IssueProvider::Pattern { projects: Vec::new() },
+            ("agent", "") => rules.bypass_unnamed = Who::Anyone,
+            ("agent", name) => drop(rules.bypass.insert(name.to_owned(), Who::Anyone)),
             ("human-only", name) => drop(rules.bypass.insert(name.to_owned(), Who::HumanOnly)),
             ("never", name) => drop(rules.bypass.insert(name.to_owned(), Who::Never)),
             ("warn", name) => drop(rules.levels.insert(name.to_owned(), Level::Warn)),

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Guidelines;
 use super::guidelines::Who;
+use super::{Guidelines, RULES};
 use crate::value::Timestamp;
 
 /// What is written where nobody gave a reason.
@@ -156,9 +156,7 @@ pub fn refused(
 ) -> Option<String> {
     match who(invariant, guard, guidelines) {
         Who::Never => Some(format!("nobody may get past {invariant}")),
-        Who::HumanOnly if !by_hand => {
-            Some(format!("only a person may get past {invariant}, with `portolan flow override {invariant}`"))
-        }
+        Who::HumanOnly if !by_hand => Some(format!("a bypass of {invariant} counts here only from a person")),
         Who::HumanOnly | Who::Anyone if guidelines.strict && reason.is_none() => {
             Some(format!("a bypass of {invariant} needs a reason here; set `{REASON}`"))
         }
@@ -166,13 +164,27 @@ pub fn refused(
     }
 }
 
-/// Who may get past a rule that is known by its invariant and by the guard that keeps it; the stricter one counts.
-pub fn who(invariant: &str, guard: &str, guidelines: &Guidelines) -> Who {
-    match (guidelines.who(invariant), guidelines.who(guard)) {
-        (Who::Never, _) | (_, Who::Never) => Who::Never,
-        (Who::HumanOnly, _) | (_, Who::HumanOnly) => Who::HumanOnly,
-        (Who::Anyone, Who::Anyone) => Who::Anyone,
+/// How a rule is got past by name, in the words of whoever is refused: a person, or an agent. An agent is not shown the way
+/// to what only a person may allow. A guard that keeps no rule has no way past it.
+pub fn offer(invariant: &str, guard: &str, to_person: bool, guidelines: &Guidelines) -> Option<String> {
+    RULES.iter().find(|known| known.id == invariant)?;
+    let way = || {
+        let recorded = format!("`portolan flow override {invariant} --reason \"…\"`");
+        let variable = variable(invariant).map(|name| format!("`{name}=1 {REASON}=\"…\"` before the command, or "));
+        format!("to get past {invariant}, on record: {}{recorded}", variable.unwrap_or_default())
+    };
+    match who(invariant, guard, guidelines) {
+        Who::Never => None,
+        Who::HumanOnly if !to_person => Some(format!("only a person can allow what {invariant} refuses; ask them")),
+        Who::HumanOnly | Who::Anyone => Some(way()),
     }
+}
+
+/// Who may get past a rule that is known by its invariant and by the guard that keeps it. Of what is written down about the
+/// two the stricter counts.
+pub fn who(invariant: &str, guard: &str, guidelines: &Guidelines) -> Who {
+    let named = [invariant, guard].into_iter().filter_map(|name| guidelines.named(name));
+    named.max().unwrap_or(guidelines.bypass_unnamed)
 }
 
 #[cfg(test)]
@@ -248,6 +260,9 @@ mod tests {
     #[test]
     fn who_may_is_kept_to() {
         let mut rules = Guidelines::default();
+        assert!(refused("I-6", "g", Some("x"), false, &rules).is_some());
+        assert_eq!(refused("I-6", "g", None, true, &rules), None);
+        rules.bypass_unnamed = Who::Anyone;
         assert_eq!(refused("I-6", "g", None, false, &rules), None);
         rules.strict = true;
         assert!(refused("I-6", "g", None, false, &rules).is_some());

@@ -49,10 +49,7 @@ impl Answerable {
             let reasons: Vec<String> = speaking.iter().map(|judgement| told(judgement)).collect();
             answer.reason = reasons.join("; ");
             let remedies = speaking.iter().flat_map(|judgement| judgement.remedies.iter().cloned());
-            let past = speaking.iter().filter_map(|judgement| {
-                let rule = judgement.invariant.as_deref().unwrap_or(&judgement.guard);
-                Some(format!("to get past {rule}, on record: {}", judgement.bypass.as_deref()?))
-            });
+            let past = speaking.iter().filter_map(|judgement| judgement.bypass.clone());
             for remedy in remedies.chain(past) {
                 if !answer.remedies.contains(&remedy) {
                     answer.remedies.push(remedy);

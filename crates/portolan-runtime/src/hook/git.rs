@@ -18,8 +18,9 @@ use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
 use crate::audit::{self, Entry, Kind};
 use crate::disk;
 use crate::error::ServiceError;
+use crate::people::Standing;
 use crate::scene;
-use crate::service::Gate;
+use crate::service::{Gate, Options, Service};
 
 /// What an entry says of a branch of the remote that a push from here has moved.
 pub(super) const PUSHED: &str = "pushed";
@@ -89,6 +90,8 @@ pub struct Run {
     pub git_dir: Option<PathBuf>,
     /// The agent whose shell runs git, where the environment says so.
     pub agent: Option<String>,
+    /// Git was started at a terminal.
+    pub at_terminal: bool,
 }
 
 /// What git's hooks know besides of what the guards say.
@@ -232,7 +235,7 @@ impl Run {
             decision: Decision::Block,
             reason: format!("the message `{}` is not in form", portolan_core::diagnostic::clip(subject)),
             remedies: vec![expected.to_owned(), "then commit again".to_owned()],
-            bypass: Some("`portolan flow override I-7 --reason \"…\"`".to_owned()),
+            bypass: bypass::offer("I-7", "conventionalCommitFormat", self.by_person(keeper), rules),
             bypassed_by: None,
         };
         let gate = gate(keeper).unwrap_or_default();
@@ -297,7 +300,11 @@ impl Run {
         let place = self.place();
         let Some(folder) = place.to_str() else { return Answerable::blocked("the folder's name is no text") };
         let intent = self.intent(folder, command);
-        let mut judgements = keeper.guarded(&intent, rules, &gate, now, look);
+        let by_person = self.by_person(keeper);
+        let mut judgements = keeper.guarded(&intent, rules, &gate, now, |found| {
+            found.scene.by_person = by_person;
+            look(found);
+        });
         judgements.retain(|judgement| {
             judgement.invariant.as_deref().is_some_and(|invariant| invariants.contains(&invariant))
         });
@@ -312,6 +319,15 @@ impl Run {
         let mut entries = self.said(keeper, &gate, &intent, &judgements);
         entries.iter_mut().for_each(|entry| amended.entry(entry));
         keeper.put_on_record(&entries, Answerable::of(judgements))
+    }
+
+    /// Whether a person has started git, as far as can be told. Where persons confirm by a passphrase, nobody has given it
+    /// here.
+    fn by_person(&self, keeper: &Gatekeeper) -> bool {
+        let Some(project) = keeper.project().filter(|_| self.at_terminal && self.agent.is_none()) else { return false };
+        let Ok(service) = Service::new(Options::of(project)) else { return false };
+        let people = service.people();
+        matches!(people.told_by(), Ok(None)) && matches!(people.standing(), Ok(Standing::Unset))
     }
 
     /// What git does, as a tool of a host would do it.

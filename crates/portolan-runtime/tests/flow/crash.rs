@@ -6,7 +6,7 @@ use portolan_runtime::audit;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Ending, Open, Stage};
 
-use super::stand::{Stand, me, past};
+use super::stand::{Stand, me, past, person};
 
 /// A crash between the journal and the log: the log is what a moment before, and the next move writes what is missing.
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn a_bypass_that_cannot_be_put_on_record_is_none() {
     std::fs::remove_file(&log).expect("removed");
     std::fs::create_dir(&log).expect("something else in its place");
     let past = past("X-1");
-    let error = stand.service().flow().get_past(&past, &me()).await.expect_err("it is refused");
+    let error = stand.service().flow().get_past(&past, &person()).await.expect_err("it is refused");
     assert!(["log_refused", "log_unreadable"].contains(&error.code), "{}", error.code);
     let error = stand.service().flow().tick(&me()).await.expect_err("nothing moves without a record");
     assert!(["log_refused", "log_unreadable"].contains(&error.code), "{}", error.code);
@@ -139,7 +139,7 @@ async fn what_is_refused_changes_nothing_of_a_task() {
         let claimed = super::stand::object(serde_json::json!({ "branch": "feat/x" }));
         let refused = stand
             .hindered(hindrance, async || {
-                let past = stand.service().flow().get_past(&past, &me()).await.is_err();
+                let past = stand.service().flow().get_past(&past, &person()).await.is_err();
                 let claimed = stand.service().flow().patch(&claimed, &me()).await.is_err();
                 let aborted = stand.service().flow().abort(Ending::Escalated, "no", &me()).await.is_err();
                 (past, claimed, aborted)

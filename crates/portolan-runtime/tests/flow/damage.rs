@@ -9,7 +9,7 @@ use portolan_runtime::audit;
 use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
-use super::stand::{Stand, line, me, object, past};
+use super::stand::{Stand, line, me, object, past, person};
 
 /// A task that only its next tick keeps from the next phase.
 async fn ready() -> Stand {
@@ -48,7 +48,7 @@ async fn everything(stand: &Stand, run: &str) -> String {
         ("status", told(stand, flow.status().await)),
         ("start", told(stand, stand.start("u", None).await)),
         ("patch", told(stand, flow.patch(&object(json!({ "branch": "feat/x" })), &me()).await)),
-        ("past", told(stand, flow.get_past(&past, &me()).await)),
+        ("past", told(stand, flow.get_past(&past, &person()).await)),
         ("tick", tick),
     ];
     for (deed, came) in deeds {
@@ -172,11 +172,11 @@ async fn a_bypass_that_only_the_log_has_does_not_count() {
     stand.start("t", Some("begin")).await.expect("begun");
     let kept = fs::read(own(&stand, "runs.db")).expect("it is there");
     let past = past("X-1");
-    stand.service().flow().get_past(&past, &me()).await.expect("on record");
+    stand.service().flow().get_past(&past, &person()).await.expect("on record");
     fs::write(own(&stand, "runs.db"), kept).expect("as before");
     assert!(stand.state().await.bypasses.is_empty());
     assert!(!stand.tick().await.advanced);
-    stand.service().flow().get_past(&past, &me()).await.expect("on record again");
+    stand.service().flow().get_past(&past, &person()).await.expect("on record again");
     assert!(stand.tick().await.advanced);
     let recorded = stand.log().lines().filter(|line| line.contains(r#"stage="recorded""#)).count();
     assert_eq!(recorded, 2, "{}", stand.log());

@@ -4,7 +4,7 @@ use expect_test::expect;
 use portolan_runtime::service::{Ending, Override, Start};
 use serde_json::json;
 
-use super::stand::{Stand, line, me, object, past};
+use super::stand::{Stand, line, me, object, past, person};
 
 #[tokio::test]
 async fn a_tick_moves_one_phase_when_its_checks_hold() {
@@ -227,15 +227,18 @@ async fn a_rule_is_got_past_by_name_and_the_log_has_it_first() {
     let service = stand.service();
     let flow = service.flow();
     for wrong in ["X-9", "*", "I-13"] {
-        let error = flow.get_past(&past(wrong), &me()).await.expect_err("it is refused");
+        let error = flow.get_past(&past(wrong), &person()).await.expect_err("it is refused");
         assert_eq!(error.code, "bad_bypass", "{wrong}: {}", error.message);
     }
     let blank = Override { reason: "  ".to_owned(), ..past("X-1") };
-    assert_eq!(flow.get_past(&blank, &me()).await.expect_err("it needs a reason").code, "bad_input");
+    let by_agent = flow.get_past(&past("X-1"), &me()).await.expect_err("it is a person's");
+    assert_eq!(by_agent.code, "needs_person");
+    assert!(!by_agent.help.contains("portolan"), "{}", by_agent.help);
+    assert_eq!(flow.get_past(&blank, &person()).await.expect_err("it needs a reason").code, "bad_input");
     let elsewhere = Override { phase: Some("test".to_owned()), ..past("X-1") };
-    flow.get_past(&elsewhere, &me()).await.expect("on record");
+    flow.get_past(&elsewhere, &person()).await.expect("on record");
     assert!(!stand.tick().await.advanced);
-    let state = flow.get_past(&past("X-1"), &me()).await.expect("on record");
+    let state = flow.get_past(&past("X-1"), &person()).await.expect("on record");
     assert_eq!(state.bypasses.len(), 2);
     expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
     expect![[r#"
@@ -270,7 +273,7 @@ async fn a_bypass_counts_for_its_rule_its_phase_its_task_and_its_time() {
         stand.put("open", "there");
         stand.start("t", Some("begin")).await.expect("begun");
         // One that can count nowhere may as well be refused.
-        let _refused = stand.service().flow().get_past(&past, &me()).await;
+        let _refused = stand.service().flow().get_past(&past, &person()).await;
         assert_eq!(stand.tick().await.advanced, counts, "{what}: {}", stand.log());
     }
 }
@@ -281,7 +284,7 @@ async fn a_bypass_ends_with_its_task() {
     stand.put("open", "there");
     stand.start("t", Some("begin")).await.expect("begun");
     let service = stand.service();
-    service.flow().get_past(&past("X-1"), &me()).await.expect("on record");
+    service.flow().get_past(&past("X-1"), &person()).await.expect("on record");
     service.flow().abort(Ending::ScopedDown, "too large", &me()).await.expect("called off");
     stand.start("t", Some("begin")).await.expect("another of this name");
     assert!(stand.state().await.bypasses.is_empty());
@@ -296,7 +299,7 @@ async fn a_bypass_that_counts_once_is_shown_as_used() {
     }
     stand.start("t", Some("begin")).await.expect("begun");
     let service = stand.service();
-    service.flow().get_past(&Override { once: true, ..past("X-1") }, &me()).await.expect("on record");
+    service.flow().get_past(&Override { once: true, ..past("X-1") }, &person()).await.expect("on record");
     assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [false]);
     assert!(stand.tick().await.advanced);
     assert_eq!(stand.state().await.bypasses.iter().map(|bypass| bypass.used).collect::<Vec<_>>(), [true]);

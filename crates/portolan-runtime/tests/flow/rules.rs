@@ -4,7 +4,7 @@ use expect_test::expect;
 use portolan_runtime::audit::{Durability, Entry, Kind, Log};
 use serde_json::json;
 
-use super::stand::{Stand, me, past};
+use super::stand::{Stand, me, past, person};
 
 const RULES: &str = ".portolan/guidelines.yaml";
 
@@ -84,7 +84,7 @@ async fn a_bypass_that_let_a_tool_call_happen_is_shown_as_used() {
     stand.start("t", Some("begin")).await.expect("begun");
     let past = portolan_runtime::service::Override { once: true, ..past("I-6") };
     let service = stand.service();
-    let state = service.flow().get_past(&past, &me()).await.expect("on record");
+    let state = service.flow().get_past(&past, &person()).await.expect("on record");
     let shown = |state: &portolan_runtime::service::FlowState| (state.bypasses[0].once, state.bypasses[0].used);
     assert_eq!(shown(&state), (true, false));
     let gate = service.flow().gate(None, None).await.expect("what guards see");
@@ -103,7 +103,7 @@ async fn a_bypass_that_a_guard_has_used_counts_at_no_exit() {
         stand.put("open", "there");
         stand.start("t", Some("begin")).await.expect("begun");
         let past = portolan_runtime::service::Override { once, ..past("X-1") };
-        stand.service().flow().get_past(&past, &me()).await.expect("on record");
+        stand.service().flow().get_past(&past, &person()).await.expect("on record");
         let data = json!({ "guardId": "g", "invariant": "X-1", "bypass": "b1" });
         let entry = Entry { task: Some("t".to_owned()), ..Entry::of(Kind::GuardBypass, data) };
         Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");

@@ -4,7 +4,7 @@ use portolan_core::value::Outcome;
 use portolan_runtime::service::{self, Report, Request};
 use proptest::prelude::*;
 
-use super::stand::{Stand, me, past};
+use super::stand::{Stand, me, past, person};
 
 /// What somebody does, or what becomes of the files that checks look at.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ async fn told(script: &[Act], shape: Shape) -> String {
         match act {
             Act::Put(file) => stand.put(file, "there"),
             Act::Take(file) => drop(std::fs::remove_file(stand.project().join(file))),
-            Act::Past(rule) => drop(stand.service().flow().get_past(&past(rule), &me()).await),
+            Act::Past(rule) => drop(stand.service().flow().get_past(&past(rule), &person()).await),
             Act::Tick => report(&stand, &run, shape, Outcome::passed()).await,
             Act::Back => report(&stand, &run, shape, Outcome::failed()).await,
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_core::run::Actor;
+use portolan_core::run::{Actor, Channel};
 use portolan_runtime::audit::{self, Filter};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Caller, FlowState, Options, Override, Service, ServiceError, Start, Tick};
@@ -100,6 +100,11 @@ fn short(data: &Value) -> String {
 
 pub(crate) fn me() -> Caller {
     Caller { by: Actor::Agent("me".to_owned()), can_ask: false }
+}
+
+/// Whoever may get past a rule.
+pub(super) fn person() -> Caller {
+    Caller { by: Actor::Person { name: "me".to_owned(), via: Channel::CommandLine }, can_ask: true }
 }
 
 pub(crate) fn line(tick: &Tick) -> String {

@@ -14,7 +14,7 @@ use portolan_runtime::typecheck::checker;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::stand::{me, object, past};
+use super::stand::{me, object, past, person};
 
 const GH: &str = r#"#!/bin/sh
 here=$(dirname "$0")
@@ -134,6 +134,6 @@ impl World {
     }
 
     pub(crate) async fn get_past(&self, invariant: &str) {
-        self.service().flow().get_past(&past(invariant), &me()).await.expect("on record");
+        self.service().flow().get_past(&past(invariant), &person()).await.expect("on record");
     }
 }

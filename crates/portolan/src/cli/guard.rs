@@ -87,6 +87,8 @@ fn answered(hook: git::Hook, arguments: &[OsString], folder: PathBuf) -> Answera
         folder,
         git_dir: std::env::var_os("GIT_DIR").map(PathBuf::from),
         agent: git::agent(|name| std::env::var_os(name).is_some()),
+        // The standard input of some hooks is what git says.
+        at_terminal: std::io::stderr().is_terminal(),
     };
     run.answer()
 }

@@ -65,9 +65,13 @@ fn at_terminal(project: &Project, typed: &str, line: &str) -> String {
 }
 
 fn in_terminal(project: &Project, typed: &str, words: &[&str]) -> Command {
+    terminal_of(project, typed, env!("CARGO_BIN_EXE_portolan"), words)
+}
+
+fn terminal_of(project: &Project, typed: &str, program: &str, words: &[&str]) -> Command {
     let own = project.command::<&str>(&[]);
     let mut python = Command::new("python3");
-    python.args(["-c", TERMINAL, typed, env!("CARGO_BIN_EXE_portolan")]).args(words);
+    python.args(["-c", TERMINAL, typed, program]).args(words);
     python.current_dir(project.path()).stdin(Stdio::null());
     alike(&mut python, &own);
     python.env("NO_COLOR", "1");
@@ -96,6 +100,58 @@ fn become_host(project: &Project) {
     let said = serde_json::json!({ "session_id": "s1", "cwd": project.path(), "source": "startup" });
     hook.stdin.take().expect("a pipe").write_all(said.to_string().as_bytes()).expect("written");
     assert!(hook.wait().expect("it ends").success());
+}
+
+/// What a commit on `main` comes to, at a terminal, with what is set in front of it.
+fn commits(project: &Project, set: &[&str]) -> (bool, String) {
+    let words = [set, &["git", "commit", "-q", "--allow-empty", "-m", "fix: x (#1)"]].concat();
+    let done = terminal_of(project, "", "/usr/bin/env", &words).output().expect("python starts");
+    (done.status.success(), String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// A project whose git asks the guards.
+fn guarded() -> Project {
+    let project = Project::new();
+    for line in [
+        "init -q -b main",
+        "config user.name Ada",
+        "config user.email ada@example.org",
+        "commit -q --allow-empty -m begin",
+    ] {
+        let mut git = Command::new("git");
+        assert!(git.args(line.split(' ')).current_dir(project.path()).status().expect("git").success(), "{line}");
+    }
+    assert!(project.says("install git --yes").ends_with("exit: 0\n"));
+    project
+}
+
+const ASKS: [&str; 2] = ["PORTOLAN_ALLOW_INTEGRATION_EDIT=1", "PORTOLAN_BYPASS_REASON=first aid"];
+
+#[test]
+fn a_variable_in_front_of_git_is_a_persons_word_at_their_terminal() {
+    let project = guarded();
+    let (done, told) = commits(&project, &[]);
+    assert!(!done && told.contains("`PORTOLAN_ALLOW_INTEGRATION_EDIT=1 PORTOLAN_BYPASS_REASON"), "{told}");
+    let (done, told) = commits(&project, &ASKS);
+    assert!(done, "{told}");
+    assert!(project.says("flow events --type flow.bypass").contains("first aid"));
+}
+
+#[test]
+fn a_variable_counts_for_nothing_where_persons_give_a_passphrase() {
+    let project = guarded();
+    at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
+    let (done, told) = commits(&project, &ASKS);
+    assert!(!done && told.contains("counts here only from a person"), "{told}");
+}
+
+#[test]
+fn a_variable_counts_for_nothing_below_an_agents_host() {
+    let project = guarded();
+    become_host(&project);
+    let (done, told) = commits(&project, &ASKS);
+    assert!(!done && told.contains("only a person can allow what I-2 refuses; ask them"), "{told}");
+    assert!(!told.contains("flow override"), "{told}");
 }
 
 const OVERRIDE: &str = "flow override I-3 --reason spike";

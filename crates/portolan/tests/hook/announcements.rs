@@ -10,8 +10,13 @@ fn an_edit_on_main_is_refused_with_what_puts_it_right() {
     for (host, ..) in HOSTS {
         let said = project.edit(host, "a.txt");
         assert!(said.is_denied(), "{said:?}");
-        for part in ["I-1", "while `main` is checked out", "git switch -c feat/<issue>-<slug>", "PORTOLAN_ALLOW"] {
+        for part in
+            ["I-1", "while `main` is checked out", "git switch -c feat/<issue>-<slug>", "only a person can allow"]
+        {
             assert!(said.stdout.contains(part), "{host} does not say {part}: {said:?}");
+        }
+        for way in ["PORTOLAN_", "flow override"] {
+            assert!(!said.stdout.contains(way), "{host} shows the way past: {said:?}");
         }
     }
     assert_eq!(project.events("flow.guard.block").len(), HOSTS.len());
@@ -44,11 +49,19 @@ fn a_commit_without_a_type_check_is_refused() {
 }
 
 #[test]
-fn a_rule_is_got_past_by_name_and_on_record() {
+fn only_where_the_rules_let_agents_they_get_past_by_name_and_on_record() {
     let project = Project::new();
+    let line = |what| {
+        format!("PORTOLAN_ALLOW_INTEGRATION_EDIT=1 PORTOLAN_BYPASS_REASON='first aid' git commit -m 'fix: {what} (#1)'")
+    };
     for (host, ..) in HOSTS {
-        let line = "PORTOLAN_ALLOW_INTEGRATION_EDIT=1 PORTOLAN_BYPASS_REASON='first aid' git commit -m 'fix: x (#1)'";
-        let said = project.shell(host, line);
+        let said = project.shell(host, &line("x"));
+        assert!(said.is_denied() && said.stdout.contains("counts here only from a person"), "{said:?}");
+    }
+    assert!(project.events("flow.bypass").is_empty());
+    project.write(".portolan/guidelines.yaml", "bypass: agent\n");
+    for (host, ..) in HOSTS {
+        let said = project.shell(host, &line("y"));
         assert!(said.is_allowed(), "{said:?}");
     }
     let bypasses = project.events("flow.bypass");

@@ -31,6 +31,15 @@ impl Clone {
         self.project.git_words(&["-C", &other, "push", "-q", "origin", "HEAD:main"]);
     }
 
+    /// A person agrees to rules that let agents get past every one.
+    pub(crate) fn lets_agents_past(&self) {
+        self.project.write(".portolan/guidelines.yaml", "bypass: agent\n");
+        // This process has run hooks, as hosts do: a person is somebody to whom that is not known.
+        let mut trust = self.project.program(env!("CARGO_BIN_EXE_portolan"));
+        trust.args(["trust", ".portolan/guidelines.yaml"]).env("PORTOLAN_DATA_DIR", self.project.beside("a-persons"));
+        assert!(trust.output().expect("it starts").status.success());
+    }
+
     pub(crate) fn works(&self, words: &[&str]) {
         let (done, said) = self.project.tries(words);
         assert!(done, "git {words:?}: {said}");
@@ -138,7 +147,7 @@ fn main_moves_by_nothing_but_its_remote() {
 }
 
 #[test]
-fn a_person_gets_past_by_name_and_on_record() {
+fn who_may_gets_past_by_name_and_on_record() {
     let clone = Clone::new();
     let commit = |environment: &[(&str, &str)]| {
         let mut git = clone.project.program("git");
@@ -146,8 +155,11 @@ fn a_person_gets_past_by_name_and_on_record() {
         git.status().expect("git").success()
     };
     assert!(!commit(&[("PORTOLAN_ALLOW_INTEGRATION_EDIT", "yes")]));
+    let asks = [("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1"), ("PORTOLAN_BYPASS_REASON", "first aid")];
+    assert!(!commit(&asks));
     assert!(clone.project.events("flow.bypass").is_empty());
-    assert!(commit(&[("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1"), ("PORTOLAN_BYPASS_REASON", "first aid")]));
+    clone.lets_agents_past();
+    assert!(commit(&asks));
     let bypasses = clone.project.events("flow.bypass");
     assert!(!bypasses.is_empty() && bypasses.iter().all(|line| line["data"]["reason"] == "first aid"), "{bypasses:?}");
     // Where it cannot be put on record it is not got past.
@@ -180,6 +192,7 @@ fn a_commit_waits_for_its_type_check() {
     clone.project.write("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\n");
     clone.works(&["add", "Cargo.toml"]);
     clone.is_stopped(&["commit", "-m", "feat: x (#1)"], "portolan qa typecheck");
+    clone.lets_agents_past();
     let mut git = clone.project.program("git");
     git.args(["commit", "-q", "-m", "feat: x (#1)"]).env("PORTOLAN_SKIP_QA_GATE", "1");
     assert!(git.status().expect("git").success());

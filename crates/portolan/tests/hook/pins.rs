@@ -118,7 +118,8 @@ fn what_a_branch_follows_moves_by_fetching_it_alone() {
     clone.others_work();
     clone.works(&["fetch", "-q", "--prune", "origin"]);
     clone.works(&["branch", "-q", "-f", "main", "origin/main"]);
-    // A person gets past, on record.
+    // Whoever may gets past, on record.
+    clone.lets_agents_past();
     clone.project.git_words(&["-C", &evil, "fetch", "-q"]);
     clone.project.git_words(&["-C", &evil, "push", "-q", "-f", "origin", "HEAD:main"]);
     clone.works(&["switch", "-q", "feat/1-x"]);
@@ -258,6 +259,7 @@ fn a_log_that_the_environment_names_is_not_written() {
     let clone = cloned();
     let elsewhere = clone.project.beside("elsewhere.jsonl");
     let path = elsewhere.to_string_lossy().into_owned();
+    clone.lets_agents_past();
     clone.project.portolan("flow start x");
     for name in ["FLOW_EVENTS_PATH", "XCODER_EVENTS_PATH"] {
         clone.works(&["switch", "-q", "feat/1-x"]);

@@ -1,6 +1,7 @@
 //! How a session begins, and how it may end.
 
-use portolan_runtime::service::{Override, Start};
+use portolan_core::run::{Actor, Channel};
+use portolan_runtime::service::{Caller, Override, Start};
 use serde_json::json;
 
 use crate::support::{Project, Said};
@@ -98,7 +99,8 @@ fn past(project: &Project, invariant: &str, once: bool) {
         expires_at: None,
         once,
     };
-    project.service(async |service, me| service.flow().get_past(&wanted, me).await).expect("it is on record");
+    let person = Caller { by: Actor::Person { name: "ada".to_owned(), via: Channel::CommandLine }, can_ask: true };
+    project.service(async |service, _| service.flow().get_past(&wanted, &person).await).expect("it is on record");
 }
 
 #[test]

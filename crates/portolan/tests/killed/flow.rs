@@ -26,6 +26,7 @@ phases:
 
 fn project(stage: &Stage) {
     stage.put(".flow/workflows/small.yaml", SMALL);
+    stage.put(".portolan/guidelines.yaml", "bypass: agent\n");
 }
 
 /// A task is at `begin`, and everything is there that its checks look at.

@@ -85,6 +85,7 @@ fn what_may_not_be_is_refused_with_a_code() {
 #[test]
 fn a_rule_is_got_past_by_name_and_the_log_has_it() {
     let project = project();
+    project.write(".portolan/guidelines.yaml", "bypass: agent\n");
     let mut wire = begun(&project);
     tick(&mut wire);
     let state = wire.done("flow_override", &json!({ "invariant": "X-1", "reason": "a spike" }));
@@ -166,7 +167,7 @@ fn a_client_that_asks_nobody_gets_past_no_rule_for_persons() {
     let answer = wire.call("flow_override", &past());
     assert_eq!(answer.value["error"]["code"], "needs_person", "{:#}", answer.value);
     let help = answer.value["error"]["help"].as_str().unwrap_or_default();
-    assert!(help.contains("portolan flow override") && help.contains("terminal"), "{help}");
+    assert_eq!(help, "ask the person whom you work for to allow it");
     nobody_got_past(&project);
 }
 
@@ -250,6 +251,6 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     let said = willing(project.command(&["serve", "--toolset", "gates"])).await;
     assert_eq!(said["error"]["code"], "needs_person", "{said:#}");
     let help = said["error"]["help"].as_str().unwrap_or_default();
-    assert!(help.contains("portolan flow override I-3 --reason"), "{help}");
+    assert_eq!(help, "ask the person whom you work for to allow it");
     nobody_got_past(&project);
 }

@@ -4,7 +4,7 @@
 use super::act::{Act, Call};
 use super::finding::Finding;
 use crate::gates::bypass;
-use crate::gates::guidelines::Who;
+use crate::gates::guidelines::{self, Who};
 use crate::shell::Word;
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
@@ -78,15 +78,14 @@ fn of_hooks() -> Finding {
 
 /// Wherever the rule stands among the options: one that only a person may get past is enough.
 fn overriding(act: &Act<'_>, arguments: &[Word]) -> Option<Finding> {
+    let kept_from = |rule: &str| bypass::who(rule, rule, act.guidelines) != Who::Anyone;
     let known =
-        arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, value)| value));
-    let kept_from = |word: &&str| bypass::who(word, word, act.guidelines) != Who::Anyone;
-    if known.into_iter().any(|word| kept_from(&word)) {
+        arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, rule)| rule));
+    let rules = guidelines::known();
+    if known.into_iter().any(|word| rules.contains(&word) && kept_from(word)) {
         return Some(for_a_person("gets past a rule that only a person may get past"));
     }
-    if arguments.iter().any(|word| word.known().is_none())
-        && act.guidelines.bypass.values().any(|who| *who != Who::Anyone)
-    {
+    if arguments.iter().any(|word| word.known().is_none()) && rules.iter().any(|rule| kept_from(rule)) {
         return Some(Finding::ask(act, "", "it cannot be told which rule this command gets past"));
     }
     Some(Finding::allow("", "anyone may get past this rule here, on record"))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::act::Act;
 use crate::gates::bypass::{self, Bypass, NO_REASON, Source, Uses};
-use crate::gates::guidelines::{IssueProvider, Level, Who};
-use crate::gates::{Decision, Guidelines, Judgement, RULES};
+use crate::gates::guidelines::{IssueProvider, Level};
+use crate::gates::{Decision, Judgement};
 use crate::shell::Word;
 
 /// One thing that a guard has seen in a tool call.
@@ -121,10 +121,10 @@ fn judged(act: &Act<'_>, guard: &str, rule: &str, level: Level, finding: Finding
             judgement.remedies.clear();
             judgement.bypassed_by = Some(bypass);
         }
-        Ok(None) => judgement.bypass = offer(guard, rule, act.guidelines),
+        Ok(None) => judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines),
         Err(refused) => {
             judgement.reason = format!("{}; {refused}", judgement.reason);
-            judgement.bypass = offer(guard, rule, act.guidelines);
+            judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines);
         }
     }
     judgement
@@ -148,7 +148,7 @@ fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Opt
     let set = command.into_iter().flat_map(|command| command.carried.iter().chain(&command.assignments));
     let set = set.map(|given| (given.name.as_str(), Word::known(&given.value)));
     let Some(asked) = bypass::asked(rule, given.chain(set)) else { return Ok(None) };
-    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), false, act.guidelines) {
+    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), scene.by_person, act.guidelines) {
         return Err(refused);
     }
     Ok(Some(Bypass {
@@ -164,20 +164,6 @@ fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Opt
         expires_at: None,
         uses: Uses::Once,
     }))
-}
-
-/// How a rule is got past by name; a guard that keeps none has no way past it.
-fn offer(guard: &str, rule: &str, guidelines: &Guidelines) -> Option<String> {
-    RULES.iter().find(|known| known.id == rule)?;
-    let recorded = format!("portolan flow override {rule} --reason \"…\"");
-    match (bypass::who(rule, guard, guidelines), bypass::variable(rule)) {
-        (Who::Never, _) => None,
-        (Who::HumanOnly, _) => Some(format!("a person may run `{recorded}`")),
-        (Who::Anyone, Some(variable)) => {
-            Some(format!("`{variable}=1 {}=\"…\"` before the command, or `{recorded}`", bypass::REASON))
-        }
-        (Who::Anyone, None) => Some(format!("`{recorded}`")),
-    }
 }
 
 /// The commands that bring work onto a branch of its own.

@@ -24,6 +24,8 @@ pub struct Scene {
     pub bypasses: Vec<Bypass>,
     /// The variables of the process that asks, as far as they are names of [`crate::gates::bypass::variables`].
     pub environment: Vec<(String, String)>,
+    /// A person asks, at a terminal: what the environment asks for is their word, and the answer is in their words.
+    pub by_person: bool,
     /// Whether the present content passed the type check.
     pub typecheck: Verdict,
     /// What is in the files that commit messages are taken from, by their path in [`Wanted`].

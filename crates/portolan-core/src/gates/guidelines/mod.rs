@@ -41,8 +41,10 @@ pub struct Guidelines {
     pub typecheck: Typecheck,
     /// How closely each rule is kept, by the id of a check, a guard or an invariant; what is not named blocks.
     pub levels: BTreeMap<String, Level>,
-    /// Who may get past a rule, by its invariant; what is not named is open to anyone.
+    /// Who may get past a rule, by its name.
     pub bypass: BTreeMap<String, Who>,
+    /// Who may get past a rule that `bypass` does not name.
+    pub bypass_unnamed: Who,
 }
 
 /// How closely a rule is kept.
@@ -56,8 +58,8 @@ pub enum Level {
     Off,
 }
 
-/// Who may get past a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who may get past a rule; the stricter is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
     /// The agent as well.
     Anyone,
@@ -207,7 +209,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 
 impl Default for Guidelines {
     /// What holds where a project says nothing: `main` and `master` are integration branches, issues and pull requests
-    /// are on GitHub, no specification is needed, every rule blocks, and anyone may get past a rule by name.
+    /// are on GitHub, no specification is needed, every rule blocks, and only a person may get past a rule by name.
     fn default() -> Guidelines {
         Guidelines {
             integration: texts(&["main", "master"]),
@@ -246,6 +248,7 @@ impl Default for Guidelines {
             typecheck: Typecheck { commands: None, max_age_seconds: None, timeout_seconds: 30 },
             levels: BTreeMap::new(),
             bypass: BTreeMap::new(),
+            bypass_unnamed: Who::HumanOnly,
         }
     }
 }
@@ -268,9 +271,11 @@ impl Guidelines {
 
     /// Who may get past a rule. Nobody may get past I-13: every bypass is on record.
     pub fn who(&self, invariant: &str) -> Who {
-        match invariant {
-            "I-13" => Who::Never,
-            _ => self.bypass.get(invariant).copied().unwrap_or(Who::Anyone),
-        }
+        self.named(invariant).unwrap_or(self.bypass_unnamed)
+    }
+
+    /// Who may get past a rule, where that is said of this one.
+    pub(super) fn named(&self, rule: &str) -> Option<Who> {
+        if rule == "I-13" { Some(Who::Never) } else { self.bypass.get(rule).copied() }
     }
 }

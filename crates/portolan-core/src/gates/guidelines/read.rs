@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::names::{self, KEPT};
-use super::words::{self, Fault, LEVELS, WHO};
+use super::words::{self, Fault, LEVELS, OTHERS, WHO};
 use super::{Branches, Commits, Forge, Guidelines, IssueProvider, Issues, Level, PullRequests, Specs, Typecheck, Who};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::source::fields::{Faults, Fields, distinct};
@@ -57,8 +57,29 @@ fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Faults) {
     section(fields, "commits", faults, |fields, faults| commits(fields, &mut rules.commits, faults));
     section(fields, "pullRequests", faults, |fields, faults| requests(fields, &mut rules.pull_requests, faults));
     section(fields, "typecheck", faults, |fields, faults| typecheck(fields, &mut rules.typecheck, faults));
-    rules.levels = table(fields, "policies", &LEVELS, Level::Block, faults);
-    rules.bypass = table(fields, "bypass", &WHO, Who::Never, faults);
+    rules.levels = fields
+        .optional("policies")
+        .map_or_else(BTreeMap::new, |tree| table("policies", tree, &names::known(), (&LEVELS, Level::Block), faults));
+    if let Some(tree) = fields.optional("bypass") {
+        bypass(tree, rules, faults);
+    }
+}
+
+/// One word for all rules, or a word for each.
+fn bypass(tree: &Tree, rules: &mut Guidelines, faults: &mut Faults) {
+    let key = "bypass";
+    if let Some(written) = tree.as_str() {
+        match WHO.iter().find(|(word, _)| *word == written) {
+            Some((_, who)) => rules.bypass_unnamed = *who,
+            None => faults.push(no_choice(&format!("`{key}`"), tree, &WHO)),
+        }
+        return;
+    }
+    let known: Vec<&str> = names::known().into_iter().chain([OTHERS]).collect();
+    rules.bypass = table(key, tree, &known, (&WHO, Who::Never), faults);
+    if let Some(who) = rules.bypass.remove(OTHERS) {
+        rules.bypass_unnamed = who;
+    }
 }
 
 fn section<'t>(
@@ -221,20 +242,20 @@ fn belongs(
     means_something
 }
 
-/// How closely rules are kept, or who may get past them; where nothing else is known, `kept` is what I-13 has.
+/// How closely rules are kept, or who may get past them: the words that there are, and the one that I-13 always has.
 fn table<T: Copy + PartialEq>(
-    fields: &mut Fields<'_>,
     key: &'static str,
-    choices: &[(&'static str, T)],
-    kept: T,
+    tree: &Tree,
+    known: &[&'static str],
+    (choices, kept): (&[(&'static str, T)], T),
     faults: &mut Faults,
 ) -> BTreeMap<String, T> {
-    let Some(tree) = fields.optional(key) else { return BTreeMap::new() };
     let Some(entries) = tree.entries() else {
-        fields.wrong::<()>(key, "an object from the name of a rule to a word", tree, faults);
+        let message =
+            format!("`{key}` must be an object from the name of a rule to a word, but is {}", tree.describe());
+        faults.push(Diagnostic::error("wrong-type", message).at(tree.head()));
         return BTreeMap::new();
     };
-    let known = names::known();
     let mut found = BTreeMap::new();
     for entry in distinct(entries, &format!("`{key}`"), faults) {
         let name = &entry.key.value;
@@ -253,16 +274,16 @@ fn table<T: Copy + PartialEq>(
                 faults.push(fault.at(entry.value.span).help("take the line out"));
             }
             Some((_, choice)) => drop(found.insert(name.clone(), *choice)),
-            None => faults.push(no_choice(key, name, &entry.value, choices)),
+            None => faults.push(no_choice(&format!("`{name}` of `{key}`"), &entry.value, choices)),
         }
     }
     found
 }
 
-fn no_choice<T>(key: &str, name: &str, tree: &Tree, choices: &[(&'static str, T)]) -> Diagnostic {
+fn no_choice<T>(what: &str, tree: &Tree, choices: &[(&'static str, T)]) -> Diagnostic {
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
     let written = tree.as_str().map_or_else(|| tree.describe().to_owned(), |text| format!("`{}`", clip(text)));
-    let message = format!("`{name}` of `{key}` is {written}, which is not one of its values");
+    let message = format!("{what} is {written}, which is not one of its values");
     let fault =
         Diagnostic::error("unknown-value", message).at(tree.head()).help(format!("write one of {}", list(&words)));
     fault.did_you_mean(tree.as_str().unwrap_or_default(), words)

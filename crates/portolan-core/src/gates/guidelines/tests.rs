@@ -55,7 +55,7 @@ typecheck:
   maxAgeSeconds: 300
   timeoutSeconds: 20
 policies: {branchMatchesPrefix: off, I-6: warn, no-verify: warn, removalsMatchIntent: block}
-bypass: {I-3: never, commit-must-reference-issue: human-only, I-13: never}
+bypass: {I-3: never, commit-must-reference-issue: human-only, I-13: never, I-6: agent, others: never}
 "#;
 
 #[test]
@@ -107,6 +107,23 @@ fn nothing_written_is_as_usual() {
     );
 }
 
+#[test]
+fn one_word_or_one_for_each_says_who_gets_past_rules() {
+    let who = |text: &str| {
+        let rules = rules(text);
+        ["I-3", "I-6", "I-13"].map(|rule| rules.who(rule))
+    };
+    assert_eq!(who(""), [Who::HumanOnly, Who::HumanOnly, Who::Never]);
+    assert_eq!(who("bypass: agent"), [Who::Anyone, Who::Anyone, Who::Never]);
+    assert_eq!(who("bypass: anyone"), who("bypass: agent"), "as earlier files say it");
+    assert_eq!(who("bypass: never"), [Who::Never; 3]);
+    assert_eq!(who("bypass: {I-3: agent}"), [Who::Anyone, Who::HumanOnly, Who::Never]);
+    assert_eq!(who("bypass: {I-3: human-only, others: agent}"), [Who::HumanOnly, Who::Anyone, Who::Never]);
+    for text in ["bypass: agent", "bypass: {I-3: human-only, others: agent}", "bypass: {I-3: agent}", "bypass: never"] {
+        assert_eq!(rules(&write(&rules(text))), rules(text), "{text}");
+    }
+}
+
 /// The examples of the page, in their order.
 fn examples() -> Vec<String> {
     let page = include_str!("../../../../../docs/guidelines.md");
@@ -120,7 +137,7 @@ fn the_page_tells_every_key_with_its_default() {
     assert_eq!(rules(usual), Guidelines::default());
     let other = rules(other);
     assert_eq!(other.issues.provider, IssueProvider::Pattern { projects: vec!["SHOP".into()] });
-    assert_eq!(other.who("I-3"), Who::HumanOnly);
+    assert_eq!((other.who("I-3"), other.who("I-6")), (Who::Anyone, Who::HumanOnly));
     // What may be written down is told by the fault of a field that means nothing.
     let keys = |section: &str| {
         let text = if section.is_empty() { "zzz: 1".to_owned() } else { format!("{section}: {{zzz: 1}}") };
@@ -143,7 +160,7 @@ fn the_page_tells_every_key_with_its_default() {
 fn all_faults_are_told_at_once() {
     says(
         "specs: {require: true, pattern: 'specs/{a,b}.md'}\nintegraton: main\nstrict: yes\n\
-         policies:\n  I-16: off\n  noverify: warn\n  I-6: of\n  I-4: false\nbypass: {I-13: anyone, I-3: human}\n",
+         policies:\n  I-16: off\n  noverify: warn\n  I-6: of\n  I-4: false\nbypass: {I-13: agent, I-3: human, other: never}\n",
         expect![[r#"
             1:9 unknown-field: `specs` has a field `require`, which means nothing here; did you mean `required`?
             1:33 bad-value: `pattern` has `specs/{a,b}.md`, which cannot be; only `*`, `?` and `**` stand for something here; write a glob such as `specs/**/*.md`
@@ -154,7 +171,8 @@ fn all_faults_are_told_at_once() {
             7:8 unknown-value: `I-6` of `policies` is `of`, which is not one of its values; did you mean `off`?
             8:8 unknown-value: `I-4` of `policies` is a boolean, which is not one of its values; write one of `block`, `warn` and `off`
             9:16 always-kept: nothing gets past `I-13`: bypasses are on record; take the line out
-            9:29 unknown-value: `I-3` of `bypass` is `human`, which is not one of its values; did you mean `human-only`?
+            9:28 unknown-value: `I-3` of `bypass` is `human`, which is not one of its values; did you mean `human-only`?
+            9:35 unknown-rule: `bypass` names `other`, which is no rule; did you mean `others`?
         "#]],
     );
 }

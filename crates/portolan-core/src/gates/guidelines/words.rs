@@ -6,8 +6,12 @@ use crate::gates::names::is_branch;
 
 pub(super) const LEVELS: [(&str, Level); 3] = [("block", Level::Block), ("warn", Level::Warn), ("off", Level::Off)];
 
-pub(super) const WHO: [(&str, Who); 3] =
-    [("anyone", Who::Anyone), ("human-only", Who::HumanOnly), ("never", Who::Never)];
+/// The first word for a value is the one that is written; `anyone` is what earlier files say.
+pub(super) const WHO: [(&str, Who); 4] =
+    [("agent", Who::Anyone), ("human-only", Who::HumanOnly), ("never", Who::Never), ("anyone", Who::Anyone)];
+
+/// What stands, among the rules that `bypass` names, for all that it does not name.
+pub(super) const OTHERS: &str = "others";
 
 /// The places in the pattern of a branch's name.
 const PLACES: [&str; 3] = ["{prefix}", "{issue}", "{slug}"];

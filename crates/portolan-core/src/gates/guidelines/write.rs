@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::words::{LEVELS, WHO};
+use super::words::{LEVELS, OTHERS, WHO};
 use super::{Forge, Guidelines, IssueProvider};
 
 /// The text of guidelines, which `read` takes for the same.
@@ -22,7 +22,13 @@ pub fn write(rules: &Guidelines) -> String {
         map.into_iter().map(|(name, said)| (name.clone(), said.to_owned())).collect()
     };
     text.section("policies", named(rules.levels.iter().map(|(name, level)| (name, spelt(&LEVELS, level))).collect()));
-    text.section("bypass", named(rules.bypass.iter().map(|(name, who)| (name, spelt(&WHO, who))).collect()));
+    let others = (rules.bypass_unnamed != usual.bypass_unnamed).then(|| spelt(&WHO, &rules.bypass_unnamed));
+    let mut bypass = named(rules.bypass.iter().map(|(name, who)| (name, spelt(&WHO, who))).collect());
+    match others {
+        Some(word) if bypass.is_empty() => text.top(true, "bypass", word),
+        others => bypass.extend(others.map(|word| (OTHERS.to_owned(), word.to_owned()))),
+    }
+    text.section("bypass", bypass);
     text.0
 }
 

@@ -260,7 +260,7 @@ impl Flow<'_> {
             Who::HumanOnly => Err(ServiceError::refused(
                 "needs_person",
                 format!("only a person may get past `{invariant}` in this project"),
-                "ask the person to run `portolan flow override` in a terminal of their own",
+                "ask the person whom you work for to allow it",
             )),
             Who::Never => Err(ServiceError::refused(
                 "bad_bypass",

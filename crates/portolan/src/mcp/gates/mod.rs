@@ -107,8 +107,9 @@ impl Server {
             Err(error) if error.code == "needs_person" && caller.can_ask => error,
             done => return Ok(state(&done?)),
         };
-        let command = format!("portolan flow override {} --reason \"…\"", clip(&wanted.invariant));
-        self.service.people().client_may_ask(&command)?;
+        // The agent is not shown the way that a person takes.
+        let unshown = |error: ServiceError| ServiceError { help: refused.help.clone(), ..error };
+        self.service.people().client_may_ask("portolan flow override").map_err(unshown)?;
         let question = question(wanted, &flow.status().await?);
         match ask::ask(&self.asked, &question, request, context).await? {
             Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
